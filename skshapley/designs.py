@@ -273,7 +273,7 @@ class WalkDesign:
         return walks.reshape(r, -1, k)
 
     def _go(self, walks: np.ndarray, values: np.ndarray, v_full: np.ndarray) -> None:
-        """Fill values ``(r, n, p + 1, k)`` of steps with those of the last requested step."""
+        """Fill values ``(r, n, p + 1, k)`` of steps by the last requested step."""
         passed, asked = self._passed
         latest = np.cumsum(asked).reshape(asked.shape) - 1
         if len(values):

@@ -22,7 +22,7 @@ from skshapley.rewards._rows import codes_of
 
 
 def is_row(baseline: object) -> bool:
-    """Return whether it may be one row of a table, or None for none given."""
+    """Return True for None or a valid single row of a table."""
     if baseline is None or is_frame(baseline) or isinstance(baseline, pd.Series | Mapping):
         return True
     return not isinstance(baseline, str | bytes) and np.iterable(baseline)
@@ -65,7 +65,7 @@ class BaselineReward(InterventionalReward):
         self.baseline = baseline
 
     def fit(self, response, background, weights, players) -> Self:
-        """Take the given baseline, or make one from the background."""
+        """Store the given baseline, or compute one from the background."""
         given = self.baseline is not None
         row = self._given(background) if given else _typical_row(background, weights)
         return super().fit(response, row, np.ones(1), players)

@@ -1,9 +1,9 @@
-"""Causal Shapley values: the response if the present columns were set, not seen.
+"""Causal Shapley values: the response if the present columns were set, not observed.
 
-Heskes, Sijben, Bucur & Claassen (2020), Eq 3 and Corollary 1: columns come in components, causes
-before effects. Given do(x_S), the absent columns of a component follow all columns of the
-components before, and the present ones of their own, unless their dependence comes from a common
-cause (confounding), which setting them cuts.
+Heskes, Sijben, Bucur & Claassen (2020), Eq 3 and Corollary 1: columns form components, causes
+before effects. Given do(x_S), the absent columns of a component follow all columns of earlier
+components. They also follow the present columns of their own component, unless their dependence
+comes from a common cause (confounding).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from skshapley.rewards._transport import CausalModel
 
 
 def _are_components(value) -> bool:
-    """Return whether it is a list of lists of columns."""
+    """Return True for a list of lists of columns."""
     return (
         isinstance(value, Sequence)
         and not isinstance(value, str)
@@ -29,7 +29,7 @@ def _are_components(value) -> bool:
 
 
 def _are_flags(value) -> bool:
-    """Return whether it is a bool or a list of them."""
+    """Return True for a bool or a list of bools."""
     if isinstance(value, bool | np.bool_):
         return True
     return isinstance(value, Sequence) and all(isinstance(flag, bool | np.bool_) for flag in value)
@@ -45,21 +45,21 @@ class CausalReward(ConditionalReward):
     ``confounded=True``, they share an unmeasured cause, so setting one does not move the others.
 
     A single component without confounding gives `ConditionalReward`. A single confounded component
-    gives `InterventionalReward`. The graph is not tested: the values are right if the graph is.
-    Columns must be numbers without missing values. A coalition costs one matrix per component.
+    gives `InterventionalReward`. The graph is not tested; the values are correct only if the graph
+    is. Columns must be numbers without missing values. A coalition costs one matrix per component.
 
     Parameters
     ----------
     components : list of list of columns
-        Columns by name or position, each once; components of causes before those of their effects.
+        Columns by name or position, each once; causes before effects.
     confounded : bool or list of bool, default=False
-        Of all components, or of each.
+        For all components, or for each.
     covariance : None or array of shape (d, d), default=None
         As in `ConditionalReward`.
 
     See Also
     --------
-    skshapley.samplers.Ordered : Values of orders in which causes come first.
+    skshapley.samplers.Ordered : Values over orders in which causes come first.
 
     References
     ----------
@@ -68,7 +68,7 @@ class CausalReward(ConditionalReward):
 
     Examples
     --------
-    A cause, which the model does not read, and its effect, which it does:
+    The model uses the effect, but not its cause:
 
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
@@ -110,7 +110,7 @@ class CausalReward(ConditionalReward):
         return CausalModel(*parts, components=components, confounded=flags, label=MOVED)
 
     def split(self, rng) -> None:
-        """Learn nothing: rows that follow causes have no known part."""
+        """Do nothing: rows that follow causes have no known part."""
 
     def _flags(self, n) -> tuple[bool, ...]:
         """Return whether each component is confounded."""

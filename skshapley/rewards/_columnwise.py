@@ -1,9 +1,9 @@
-"""The input column from which a fitted transformer makes each of its output columns.
+"""The input column of each output column of a fitted transformer.
 
-This is known for those of scikit-learn's own transformers that make each column of one column
-alone, row by row, and for ColumnTransformer, FeatureUnion and Pipeline of them. A subclass may do
-anything. So classes are compared by name, which loads none of them. Functions and transformers of
-other libraries are tried on some rows; scikit-learn's own others are refused.
+It is known for scikit-learn's transformers that compute each column from one column, row by row,
+and for ColumnTransformer, FeatureUnion and Pipeline of these. Subclasses may behave differently, so
+classes are compared by name, which imports none of them. Functions and transformers of other
+libraries are tried on some rows; scikit-learn's other transformers are refused.
 """
 
 from collections import UserList
@@ -19,13 +19,13 @@ from skshapley.rewards._rows import row_pool
 
 
 class MixedColumnsError(ValueError):
-    """A transformer that is not known to make each of its columns of one column alone.
+    """Error of a transformer with output columns that may depend on several columns.
 
     Parameters
     ----------
     message : str
     unknown : bool, default=False
-        Whether nothing is known of it, so that a trial may show more.
+        Whether the transformer is unknown, so that a trial may help.
     """
 
     def __init__(self, message: str, unknown: bool = False) -> None:
@@ -34,13 +34,13 @@ class MixedColumnsError(ValueError):
 
 
 def passes(step) -> bool:
-    """Return whether a step of a pipeline leaves a table as it is when the model predicts."""
-    # imbalanced-learn's samplers draw rows in `fit` alone
+    """Return True if a step of a pipeline does not change a table in prediction."""
+    # imbalanced-learn's samplers draw rows only in `fit`
     return step is None or isinstance(step, str) or hasattr(step, "fit_resample")
 
 
 def sources(transformer, width) -> np.ndarray:
-    """Return the column that each column of a fitted transformer's output is made of.
+    """Return the input column of each output column of a fitted transformer.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def sources(transformer, width) -> np.ndarray:
     Raises
     ------
     MixedColumnsError
-        If the transformer is not known to make each column of one column alone.
+        If an output column may depend on several input columns.
     """
     if passes(transformer):
         return np.arange(width)
@@ -70,7 +70,7 @@ def sources(transformer, width) -> np.ndarray:
 
 
 def _alike(transformer, width) -> NDArray[np.intp]:
-    """Return the sources if each column makes as many output columns as any other."""
+    """Return the sources if all columns make the same number of output columns."""
     return np.repeat(np.arange(width), len(transformer.get_feature_names_out()) // width)
 
 
@@ -107,10 +107,10 @@ def _of_function(transformer, width) -> NDArray[np.intp]:
 
 
 def tried_sources(transformer, table) -> NDArray[np.intp]:
-    """Return the column that each output column is made of, from a trial on some rows.
+    """Return the input column of each output column, by a trial on some rows.
 
-    One column at a time takes the values of other rows. The output columns that change are made of
-    it; those that never change belong to the first column.
+    Each column in turn takes the values of other rows. The output columns that change depend on it.
+    Output columns that never change belong to the first column.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
 
 
 def _chosen(positions, columns) -> NDArray[np.intp]:
-    """Return the positions of columns as a ColumnTransformer names them: labels, ints, bools."""
-    if isinstance(columns, UserList):  # of scikit-learn 1.6, which warns of each look into it
+    """Return the positions of a ColumnTransformer's columns: labels, ints or bools."""
+    if isinstance(columns, UserList):  # scikit-learn 1.6 warns of each access
         columns = columns.data
     return np.ravel(_safe_indexing(positions, columns, axis=1))
 

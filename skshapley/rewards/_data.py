@@ -1,4 +1,4 @@
-"""The game of data valuation: a coalition of training points is worth the score of its model."""
+"""The game of data valuation: the worth of training points is the score of their model."""
 
 from typing import Any
 from warnings import warn
@@ -20,9 +20,9 @@ def _has_probabilities(self) -> bool:
 
 
 class AllClasses(ClassifierMixin, BaseEstimator):
-    """A fitted classifier, for scorers that want a probability for each class.
+    """A fitted classifier with a probability for each class, for scorers.
 
-    Classes that the model has not seen get the probability 0.
+    Classes unknown to the model get the probability 0.
 
     Parameters
     ----------
@@ -55,27 +55,27 @@ class AllClasses(ClassifierMixin, BaseEstimator):
 class DataGame(Game):
     """The game of training points: v(S) is the validation score of a model fitted to S.
 
-    The players are training points, or groups of them. The game has one instance and one output,
-    and one evaluation is one fit. The empty coalition has the score of the constant prediction made
-    from all labels. A coalition of a single class has the score of predicting that class. Where the
-    points of a coalition lack a class, its probability is 0.
+    The players are training points, or groups of them. The game has one row and one output, and one
+    evaluation is one fit. The empty coalition has the score of the constant prediction from all
+    labels. A coalition with a single class has the score of predicting this class. If a coalition
+    lacks a class, its probability is 0.
 
     Parameters
     ----------
     estimator : estimator
-        Clones of it are fitted. Give it a `random_state`, so that v(S) is always the same.
+        The model; clones of it are fitted. Set its `random_state`, so that v(S) is reproducible.
     X, y : training data, ``(n, d)`` and ``(n,)``
     X_val, y_val : validation data
     scorer : callable(estimator, X, y) -> float
     members : ndarray of shape (n,), int
         The player of each training point.
     truncation : float or None
-        Saves fits along chains of growing coalitions, such as permutations. Once a score is this
-        close to the score with all points, the larger coalitions of the chain take the latter
-        without a fit (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
+        Saves fits along chains of growing coalitions, such as permutations. If a score is this
+        close to the score with all points, larger coalitions of the chain take the score of all
+        points without a fit (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
     error_score : "empty", "raise" or float, default="empty"
-        The worth of a coalition on which fitting or scoring fails: as much as none of the points,
-        or a number. "raise": the error ends the run.
+        The worth of a coalition if fitting or scoring fails: the worth of no points, or a number.
+        "raise": the error ends the run.
     """
 
     n_rows = n_outputs = 1
@@ -122,11 +122,11 @@ class DataGame(Game):
 
     @property
     def n_unfitted(self) -> int:
-        """How many coalitions without a score were met."""
+        """The number of coalitions without a score."""
         return 0 if self.unvalued is None else len(self.unvalued.coalitions)
 
     def warn_of_unfitted(self) -> None:
-        """Warn about coalitions without a score, and fit the first of them again for its error."""
+        """Warn about coalitions without a score, with the error of the first one."""
         if self.unvalued is None or not self.n_unfitted:
             return
         first = self.unvalued.coalitions[0]
@@ -144,7 +144,7 @@ class DataGame(Game):
             )
 
     def _value(self, coalition) -> float:
-        """Return the score of a coalition, or NaN if that may be."""
+        """Return the score of a coalition, or NaN if allowed."""
         if self.error_score == "raise":
             return self._fitted(coalition)
         try:

@@ -16,7 +16,7 @@ from skshapley.rewards._response import LARGEST, Response, as_floats, flaw
 class FunctionGame(Game):
     """The game of a function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``.
 
-    It has one instance. The empty and the full coalition are evaluated once, when it is made.
+    It has one row. The empty and the full coalition are evaluated once, at construction.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class FunctionGame(Game):
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the values of coalitions, ``(r, m, k)``."""
         r, m, p = coalitions.shape
-        # a copy, since the function may write into it
+        # a copy, because the function may write into it
         raw = self.function(np.array(coalitions).reshape(-1, p))
         return self._checked(raw, r * m).reshape(r, m, self.n_outputs)
 
     def _checked(self, raw, n) -> NDArray[np.float64]:
-        """Return the values of n coalitions as ``(n, k)`` float64, or refuse them."""
+        """Return the values of n coalitions as ``(n, k)`` float64, or raise ModelOutputError."""
         shape = (n,) if self.one_output else (n, self.n_outputs)
         if np.shape(raw) != shape:
             raise ModelOutputError(
@@ -80,7 +80,7 @@ class FunctionGame(Game):
 
 
 class InputReward:
-    """Base class of rewards of one input, such as a document or an image, cut into players.
+    """Base class of rewards of one input, such as a document or an image, divided into players.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The protocol that the engine evaluates: a reward at given instances."""
+"""The protocol of games: a reward for given rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from skshapley._references import Deck
 
 
 class Known(NamedTuple):
-    """Shapley values that are known of a part of a game.
+    """Known Shapley values of a part of a game.
 
     Attributes
     ----------
     values, standard_errors : ndarray of shape (r, p, k)
     variances : ndarray of shape (r, p, k)
-        Of the values against single background rows.
+        Variances of the values against single background rows.
     """
 
     values: np.ndarray
@@ -33,9 +33,9 @@ class Unvalued:
     Attributes
     ----------
     worth : float
-        The value that stands for theirs.
+        The value that replaces theirs.
     coalitions : list of ndarray of shape (p,), bool
-        Those that were met, in the parent process.
+        The coalitions found, in the parent process.
     """
 
     worth: float
@@ -43,39 +43,39 @@ class Unvalued:
 
 
 class Game(ABC):
-    """Base class of games: v(S) for r instances over p players with k outputs.
+    """Base class of games: v(S) for r rows to explain, p players and k outputs.
 
-    A game is a reward bound to its instances. It is picklable, and it is a pure function: all
-    random numbers were drawn before.
+    A game is a reward bound to rows. It is picklable, and a pure function: all random numbers were
+    drawn before.
 
     Attributes
     ----------
     n_players, n_rows, n_outputs : int
-        p, the number of instances, k.
+        p, the number of rows to explain, k.
     n_references : int
         b, the number of background rows; 1 for a game without a background.
     reference_weights : ndarray of shape (b,)
         Their weights, with sum 1.
     deck : Deck or None
-        In which order to deal background rows where not all of them are looked at; None: at random.
+        Order of background rows if not all of them are used; None: random order.
     rows_per_value : int
-        Model rows that one evaluation costs.
+        Model rows per evaluation.
     bytes_per_row : int
         Memory of one model row.
     most_values : int
-        Most coalitions in one call. With 1, as for a costly reward, every call can be given to
-        another worker.
+        Largest number of coalitions per call. With 1, as for a costly reward, every evaluation can
+        go to another worker.
     parted_by_instance : bool
-        Whether coalitions of an instance share work, so that their values may differ by a rounding
-        where they are parted. Calls then part them in the same places in any company.
+        Whether coalitions of a row share computations, so that dividing them may change the
+        rounding. Calls then divide them in the same way for any other rows.
     v_empty : ndarray of shape (n_rows, k) or None
-        v(empty) against the table that the background rows are a sample of; None: the mean over
-        these.
+        v(empty) against the whole table, if the background rows are a sample; None: the mean over
+        these rows.
     unvalued : Unvalued or None
-        Where a call may return NaN; None: it is refused.
+        Record of coalitions that may be NaN; None: NaN raises ModelOutputError.
     shared : object or None
-        The shared part of the games of all instances, such as the model. `take` passes it on.
-        Workers get it apart from the game, so that a cluster sends it only once.
+        The shared part of the games of all rows, such as the model. `take` passes it on. Workers
+        receive it separately, so a cluster sends it only once.
     """
 
     n_players: int
@@ -100,7 +100,7 @@ class Game(ABC):
         ----------
         coalitions : ndarray of shape (r, m, p), bool
         rows : ndarray of shape (r,), int
-            The instance of each line of coalitions.
+            The row to explain of each line of coalitions.
         references : ndarray of shape (r, m, q), int, or None
             The q background rows to average over. None: all of them, weighted.
 
@@ -116,17 +116,17 @@ class Game(ABC):
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances.
+            Positions of the rows.
         """
 
     @abstractmethod
     def full(self, rows) -> np.ndarray:
-        """Return v(all) of the instances, ``(r, k)``.
+        """Return v(all) of the rows, ``(r, k)``.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances.
+            Positions of the rows.
         """
 
     def remainder(self) -> "Remainder | None":
@@ -136,49 +136,48 @@ class Game(ABC):
     def keys(self, rows) -> np.ndarray:
         """Return the key of each row to explain, used to seed random numbers, ``(r,)`` int.
 
-        Instances of the same key are explained alike. By default their positions; a reward takes a
-        hash of their content, so that the same row has the same explanation anywhere.
+        Rows with equal keys have equal explanations. By default, the keys are positions. Rewards
+        use a hash of the content, so that the same row has the same explanation in every table.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances.
+            Positions of the rows.
         """
         return rows
 
     def active(self, rows) -> np.ndarray:
-        """Return which players can matter, ``(r, p)`` bool; the others get 0 without a cost.
+        """Return True for players with a possible effect, ``(r, p)``; others get 0 at no cost.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances.
+            Positions of the rows.
         """
         return np.ones((len(rows), self.n_players), dtype=bool)
 
     def differing(self, rows, references) -> np.ndarray | None:
-        """Return which players differ from a background row, ``(n, p)`` bool, or None.
+        """Return True for players that differ from a background row, ``(n, p)`` bool, or None.
 
-        Against a background row, coalitions that agree on the players which differ from it have the
-        same value, so only one of them is evaluated, and permutations skip the steps of the others.
-        None: not known.
+        Other players have no effect against this background row, so coalitions with and without
+        them are evaluated once, and permutations skip their steps. None: unknown.
 
         Parameters
         ----------
         rows : ndarray of shape (n,), int
-            Positions of the instances.
+            Positions of the rows.
         references : ndarray of shape (n,), int
-            A background row for each of them.
+            One background row for each of them.
         """
         return None
 
     def take(self, rows) -> "Game":
-        """Return the game of some instances alone, numbered anew, to be sent to a worker.
+        """Return the renumbered game of some rows, for a worker.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances, in any order; some may come twice.
+            Positions of the rows, in any order, with repetitions.
         """
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
@@ -195,7 +194,7 @@ class Remainder(NamedTuple):
     ----------
     game : Game
     known : callable
-        Takes positions of instances ``(r,)``, and returns the `Known` of that part.
+        From positions of rows ``(r,)`` to the `Known` of this part.
     """
 
     game: Game
@@ -203,7 +202,7 @@ class Remainder(NamedTuple):
 
 
 def empty_values(game: Game, rows: np.ndarray) -> NDArray[np.float64]:
-    """Return v(empty) of the instances against all background rows, ``(r, k)``."""
+    """Return v(empty) of the rows against all background rows, ``(r, k)``."""
     if game.v_empty is not None:
         return game.v_empty[rows]
     return (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)

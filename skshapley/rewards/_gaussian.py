@@ -1,36 +1,36 @@
-"""How numeric columns go together, and how far a row moves when some of its columns are given.
+"""Correlations of numeric columns, and moves of rows given some of their columns.
 
 For x ~ N(mu, Sigma), a background row r and columns S,
 
     z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S)
 
-has z_S = x_S and, elsewhere, the conditional law of the other columns given x_S, since what r has
-besides its regression on r_S does not depend on r_S. For sets that grow, one Cholesky factor serves
-all of them: with the columns in the order in which they enter, Sigma = L L' and e = L^-1 (x - r),
-the first k columns of L times the first k entries of e are the move for the first k columns. That
-is one update of rank one for each column that enters.
+has z_S = x_S. Elsewhere, it has the conditional distribution of the other columns given x_S,
+because the residuals of r do not depend on r_S. Growing sets share one Cholesky factor. Sort the
+columns by their entry, and let Sigma = L L' and e = L^-1 (x - r). The move for the first k columns
+is the first k columns of L times the first k entries of e. This is one update of rank one per
+column.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Least weight of the identity. It keeps columns that say the same apart by a millionth of their
-# variance, so that rounding stays below 1e-9 and disagreeing twins are averaged.
+# Smallest weight of the identity. It separates equal columns by a millionth of their variance, so
+# rounding stays below 1e-9, and contradicting copies are averaged.
 LEAST_SHRINKAGE = 1e-6
-# References of a coalition from which a matrix for each coalition is cheaper than one update a
-# column: 8,192 rows of 30 columns take 25 ms either way with 8 of them
+# From this number of references, one matrix per coalition is cheaper than one update per column:
+# with 8 references, 8,192 rows of 30 columns take 25 ms either way
 FEW_REFERENCES = 8
-CHUNK_BYTES = 2**24  # of the matrices that are factorised at once
-# Rows that are multiplied by a matrix in one call. BLAS rounds differently for other numbers of
-# rows, and a row must not tell who stands beside it.
+CHUNK_BYTES = 2**24  # of the matrices factorised at once
+# Rows multiplied by a matrix in one call. BLAS rounds differently for other numbers of rows, and a
+# result must not depend on the other rows.
 BLOCK_ROWS = 16
 
 
 def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
-    """Return the correlation of a table's columns, shrunk towards none, and by how much.
+    """Return the shrunk correlation of a table's columns, and the shrinkage.
 
-    The shrinkage is Ledoit & Wolf's (2004) estimate of the best one; weights enter it as if row i
-    were a draw of size sqrt(n w_i). A constant column goes with no other.
+    The shrinkage is Ledoit & Wolf's (2004) estimate of the optimal one. With weights, row i is
+    scaled by sqrt(n w_i). A constant column has no correlation.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def location(table, weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the weighted mean and standard deviation of each column; 0 if it is constant."""
     centre = weights @ table
     spread = np.sqrt(weights @ (table - centre) ** 2)
-    # the mean of equal numbers may differ from them by a rounding
+    # the mean of equal numbers may have a rounding error
     return centre, np.where((table == table[:1]).all(axis=0), 0.0, spread)
 
 
@@ -74,7 +74,7 @@ def shrunk(correlation, shrinkage) -> NDArray[np.float64]:
 
 
 def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
-    """Return how far rows move if the present columns are given.
+    """Return the moves of rows given the present columns.
 
     Lines come in chains, along which the present columns grow.
 
@@ -83,16 +83,17 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     correlation : ndarray of shape (d, d)
         Positive definite.
     present : ndarray of shape (n, d), bool
-        The columns that are given, in each line.
+        The given columns of each line.
     starts : ndarray of shape (m,), int
         The first line of each chain; the first is 0.
     gaps : ndarray of shape (m, q, d)
-        Instance minus reference, in standard units, for each chain and each of its q references.
+        Row to explain minus reference, in standard units, for each chain and each of its
+        references.
 
     Returns
     -------
     moves : ndarray of shape (n, q, d)
-        In standard units; of present columns they are the gaps, to rounding.
+        In standard units; for present columns they equal the gaps, up to rounding.
     """
     n, d = present.shape
     found = np.empty((n, *gaps.shape[1:]))
@@ -110,10 +111,10 @@ def _along_chains(correlation, present, starts, gaps) -> NDArray[np.float64]:
     """Return the moves by one factor for each chain and one update for each column."""
     (n, d), m = present.shape, len(starts)
     chain, line = np.repeat(np.arange(m), np.diff(np.append(starts, n))), np.arange(m)
-    # in a chain that grows, the column that is present most often entered first
+    # in a growing chain, the column that is present most often entered first
     order = np.argsort(-np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable")
     factor = np.linalg.cholesky(correlation.take(order[:, :, None] * d + order[:, None, :]))
-    # its columns (d, m, d), each with the table's columns in their own order
+    # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
     size = present.sum(axis=1)
     by_size = np.argsort(size, kind="stable")
@@ -131,7 +132,7 @@ def _along_chains(correlation, present, starts, gaps) -> NDArray[np.float64]:
 
 
 def _by_matrices(correlation, present, starts, gaps) -> NDArray[np.float64]:
-    """Return the moves by one matrix for each coalition, which serves all its references."""
+    """Return the moves by one matrix per coalition, shared by all its references."""
     chain = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(present))))
     return regressed(correlation, present, gaps[chain])
 
@@ -145,7 +146,7 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
         Positive definite.
     known : ndarray of shape (n, d), bool
     moves : ndarray of shape (n, q, d)
-        Those of columns that are not known are not looked at.
+        Moves of unknown columns are ignored.
     """
     patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
     given = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[:, :, None]
@@ -164,7 +165,7 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
 
 
 def row_products(rows, matrix) -> NDArray[np.float64]:
-    """Return rows ``(n, d)`` times a matrix ``(d, e)``, each rounded alike in any company."""
+    """Return rows ``(n, d)`` times a matrix ``(d, e)``; rounding does not depend on other rows."""
     (n, d), blocks = rows.shape, -(-len(rows) // BLOCK_ROWS)
     filled = np.zeros((blocks * BLOCK_ROWS, d))
     filled[:n] = rows
@@ -172,13 +173,13 @@ def row_products(rows, matrix) -> NDArray[np.float64]:
 
 
 def chain_starts(present, *labels) -> NDArray[np.intp]:
-    """Return the lines that begin a chain: the columns shrink or a label changes.
+    """Return the lines that begin a chain: where columns shrink or a label changes.
 
     Parameters
     ----------
     present : ndarray of shape (n, d), bool
     *labels : ndarray of shape (n,) or (n, q)
-        Of one instance and one set of references.
+        Labels of the row to explain and the references.
     """
     same = (present[:-1] <= present[1:]).all(axis=1)
     for label in labels:

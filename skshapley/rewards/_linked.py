@@ -1,7 +1,7 @@
-"""A link after the mean: a coalition is worth a function of its mean response.
+"""A link after the mean: the worth of a coalition is a function of its mean response.
 
 Chen, Song, Wainwright & Jordan (2018), section 2.1, score a coalition by the logarithm of the mean
-probability, where the mean of the logarithms is another game.
+probability. The mean of the logarithms is a different game.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from skshapley.rewards._game import Game, empty_values
 
 
 class WrappedGame(Game):
-    """Base class of games on the instances, players and model of another game.
+    """Base class of games on the rows, players and model of another game.
 
-    For samplers it has a single reference: averages over the background are computed inside.
+    Samplers see a single reference, because averages over the background are computed inside.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class WrappedGame(Game):
         return self._game.keys(rows)
 
     def active(self, rows) -> NDArray[np.bool_]:
-        """Return the players that can matter in the other game."""
+        """Return the players with a possible effect in the other game."""
         return self._game.active(rows)
 
     def take(self, rows) -> Self:
@@ -80,12 +80,12 @@ LINK = Constraint(
     lambda link: link is None or callable(link) or (isinstance(link, str) and link in LINKS),
     'None, "log", "logit" or a function of an array of means',
 )
-MOST_FOLDS = 20  # parts of the background, for the errors that it leaves
-STEP = 1e-6  # of a central difference, relative to the mean
+MOST_FOLDS = 20  # parts of the background, for its standard errors
+STEP = 1e-6  # step of a central difference, relative to the mean
 
 
 class LinkedGame(WrappedGame):
-    """The game of a link of the mean response, in which all background rows belong to a value.
+    """The game of a link of the mean response; each value uses all background rows.
 
     Parameters
     ----------
@@ -118,16 +118,16 @@ class LinkedGame(WrappedGame):
         return self._linked(super().empty(rows))
 
     def full(self, rows) -> NDArray[np.float64]:
-        """Return the link of the response at the instances, ``(r, k)``."""
+        """Return the link of the response of the rows, ``(r, k)``."""
         return self._linked(super().full(rows))
 
 
 class InfluenceGame(LinkedGame):
     """The share of each part of the background in the error of a linked game (delta method).
 
-    The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, outputs of a
-    part side by side: their Shapley values are the contribution of the part to those of the linked
-    game.
+    The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, with adjacent
+    outputs of a part. Their Shapley values are the contributions of the part to the values of the
+    linked game.
     """
 
     def __init__(self, game: Any, link: Any) -> None:
@@ -155,7 +155,7 @@ class InfluenceGame(LinkedGame):
         return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
 
     def full(self, rows) -> NDArray[np.float64]:
-        """Return zeros ``(r, k F)``: no background row is in v(all)."""
+        """Return zeros ``(r, k F)``, because v(all) uses no background row."""
         return np.zeros((len(rows), self.n_outputs))
 
 
@@ -165,7 +165,7 @@ def n_folds(n_references: int) -> int:
 
 
 def errors_of(influences: NDArray[np.float64], folds: int) -> NDArray[np.float64]:
-    """Return the standard errors ``(r, p, k)`` that the background leaves.
+    """Return the standard errors ``(r, p, k)`` due to the background.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ METHODS = (
     "log_odds",
     "transform",
 )
-BY_KIND: dict[str | None, tuple[str, ...]] = {  # the methods that "auto" tries, in order
+BY_KIND: dict[str | None, tuple[str, ...]] = {  # methods for "auto", in order
     "classifier": ("predict_proba", "decision_function", "predict"),
     "outlier_detector": ("score_samples", "decision_function"),
     "density_estimator": ("score_samples", "decision_function"),
@@ -32,7 +32,7 @@ BY_KIND: dict[str | None, tuple[str, ...]] = {  # the methods that "auto" tries,
 }
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
-# Losses of CatBoost, and scikit-learn's classifiers, whose score is the logit of the probability
+# Losses of CatBoost, and scikit-learn's classifiers with a score equal to the logit
 SIGMOIDS = {"Logloss", "CrossEntropy"}
 LOGISTIC = {
     *("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"),
@@ -43,14 +43,14 @@ LOGISTIC = {
 def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     """Return the name of the method to call, a function of (estimator, X), or `FUNCTION`.
 
-    `FUNCTION` means that the estimator is itself a function of X.
+    `FUNCTION` means that the estimator is a function of X.
 
     Raises
     ------
     NotFittedError
-        If the model has no method, and is not fitted.
+        If the model has no method because it is not fitted.
     TypeError
-        If it is neither a model nor a function.
+        If the estimator is neither a model nor a function.
     ValueError
         For an unknown method, or one that the model does not have.
     """
@@ -106,7 +106,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
 
 
 def refuse_unfitted(estimator, owner) -> None:
-    """Raise NotFittedError if a model that failed does not look fitted."""
+    """Raise NotFittedError if a failed model seems not to be fitted."""
     if not hasattr(estimator, "fit"):
         return
     try:
@@ -118,12 +118,12 @@ def refuse_unfitted(estimator, owner) -> None:
             f" sklearn.frozen.FrozenEstimator where the explainer is cloned (GridSearchCV,"
             f" Pipeline)."
         ) from error
-    except (AttributeError, TypeError):  # not a scikit-learn estimator: it will speak for itself
+    except (AttributeError, TypeError):  # not a scikit-learn estimator: its own error follows
         return
 
 
 def estimator_type(estimator) -> str | None:
-    """Return the estimator's type in scikit-learn's words; None for other libraries' objects."""
+    """Return scikit-learn's type of an estimator; None for objects of other libraries."""
     try:
         told = get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
@@ -148,7 +148,7 @@ def final_estimator(estimator) -> Any:
 def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     """Return the raw score of a boosted classifier, else the logit of the probabilities.
 
-    The score is read through frozen estimators, searches and pipelines. Probabilities are clipped
+    The score is found inside frozen estimators, searches and pipelines. Probabilities are clipped
     at the resolution of float64, so that 0 and 1 give about -36 and 36.
     """
     estimator = unwrapped(estimator)
@@ -164,7 +164,7 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
 
 
 def _raw_score(model) -> Callable[[Any], Any] | None:
-    """Return the function of X that has the logit of the probability before it is rounded."""
+    """Return the function of X with the exact logit of the probability, or None."""
     kind = type(model)
     library, two = kind.__module__.partition(".")[0], len(getattr(model, "classes_", ())) == 2
     if library == "xgboost":

@@ -12,7 +12,7 @@ from skshapley._tables._inputs import as_pandas
 
 
 def marked_players(flags, column_player, n_players) -> np.ndarray:
-    """Return which players have a column that is marked in flags ``(..., d)``, ``(..., p)``."""
+    """Return True for players with a flagged column, ``(..., d)`` to ``(..., p)``."""
     if n_players == flags.shape[-1] and (column_player == np.arange(n_players)).all():
         return flags
     marked = np.zeros((*flags.shape[:-1], n_players), dtype=bool)
@@ -42,7 +42,7 @@ class Players:
 
     @classmethod
     def from_groups(cls, groups, columns, owner) -> "Players":
-        """Return the players of some columns: each group is one, as is every other column.
+        """Return the players: each group is one, and every other column is one.
 
         Players are ordered by their first column.
 
@@ -86,7 +86,7 @@ class Players:
         return cls(names, column_player)
 
     def of_columns(self, flags) -> np.ndarray:
-        """Return which players have a column that is marked.
+        """Return True for players with a flagged column.
 
         Parameters
         ----------
@@ -100,16 +100,16 @@ class Players:
 
     @cached_property
     def _labels(self) -> pd.Index:
-        """The names of the players as an index, which takes longer to make than a frame."""
+        """The cached index of player names; making it takes longer than making a frame."""
         return pd.Index(self.names.tolist())
 
     def table(self, X: Any) -> pd.DataFrame:
-        """Return the instances with one column per player; that of a group, or of lists, is text.
+        """Return the rows with one column per player; groups and lists become text.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
-            The instances, with one column per feature.
+            The rows, with one column per feature.
         """
         if type(X) is np.ndarray and self.n_players == X.shape[1]:
             return pd.DataFrame(X.copy(), columns=self._labels, copy=False)
@@ -128,7 +128,7 @@ class Players:
 
 
 def _checked(groups, owner) -> Mapping[Any, Any]:
-    """Return the groups as a mapping, or refuse them."""
+    """Return the groups as a mapping, or raise ValueError."""
     if groups is None:
         return {}
     if not hasattr(groups, "items") or not all(
@@ -143,7 +143,7 @@ def _checked(groups, owner) -> Mapping[Any, Any]:
 
 
 def position_of(column, columns, owner, where) -> int:
-    """Return the position of a column that is given by name or by position.
+    """Return the position of a column, given by name or position.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def position_of(column, columns, owner, where) -> int:
 def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with lists, arrays and dicts converted to text.
 
-    They cannot be counted, drawn or kept in a file as they are.
+    They cannot be counted, drawn or saved otherwise.
     """
     texts = {}
     for place, kind in enumerate(frame.dtypes):

@@ -1,4 +1,4 @@
-"""The games of rewards that move background rows: whole, and without their quadratic part."""
+"""The games of rewards that move background rows, with and without their quadratic part."""
 
 from typing import cast
 
@@ -12,14 +12,14 @@ from skshapley.rewards._transport import TransportModel, TransportPool
 
 
 class TransportGame(InterventionalGame):
-    """The mean response over moved rows, at given instances."""
+    """The mean response over moved rows, for given rows to explain."""
 
     shared: TransportModel
     _pool: TransportPool
-    parted_by_instance = True  # one factor serves a walk
+    parted_by_instance = True  # one factor serves a permutation
 
     def remainder(self) -> Remainder | None:
-        """Return the game of the response less its quadratic part, or None."""
+        """Return the game of the response minus its quadratic part, or None."""
         part = self.shared.part
         if part is None:
             return None
@@ -33,7 +33,7 @@ class TransportGame(InterventionalGame):
 
 
 class RemainderGame(InterventionalGame):
-    """The remainder of a game after its quadratic part is subtracted: less to sample."""
+    """The remainder of a game after its quadratic part is subtracted."""
 
     shared: TransportModel
     _pool: TransportPool
@@ -50,7 +50,7 @@ class RemainderGame(InterventionalGame):
 
     @property
     def _known_part(self) -> KnownPart:
-        return cast(KnownPart, self.shared.part)  # without one there is no such game
+        return cast(KnownPart, self.shared.part)  # the game exists only with a quadratic part
 
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""

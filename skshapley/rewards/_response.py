@@ -1,4 +1,4 @@
-"""The model's response as numbers: its method, its outputs, checked at every call."""
+"""The model's response as numbers: method, outputs, and checks of every call."""
 
 from copy import copy
 from numbers import Real
@@ -25,7 +25,7 @@ from skshapley.rewards._methods import (
 from skshapley.rewards._rows import row_chunks
 from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
 
-LARGEST = 1e306  # leaves room for differences and sums
+LARGEST = 1e306  # room for differences and sums
 
 
 class Response:
@@ -38,18 +38,18 @@ class Response:
         "auto", one of `METHODS`, or a function.
     output : None, "predicted" or label
     owner : str
-        Name of the class that asks, for errors.
+        Name of the calling class, for errors.
 
     Attributes
     ----------
     n_columns : int
-        Number of columns K of the raw response. Known after `probe`, as are the next two.
+        Number of columns K of the raw response. Set by `probe`, like `names` and `column`.
     names : list or None
-        Labels of the columns; None for a response of one column.
+        Labels of the columns; None for a response with one column.
     column : int or None
-        The column to explain. None: all columns, or that of each instance's own predicted class.
+        The column to explain. None: all columns, or the column of each row's predicted class.
     dense : bool
-        Whether the model refused a sparse table, and gets arrays instead. Known after `probe`.
+        Whether the model refused a sparse table, and gets arrays instead. Set by `probe`.
     """
 
     def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
@@ -63,7 +63,7 @@ class Response:
         self.dense = False
         self._classes = _flat_classes(estimator) if self.method in BY_CLASS else None
         if self._classes is not None and output is not None and not self.predicted:
-            self._position(self._classes)  # refuses an unknown class
+            self._position(self._classes)  # raises for an unknown class
         names = getattr(estimator, "feature_names_in_", None)
         self._column_names = None if names is None else list(names)
         self._width = getattr(estimator, "n_features_in_", None)
@@ -72,7 +72,7 @@ class Response:
     def over(self, table, what: str) -> np.ndarray:
         """Return the raw response on the rows of a table ``(n, K)``, in calls of bounded size.
 
-        The outputs are learned from the first one.
+        The first call determines the outputs.
 
         Parameters
         ----------
@@ -80,19 +80,19 @@ class Response:
         what : str
             A noun for the rows, for errors.
         """
-        chunks = row_chunks(table, what)  # copies, one alive at a time
+        chunks = row_chunks(table, what)  # copies, one at a time
         first = self.probe(*next(chunks))
         return np.concatenate([first, *(self(*chunk) for chunk in chunks)])
 
     def probe(self, X, where="") -> np.ndarray:
-        """Return the raw response of the first call, and learn the outputs from it.
+        """Return the raw response of the first call, which determines the outputs.
 
         Parameters
         ----------
         X : array or frame of shape (n, d)
             Rows to call the model on.
         where : str, default=""
-            Which rows they are, for errors.
+            Description of the rows, for errors.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class Response:
         ModelOutputError
             For NaN or infinity, or another number of rows.
         NotFittedError
-            If the call fails, and the model does not look fitted.
+            If the call fails, and the model seems not to be fitted.
         ValueError
             If the response does not have the output to explain.
         """
@@ -140,37 +140,37 @@ class Response:
         return values
 
     def of(self, estimator) -> "Response":
-        """Return the same response for the rest of the model after its first steps.
+        """Return the same response, for the rest of a pipeline after its first steps.
 
         Parameters
         ----------
         estimator : fitted estimator
-            The rest of the model. It is called with the output of those steps, unchanged.
+            The rest of the model. It is called with the unchanged output of those steps.
         """
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
         rest._nameless = False
-        rest.dense = False  # the steps make what the rest was fitted on
+        rest.dense = False  # the steps make the columns that the rest was fitted on
         return rest
 
     def without_model(self) -> Self:
-        """Return the response without its model, which can still choose outputs."""
+        """Return the response without its model; it can still choose outputs."""
         light = copy(self)
         light.estimator = None
         return light
 
     def learn_from(self, rest: "Response") -> None:
-        """Take the outputs that the rest of the model has shown.
+        """Copy the outputs from the response of the rest of the model.
 
         Parameters
         ----------
         rest : Response
-            One that was probed.
+            A probed response.
         """
         self.n_columns, self.names, self.column = rest.n_columns, rest.names, rest.column
 
     def _learn(self, raw, values) -> None:
-        """Take the outputs from the first response."""
+        """Determine the outputs from the first response."""
         self.n_columns = 1 if values.ndim == 1 else values.shape[1]
         by_class = self._classes is not None and len(self._classes) == self.n_columns
         if values.ndim == 1:
@@ -181,7 +181,7 @@ class Response:
             self.names = column_names(raw)
         else:
             self.names = self._classes if by_class else list(range(self.n_columns))
-        # Of two classes the negative one is redundant; of two labels, none is.
+        # Of two classes, the negative one is redundant; two labels are not.
         binary = by_class and self.n_columns == 2 and _are_complements(values, self.method)
         self.column = self._fixed_column(binary)
 
@@ -208,28 +208,28 @@ class Response:
 
     @property
     def n_outputs(self) -> int:
-        """Return the number of outputs that are explained, k."""
+        """Return the number of explained outputs, k."""
         return 1 if self.predicted or self.column is not None else self.n_columns
 
     @property
     def output_names(self) -> list | None:
-        """Return the labels of the explained outputs; None for one, which is shown without axis."""
+        """Return the labels of the explained outputs; None for a single one."""
         return None if self.predicted or self.column is not None else self.names
 
     @property
     def explained_class(self) -> Any:
-        """Return the class of a classifier of two classes that is explained, else None."""
+        """Return the explained class of a classifier with two classes, else None."""
         classes = self._classes or []
         two = len(classes) == self.n_columns == 2
         return classes[self.column] if two and self.column is not None else None
 
     def explained_output(self, winner) -> Any:
-        """Return the label of the explained output of one instance; None for all, or without any.
+        """Return the label of the explained output of one row; None for all, or without labels.
 
         Parameters
         ----------
         winner : int
-            Its column of `winners`.
+            The column of the row in `winners`.
         """
         column = winner if self.predicted else self.column
         return None if self.names is None or column is None else self.names[column]
@@ -237,8 +237,8 @@ class Response:
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
 
-        That is the class that `predict` returns, which need not be the most probable one. For a
-        function, it is the column of the largest output. Zeros unless ``output="predicted"``.
+        This is the class returned by `predict`, which need not be the most probable one. For a
+        function, it is the column with the largest output. Zeros unless ``output="predicted"``.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Response:
         ----------
         values : ndarray of shape (..., K)
         winners : ndarray of int that broadcasts with the leading axes of `values`
-            The column of each instance's own prediction, for ``output="predicted"``.
+            The column of each row's predicted class, for ``output="predicted"``.
 
         Returns
         -------
@@ -279,7 +279,7 @@ class Response:
         return values if self.column is None else values[..., self.column : self.column + 1]
 
     def _numbers(self, raw, n, where) -> NDArray[np.float64]:
-        """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or refuse it."""
+        """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or raise ModelOutputError."""
         if isinstance(raw, list) and self.method in BY_CLASS:
             raw = np.hstack([_told(np.asarray(part)) for part in raw])
         shape = np.shape(raw)
@@ -307,7 +307,7 @@ class Response:
         return values
 
     def in_its_container(self, X) -> Any:
-        """Return X as the model takes it: with names if it was fitted with names, else without.
+        """Return X with names if the model was fitted with names, else without.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class Response:
             For another number of columns.
         """
         if is_frame(X):
-            # A model fitted without names warns about ours, unless they are not text.
+            # A model fitted without names warns about text names.
             if self._nameless and all(isinstance(name, str) for name in column_names(X)):
                 return as_array(X)
             return X
@@ -337,10 +337,10 @@ class Response:
         return self.method if isinstance(self.method, str) else "response_method"
 
     def _asked(self, X) -> Any:
-        """Return the model's answer, computed without the workers that joblib's context offers.
+        """Return the model's output, computed without the workers of joblib's context.
 
-        The workers are for the explainer. A model that used them could round differently from call
-        to call: a forest sums its trees in the order in which threads end.
+        The workers are for the explainer. A model that uses them may round differently in each
+        call: a forest sums its trees in the order in which threads end.
         """
         with parallel_config("sequential"):
             return self._raw(X)
@@ -367,18 +367,18 @@ def _flat_classes(estimator) -> list | None:
     classes = getattr(estimator, "classes_", None)
     if classes is None or not len(classes) or np.ndim(classes[0]):
         return None
-    # one-versus-one decisions are of pairs of classes
+    # one-versus-one decisions belong to pairs of classes
     pairs = getattr(final_estimator(estimator), "decision_function_shape", None) == "ovo"
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
 def _told(part) -> np.ndarray:
-    """Return the columns of one output of several; for two classes, the positive one alone."""
+    """Return the columns of one of several outputs; for two classes, only the positive one."""
     return part[:, 1:] if part.shape[1] == 2 else part
 
 
 def _names_of_parts(parts, estimator) -> list:
-    """Return names for one array by output: its position, and the class where there are several."""
+    """Return names for one array per output: its position, and the class if there are several."""
     names: list = []
     for output, part in enumerate(parts):
         if np.shape(part)[1] <= 2:
@@ -396,9 +396,10 @@ def _are_complements(values, method) -> bool:
 
 
 def as_floats(raw) -> np.ndarray | None:
-    """Return `raw` as a float64 array; None if it holds anything but real numbers.
+    """Return `raw` as a float64 array, or None unless it contains only real numbers.
 
-    numpy would read the text "1" as a number. It is refused, since class labels often look so.
+    NumPy converts the text "1" to a number. Text is refused, because class labels often look like
+    numbers.
     """
     values = np.asarray(raw)
     if values.dtype.kind == "O":

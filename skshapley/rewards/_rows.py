@@ -1,8 +1,8 @@
-"""Hybrid rows: the instance where a player is present, a background row where it is absent.
+"""Mixed rows: present players come from the row to explain, absent ones from a background row.
 
-The instances' and the background's values of each column are put into one pool once. A block of
-hybrid rows is then one gather. Columns are gathered and never cast, so that dtypes and categories
-reach the model unchanged.
+The values of each column, of the rows and of the background, are put into one pool once. A block of
+mixed rows is then one gather. Columns are gathered and never cast, so dtypes and categories reach
+the model unchanged.
 """
 
 import pickle
@@ -23,7 +23,7 @@ PIECE_BYTES = 2**18
 
 
 def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
-    """Return the pool that fits the container of the background."""
+    """Return the pool for the container of the background."""
     if sparse.issparse(background):
         return SparsePool(X, background, column_player)
     if not is_frame(background):
@@ -37,9 +37,9 @@ def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
 
 
 def row_chunks(table, what) -> Iterator[tuple[Any, str]]:
-    """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
+    """Yield a table's rows in pieces of bounded size, with their place for errors.
 
-    The pieces are copies, since some models write into their input.
+    The pieces are copies, because some models write into their input.
     """
     n = n_rows(table)
     for start in range(0, n, CHUNK_ROWS):
@@ -48,7 +48,7 @@ def row_chunks(table, what) -> Iterator[tuple[Any, str]]:
 
 
 class RowPool(ABC):
-    """Instances ``(r, d)`` and background ``(b, d)`` in one container.
+    """Rows to explain ``(r, d)`` and background ``(b, d)`` in one container.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class RowPool(ABC):
 
     @abstractmethod
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return hybrid rows in the background's container.
+        """Return mixed rows in the background's container.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class RowPool(ABC):
         """
 
     def unlike(self, rows, references) -> np.ndarray | None:
-        """Return where instances differ from a background row each, ``(n, d)``; None if unknown.
+        """Return True where rows differ from a background row each, ``(n, d)``; None if unknown.
 
         Parameters
         ----------
@@ -85,35 +85,35 @@ class RowPool(ABC):
 
 
 class ColumnPool(RowPool):
-    """Tables that are gathered by columns."""
+    """Tables gathered by columns."""
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return hybrid rows in the background's container."""
+        """Return mixed rows in the background's container."""
         return self._gather(coalitions[:, self.column_player], rows, references)
 
     @abstractmethod
     def _gather(self, present, rows, references) -> Any:
-        """Return hybrid rows; `present` is ``(n, d)``, by column."""
+        """Return mixed rows; `present` is ``(n, d)``, by column."""
 
     @abstractmethod
     def _columns(self) -> Iterable[Any]:
-        """Return each column of the instances and the background, one after the other."""
+        """Return each column of the rows and the background, in turn."""
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        """Return an integer for each value, with one for missing ones, ``(r + b, d)``."""
+        """Return an integer for each value, and one for missing values, ``(r + b, d)``."""
         return np.column_stack([codes_of(column) for column in self._columns()])
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        """Return where instances differ from a background row each, ``(n, d)`` bool."""
+        """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         return self._codes[rows] != self._codes[len(self.X) + references]
 
 
 def codes_of(column: Any) -> NDArray[np.int64]:
-    """Return an integer for each value of a column, with one for missing ones."""
+    """Return an integer for each value of a column, and one for missing values."""
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
-    except TypeError:  # lists, arrays, dicts in cells: equal where their bytes are
+    except TypeError:  # lists, arrays and dicts in cells are equal if their bytes are
         return pd.factorize(np.array([pickle.dumps(value) for value in column], dtype=object))[0]
 
 
@@ -124,9 +124,9 @@ class ArrayPool(ColumnPool):
         kind = np.result_type(self.background, self.X)
         bits = kind.kind in "biuf" and kind.itemsize <= 8
         given, filled = (table.astype(kind, copy=False) for table in (self.X, self.background))
-        if bits:  # blended as whole numbers: a choice by bool mispredicts for every other number
+        if bits:  # blended as integers: a choice by bool mispredicts for every other number
             given, filled = (table.view(f"i{kind.itemsize}") for table in (given, filled))
-            absent = present.view(np.int8) - np.int8(1)  # all bits where absent
+            absent = present.view(np.int8) - np.int8(1)  # all bits if absent
         (n, q), d = references.shape, present.shape[1]
         hybrid = np.empty((n, q, d), dtype=given.dtype)
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
@@ -145,8 +145,8 @@ class ArrayPool(ColumnPool):
         return np.concatenate([self.X, self.background]).T
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        """Return where instances differ from a background row each, ``(n, d)`` bool."""
-        if object in (self.X.dtype, self.background.dtype):  # which may hold pd.NA
+        """Return True where rows differ from a background row each, ``(n, d)`` bool."""
+        if object in (self.X.dtype, self.background.dtype):  # which may contain pd.NA
             return super().unlike(rows, references)
         return ~_same(self.X[rows], self.background[references])
 
@@ -164,7 +164,7 @@ class UniformFramePool(ArrayPool):
 
 
 class FramePool(ColumnPool):
-    """Pandas frames of any dtypes, column by column: the instances' rows, then the background's."""
+    """Pandas frames of any dtypes, column by column: the rows to explain, then the background."""
 
     def __init__(self, X, background, column_player) -> None:
         super().__init__(X, background, column_player)
@@ -200,18 +200,18 @@ class NarwhalsPool(ColumnPool):
 class SparsePool(RowPool):
     """CSR matrices of one dtype; explicit zeros stay stored.
 
-    To some models (XGBoost) an entry that is not stored is missing, and not zero.
+    Some models (XGBoost) treat entries that are not stored as missing instead of zero.
     """
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        """Return where instances differ from a background row each, ``(n, d)`` bool."""
+        """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         return _differing(self.X[rows], self.background[references])
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return hybrid rows in the background's container."""
+        """Return mixed rows in the background's container."""
         q, b = references.shape[1], self.background.shape[0]
         pairs, line = np.unique(rows[:, None] * b + references, return_inverse=True)
-        # the entries of each pair of rows are put in order once, for all hybrids of the pair
+        # the entries of each pair of rows are sorted once, for all mixtures of the pair
         own, other = self.X[pairs // b], self.background[pairs % b]
         pair = np.concatenate([_lines(own), _lines(other)])
         columns = np.concatenate([own.indices, other.indices])
@@ -233,7 +233,7 @@ def _lines(matrix) -> NDArray[np.intp]:
 
 
 def _differing(matrix, other) -> NDArray[np.bool_]:
-    """Return where two CSR matrices of one shape differ; missing equals missing."""
+    """Return True where two CSR matrices of one shape differ; missing equals missing."""
     different = np.zeros(matrix.shape, dtype=bool)
     flat, places, values = different.ravel(), [], []
     for part in (matrix, other):
@@ -246,14 +246,14 @@ def _differing(matrix, other) -> NDArray[np.bool_]:
 
 
 def _pool_index(present, rows, references) -> NDArray[np.intp]:
-    """Return for each column the position in its pool of each hybrid row, ``(d, n q)``."""
+    """Return the position in the pool for each column and mixed row, ``(d, n q)``."""
     reference, q = references.ravel(), references.shape[1]
-    # arithmetic, since a choice by bool mispredicts a branch for every other row
+    # arithmetic, because a choice by bool mispredicts a branch for every other row
     return np.repeat(present.T, q, axis=1) * (np.repeat(rows, q) - reference) + reference
 
 
 def _joined(column, background) -> Any:
-    """Return a column of the instances and of the background as one array of their common dtype."""
+    """Return a column of the rows and of the background as one array of their common dtype."""
     parts = [column, background]
     if column.dtype != background.dtype and pd.api.types.is_numeric_dtype(column.dtype):
         # pandas would make objects of a bool and a float
@@ -279,5 +279,5 @@ def _joined_foreign(column, background) -> Any:
 
 
 def _same(values, first) -> NDArray[np.bool_]:
-    """Return where values equal `first`; missing equals missing."""
+    """Return True where values equal `first`; missing equals missing."""
     return (values == first) | (pd.isna(values) & pd.isna(first))

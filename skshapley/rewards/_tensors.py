@@ -1,7 +1,7 @@
 """Models and outputs of other array libraries, without importing any of them.
 
 A torch module is called with a tensor of its own device and number type, in evaluation mode and
-without gradients. Outputs of any kind become numpy arrays.
+without gradients. All outputs become NumPy arrays.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from skshapley._tables._inputs import as_array, is_frame
 
 
 def is_torch_module(model: Any) -> bool:
-    """Return whether a model is a `torch.nn.Module`."""
+    """Return True if a model is a `torch.nn.Module`."""
     return any(
         (kind.__module__, kind.__name__) == ("torch.nn.modules.module", "Module")
         for kind in type(model).__mro__
@@ -37,7 +37,7 @@ def asked_module(module: Any, X: Any) -> Any:
     Raises
     ------
     TypeError
-        For a table that holds more than numbers.
+        For a table with other columns than numbers.
     RuntimeError
         If the module fails.
     """
@@ -67,7 +67,7 @@ def asked_module(module: Any, X: Any) -> Any:
 
 @contextmanager
 def _evaluating(module: Any) -> Iterator[None]:
-    """Put a module into evaluation mode, in which dropout is off, and back as it was."""
+    """Put a module into evaluation mode (no dropout), and restore its mode."""
     training = [part for part in module.modules() if part.training]
     for part in training:
         part.training = False
@@ -79,9 +79,9 @@ def _evaluating(module: Any) -> Iterator[None]:
 
 
 def as_numpy(raw: Any) -> Any:
-    """Return the array of another library as a numpy array; anything else as it is.
+    """Return the array of another library as a NumPy array; other objects are unchanged.
 
-    Tensors leave their graph and their device. Others come through ``__array__`` or DLPack.
+    Tensors are detached and moved to the CPU. Others come through ``__array__`` or DLPack.
     """
     if isinstance(raw, np.ndarray) or hasattr(raw, "columns"):
         return raw

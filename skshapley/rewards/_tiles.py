@@ -15,8 +15,8 @@ from skshapley.rewards._function import InputReward
 from skshapley.rewards._response import Response
 
 FILLS = ("mean", "blur", "inpaint")
-# Standard deviation of the blur, as a share of the shorter side: edges and texture are gone, where
-# the colours lie is not
+# Standard deviation of the blur, as a share of the shorter side: it removes edges and texture, but
+# not the location of colours
 BLUR_SHARE = 1 / 8
 
 
@@ -30,17 +30,17 @@ class TileReward(InputReward):
     ----------
     estimator : fitted estimator, or callable
         A callable takes images ``(n, height, width)`` or ``(n, height, width, channels)``, in the
-        image's dtype, and returns ``(n,)`` or ``(n, k)``. An estimator is given the same pixels as
-        rows ``(n, height * width * channels)``, as scikit-learn's are.
+        image's dtype, and returns ``(n,)`` or ``(n, k)``. An estimator receives the same pixels as
+        rows ``(n, height * width * channels)``.
     image : array of shape (height, width) or (height, width, channels)
     tiles : tuple (rows, columns), or int array of shape (height, width), default=(8, 8)
-        A grid of so many rows and columns of tiles, as even as they come, or the tile of each pixel
-        by any labels: superpixels of `skimage.segmentation.slic`, say, or objects.
+        Numbers of rows and columns of a grid of nearly equal tiles, or the label of the tile of
+        each pixel, such as superpixels of `skimage.segmentation.slic`, or objects.
     absent : number, "mean", "blur", "inpaint", or array, default="mean"
         The replacement of an absent tile. A number, or a colour ``(channels,)``; "mean", the
-        image's mean colour; "blur", the image without detail; "inpaint", what surrounds it, by
-        scikit-image's biharmonic inpainting; an image of the same shape; or a background of images,
-        ``(b, *image.shape)``, that replace absent tiles: the value is the mean response over them.
+        image's mean colour; "blur", the image without detail; "inpaint", scikit-image's biharmonic
+        inpainting from the surroundings; an image of the same shape; or a background of images,
+        ``(b, *image.shape)``: the value is the mean response over them.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None
@@ -49,7 +49,7 @@ class TileReward(InputReward):
     Attributes
     ----------
     labels : ndarray of shape (height, width), int
-        The tile of each pixel, from 0; in the order of the labels that were given, or of the grid.
+        The tile of each pixel, from 0, in the order of the given labels or of the grid.
     grid : tuple or None
         Rows and columns of the grid, for ``sampler=LocalShapley(("grid", reward.grid))`` and
         `plots.HeatMapDisplay`; None for other tiles.
@@ -59,8 +59,7 @@ class TileReward(InputReward):
     Raises
     ------
     ValueError, TypeError
-        For an image, tiles or a fill that do not fit each other, an invalid response method or
-        output.
+        For an image, tiles or a fill that do not match, an invalid response method or output.
     ImportError
         For "inpaint" without scikit-image: ``pip install skshapley[image]``.
 
@@ -107,12 +106,12 @@ class TileReward(InputReward):
         Parameters
         ----------
         coalitions : array of shape (m, p), bool
-            Which tiles are shown.
+            The shown tiles.
 
         Returns
         -------
         images : ndarray of shape (m, b, ...)
-            Each as the image is, against each image of the background; b is 1 without one.
+            Images like `image`, with each image of the background; b is 1 without a background.
         """
         shown = np.asarray(coalitions, dtype=bool)[:, self.labels]
         if self._fill is None:
@@ -138,11 +137,11 @@ class TileReward(InputReward):
         return self._chosen(raw).reshape(len(coalitions), b, -1).mean(axis=1)
 
     def _given(self, images) -> NDArray:
-        """Return images as the model takes them."""
+        """Return images as inputs of the model."""
         return images.reshape(len(images), -1) if self._flat else images
 
     def painted(self, values) -> NDArray[np.float64]:
-        """Return values of the tiles as an image: each pixel has that of its tile.
+        """Return values of the tiles as an image: each pixel has the value of its tile.
 
         Parameters
         ----------
@@ -157,7 +156,7 @@ class TileReward(InputReward):
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
 
-        It has one instance. Its data are the mean brightness of each tile.
+        It has one row. Its data are the mean brightness of each tile.
 
         Parameters
         ----------
@@ -229,7 +228,7 @@ def _checked_fill(absent, image) -> NDArray | None:
 
 
 def _made(absent, image) -> NDArray | None:
-    """Return the fill that is made of the image itself."""
+    """Return the fill computed from the image itself."""
     if absent == "inpaint":
         if find_spec("skimage") is None:
             raise ImportError(
@@ -247,7 +246,7 @@ def _made(absent, image) -> NDArray | None:
 
 
 def _as_pixels(values, dtype) -> NDArray:
-    """Return values in an image's type, rounded where it counts."""
+    """Return values in an image's dtype, rounded for integers."""
     return np.rint(values).astype(dtype) if dtype.kind in "ui" else values.astype(dtype)
 
 
@@ -265,5 +264,5 @@ def _inpainted(image, shown) -> NDArray:
 
 
 def _shown(absent) -> str:
-    """Return the fill in a word."""
+    """Return the name of the fill."""
     return repr(absent) if isinstance(absent, str | Real) else f"array of shape {np.shape(absent)}"
