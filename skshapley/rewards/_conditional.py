@@ -1,4 +1,4 @@
-"""Conditional rewards: absent columns follow the present ones, by the model of a normal law."""
+"""Conditional rewards: absent columns follow the present ones, by a normal distribution."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -64,9 +64,10 @@ class _TransportReward(NumericReward):
         return TransportModel(*parts, label=MOVED)
 
     def split(self, rng) -> None:
-        """Fit the quadratic part of the response, and learn its Shapley values.
+        """Fit the quadratic part of the response, and compute its Shapley values.
 
-        Not where a player is constant: what does not matter to an instance is left out of its game.
+        This is omitted if a player is constant, because players without effect are left out of
+        games.
         """
         model, column = self.masked_, self.response_.column
         if (
@@ -87,7 +88,7 @@ class _TransportReward(NumericReward):
             self.masked_ = replace(model, part=part)
 
     def _dealt_by(self) -> NDArray[np.float64]:
-        """Return the sampled part of each background row's response, and the whole of it."""
+        """Return the sampled part of each background row's response, and the whole response."""
         part = self.masked_.part
         if part is None:
             return self.empty_
@@ -106,13 +107,13 @@ class _TransportReward(NumericReward):
         return super()._learned(standard)
 
     def _active(self, X) -> NDArray[np.bool_]:
-        """Return the players that can matter: a constant one too, if others move it."""
+        """Return the players that can have an effect; a constant one too, if others move it."""
         self.masked_.given(X)  # refused before the model is called
         return super()._active(X) | self.players_.of_columns(self._linked[None])
 
     @property
     def _linked(self) -> NDArray[np.bool_]:
-        """Which columns go together with others, ``(d,)``."""
+        """The columns that are correlated with others, ``(d,)``."""
         return (self.correlation_ != np.eye(len(self.correlation_))).any(axis=1)
 
 
@@ -133,39 +134,39 @@ def _is_covariance(value) -> bool:
 
 
 class ConditionalReward(_TransportReward):
-    """The model's mean response if absent columns follow the present ones, as normal columns do.
+    """The model's mean response if absent columns follow the present ones, as for normal columns.
 
-    v(S) = mean over background rows r of f(z), where z has the present columns of the instance, and
-    the absent ones of r, moved by their regression on the present ones:
+    v(S) is the mean over background rows r of f(z). The row z has the present columns of the row to
+    explain. Its absent columns are those of r, moved by their regression on the present ones:
 
         z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S).
 
-    That is E[f(X) | X_S = x_S] for normal columns, and keeps the residuals of the rows. Values show
-    the information of the columns about the response, even if only by going along with others: a
-    column that the model never looks at may be worth much.
+    This is E[f(X) | X_S = x_S] for normal columns, and keeps the residuals of the rows. Values show
+    the information of the columns about the response, also through other columns: an unused column
+    may have a large value.
 
-    Columns must be numbers without gaps. Fit it to many rows, such as the training table: how
-    columns go together is learned from them. Along walks (samplers of permutations), a coalition
-    costs one update of rank one.
+    Columns must be numbers without missing values. Fit the reward to many rows, such as the
+    training table, because it learns the correlations from them. With samplers of permutations, a
+    coalition costs one update of rank one.
 
     Parameters
     ----------
     covariance : None or array of shape (d, d), default=None
-        Sigma, where it is known or was estimated from other rows. None: that of the background,
-        shrunk as Ledoit & Wolf propose, which matters where rows are few.
+        Sigma, if it is known or was estimated from other rows. None: the covariance of the
+        background, shrunk as Ledoit & Wolf propose, which matters for few rows.
     link : None, "log", "logit" or callable, default=None
         A function of the mean, as in `InterventionalReward`.
 
     Attributes
     ----------
     correlation_ : ndarray of shape (d, d)
-        The correlation that belongs to Sigma.
+        The correlation of Sigma.
     shrinkage_ : float
         The weight of the identity in it.
 
     See Also
     --------
-    CopulaReward : The same on ranks, for columns of any margins.
+    CopulaReward : The same on ranks, for columns with any distribution.
     InterventionalReward : Absent columns keep the values of background rows.
 
     Notes
@@ -175,19 +176,19 @@ class ConditionalReward(_TransportReward):
     Only the rest of the response is sampled.
 
     Standard errors describe the sampling of coalitions and rows. They do not include the error of
-    the normal law, or of the estimated Sigma. `skshapley.diagnostics.conditional_error` compares
-    rewards on rows that were left out.
+    the normal model or of the estimated Sigma. `skshapley.diagnostics.conditional_error` compares
+    rewards on held-out rows.
 
     References
     ----------
     Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
     accurate approximations to Shapley values, Artificial Intelligence 298, section 3.2 (there by
-    draws from the normal law). Ledoit & Wolf (2004), A well-conditioned estimator for
+    draws from the normal distribution). Ledoit & Wolf (2004), A well-conditioned estimator for
     large-dimensional covariance matrices, Journal of Multivariate Analysis 88.
 
     Examples
     --------
-    Two columns that go together, and a model that reads the first:
+    Two correlated columns, and a model that uses the first:
 
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
@@ -235,16 +236,16 @@ class ConditionalReward(_TransportReward):
 
 
 class CopulaReward(_TransportReward):
-    """As `ConditionalReward`, on the normal scores of ranks: a normal copula with free margins.
+    """A `ConditionalReward` on the normal scores of ranks: a normal copula with free margins.
 
-    Each column is replaced by the normal quantile of its rank among the background rows. There the
-    rows are moved, and the quantiles of the column lead back. No moved value lies outside the range
-    of its column, and no monotone transform of a column changes which rows it meets. With equal
-    numbers (counts, codes) it goes back to numbers that the column has; between different numbers
-    it is linear.
+    Each column is replaced by the normal quantiles of its ranks among the background rows. Rows are
+    moved on this scale, and converted back by the quantiles of the column. Moved values stay in the
+    range of the column, and monotone transforms of a column do not change the reward. Between
+    different numbers the conversion is linear. Repeated numbers (counts, codes) are returned as
+    such.
 
-    Columns must be numbers without gaps. Fit it to many rows: margins and correlations are learned
-    from them.
+    Columns must be numbers without missing values. Fit the reward to many rows, because it learns
+    margins and correlations from them.
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ class CopulaReward(_TransportReward):
     Attributes
     ----------
     correlation_ : ndarray of shape (d, d)
-        Of the normal scores.
+        Correlation of the normal scores.
     shrinkage_ : float
         The weight of the identity in it.
 

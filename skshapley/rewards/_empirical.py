@@ -1,4 +1,4 @@
-"""The empirical conditional reward: background rows near in the present columns count more.
+"""The empirical conditional reward: weights of background rows by distance in the present columns.
 
 Aas, Jullum & Loland (2021), section 3.4. In their notation x* is the instance, D_S(x*, x_i) the
 distance in the present columns (Eq 10), and w_S(x*, x_i) = exp(-D_S^2 / (2 sigma^2)) the weight of
@@ -37,68 +37,70 @@ class NearModel(NumericModel):
         Parameters
         ----------
         given : ndarray of shape (n, d)
-            The instances in standard units.
+            The rows to explain in standard units.
         coalitions : ndarray of shape (n, p), bool
         """
         present = coalitions.take(self.column_player, axis=1)
         squares = squared_distances(self.correlation, present, given[:, None] - self.scores)
-        # constant columns do not separate rows, and do not count
+        # constant columns do not separate rows, and are ignored
         varied = self.scores.std(axis=0) > 0
         squares /= np.maximum(present[:, varied].sum(axis=1), 1)[:, None]
-        nearest = squares.min(axis=1, keepdims=True)  # of far instances, all else would be 0
+        nearest = squares.min(
+            axis=1, keepdims=True
+        )  # otherwise, all weights of distant rows would be 0
         weights = self.weights * np.exp((nearest - squares) / (2 * self.sigma**2))
         weights /= weights.sum(axis=1, keepdims=True)
-        nobody = ~present.any(axis=1, keepdims=True)  # of v(empty), no row is left out
+        nobody = ~present.any(axis=1, keepdims=True)  # v(empty) uses all rows
         return np.where(nobody, self.weights, _largest(weights, self.eta))
 
 
 def _largest(weights, share) -> NDArray[np.float64]:
-    """Return the largest weights that have a share of their sum, as much as is needed, sum 1."""
+    """Return the largest weights that reach a share of their sum, scaled to sum 1."""
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, axis=1)
     before = np.cumsum(ranked, axis=1) - ranked
-    # equal weights are kept together, for any order of the rows
+    # equal weights are all kept or all dropped, for any order of the rows
     last = np.where(before < share, ranked, np.inf).min(axis=1, keepdims=True)
     kept = np.where(weights >= last * (1 - 1e-9), weights, 0.0)
     return kept / kept.sum(axis=1, keepdims=True)
 
 
 class EmpiricalReward(NumericReward):
-    """The model's mean response over background rows that are near in the present columns.
+    """The model's mean response over background rows that are close in the present columns.
 
     v(S) = sum_i w_i f(x_S, background_i outside S), where w_i falls with the distance of row i from
-    the instance in the present columns: exp(-D^2 / (2 sigma^2)) with the squared Mahalanobis
-    distance D^2, divided by the number of present columns. It makes no assumption on how columns go
-    together, keeps to rows that exist, and needs many of them: with several columns present, few
-    rows are near. `effective_rows` says how many.
+    the row to explain in the present columns: exp(-D^2 / (2 sigma^2)) with the squared Mahalanobis
+    distance D^2, divided by the number of present columns. There is no assumption on the dependence
+    of columns. The reward uses existing rows and needs many of them: if several columns are
+    present, few rows are close. `effective_rows` counts them.
 
-    Columns must be numbers without gaps. All background rows belong to every coalition, so an
-    evaluation costs up to b model rows, and permutations cannot be spread over them.
+    Columns must be numbers without missing values. Every coalition uses all background rows. An
+    evaluation therefore costs up to b model rows, and permutations cannot use single rows.
 
     Parameters
     ----------
     sigma : float, default=0.1
-        Bandwidth, in standard deviations. The smaller it is, the fewer rows count.
+        Bandwidth, in standard deviations. A smaller bandwidth uses fewer rows.
     eta : float, default=0.95
-        Share of the weights that is kept, the largest first; rows with the rest are not evaluated.
+        Share of the weights to keep, the largest first; other rows are not evaluated.
 
     Attributes
     ----------
     correlation_ : ndarray of shape (d, d)
-        Of the columns, shrunk as Ledoit & Wolf propose; distances are measured with it.
+        Correlation of the columns, shrunk as Ledoit & Wolf propose; it defines the distances.
     shrinkage_ : float
         The weight of the identity in it.
 
     See Also
     --------
-    ConditionalReward : Moves rows by a normal law, which needs fewer of them.
+    ConditionalReward : Moves rows by a normal model, which needs fewer rows.
 
     Notes
     -----
     Version 1.0 of the R package shapr divides squared distances by the square of the number of
-    columns, where the paper divides by the number: it is the bandwidth times the root of their
-    number here, and on its own example moves values by up to 4 of 20. Of rows that are equally far,
-    where `eta` cuts, it keeps some; here all of them are kept.
+    columns; the paper divides by the number. This equals a larger bandwidth, and changes values by
+    up to 4 of 20 on its own example. At the limit of `eta`, shapr keeps some of the rows at equal
+    distance. Here, all of them are kept.
 
     References
     ----------
@@ -131,7 +133,7 @@ class EmpiricalReward(NumericReward):
         self.eta = eta
 
     def fit(self, response, background, weights, players) -> Self:
-        """Take the background and learn how its columns go together."""
+        """Store the background, and learn the correlations of its columns."""
         super().fit(response, background, weights, players)
         self.n_references_ = 1
         return self
@@ -144,15 +146,15 @@ class EmpiricalReward(NumericReward):
         return NearModel(*parts, sigma=self.sigma, eta=self.eta, label=label)
 
     def game(self, X) -> "EmpiricalGame":
-        """Return the game of the instances X; the model is called on them once."""
+        """Return the game of the rows X; the model is called on them once."""
         given = self.masked_.margins.standard(self.masked_.given(X))
         return EmpiricalGame(self._plain_game(X), given)
 
     def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
-        """Return the effective number of background rows that coalitions are averaged over.
+        """Return the effective number of background rows of each coalition.
 
-        That is 1 / (sum of the squared weights): b for equal ones, 1 if a single row has it all.
-        With few of them, v(S) is little more than the response at the nearest row.
+        This is 1 / (sum of the squared weights): b for equal weights, 1 for a single row. If it is
+        small, v(S) is close to the response at the nearest row.
 
         Parameters
         ----------
@@ -171,16 +173,16 @@ class EmpiricalReward(NumericReward):
 
 
 class EmpiricalGame(WrappedGame):
-    """The empirical reward at given instances.
+    """The game of the empirical reward for given rows.
 
-    Every coalition has weights of its own for the background rows.
+    Every coalition has its own weights of the background rows.
 
     Parameters
     ----------
     game : InterventionalGame
-        Of the same model, all rows alike.
+        The game of the same model with equal weights.
     given : ndarray of shape (r, d)
-        The instances in standard units.
+        The rows to explain in standard units.
     """
 
     _game: InterventionalGame

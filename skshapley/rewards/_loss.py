@@ -1,10 +1,10 @@
 """The game of SAGE, row by row: minus the loss of the mean response over the background.
 
 Covert, Lundberg & Lee (2020), Understanding global feature contributions with additive importance
-measures, NeurIPS. In their notation x is an instance, y its target, and f_S(x_S) the mean response
-when the features outside S are removed (Eq 2; here by background rows, their marginal
-distribution). v(S) = -E[l(f_S(x_S), y)] (Eq 3 up to a constant) is the mean over rows of the games
-of single rows, and so are its Shapley values: every row may have a design of its own.
+measures, NeurIPS. In their notation x is a row, y its target, and f_S(x_S) the mean response when
+the features outside S are removed (Eq 2; here by background rows, their marginal distribution).
+v(S) = -E[l(f_S(x_S), y)] (Eq 3 up to a constant) is the mean of the games of single rows, and so
+are its Shapley values. Every row may therefore have its own design.
 """
 
 from abc import ABC, abstractmethod
@@ -42,7 +42,7 @@ class Loss(ABC):
     ----------
     response : WholeResponse
     owner : str
-        Name of the class that asks, for errors.
+        Name of the calling class, for errors.
 
     Attributes
     ----------
@@ -55,14 +55,14 @@ class Loss(ABC):
         self.response, self.owner = response, owner
 
     def without_model(self) -> "Loss":
-        """Return the loss without the model, to be sent to workers; it can still be called."""
+        """Return the loss without the model, for workers."""
         light = copy(self)
         light.response = self.response.without_model()
         return light
 
     @abstractmethod
     def targets(self, y, n: int) -> np.ndarray:
-        """Return the targets as `__call__` takes them, ``(n, ...)``, or refuse them."""
+        """Return the targets for `__call__`, ``(n, ...)``, or raise ValueError."""
 
     @abstractmethod
     def __call__(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class SquaredError(Loss):
 
 
 class LogLoss(Loss):
-    """Minus the logarithm of the probability of the true class, which is clipped at 2e-16."""
+    """Minus the logarithm of the probability of the true class, clipped at 2e-16."""
 
     name = "log_loss"
 
@@ -122,7 +122,9 @@ class LogLoss(Loss):
                 f'{self.owner} with loss="log_loss" needs one label per row as y, shape ({n},); got'
                 f" shape {np.shape(y)}."
             )
-        k = max(self.response.n_columns, 2)  # a single column is the probability of the second
+        k = max(
+            self.response.n_columns, 2
+        )  # a single column is the probability of the second class
         classes = self.response.classes
         if classes is None or len(classes) != k:
             classes = list(range(k))
@@ -167,7 +169,7 @@ class GivenLoss(Loss):
         return np.asarray(y)
 
     def __call__(self, targets, values) -> NDArray[np.float64]:
-        """Return the losses from the function, ``(n,)``, checked."""
+        """Return the checked losses of the function, ``(n,)``."""
         n = len(values)
         raw = self.function(targets, values if self.response.names is not None else values[:, 0])
         losses = as_floats(raw)
@@ -185,7 +187,7 @@ DEFAULTS: dict[str | None, str] = {"classifier": "log_loss", "regressor": "squar
 
 
 def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
-    """Return the loss that "auto", a name or a function stands for.
+    """Return the loss for "auto", a name or a function.
 
     Raises
     ------
@@ -206,21 +208,21 @@ def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
 
 
 class LossGame(WrappedGame):
-    """v(S) of an instance: minus the loss of its mean response over the background.
+    """The game of a row: minus the loss of its mean response over the background.
 
-    The loss is that of a mean, so every coalition needs the whole background, or a sample of it
-    that is the instance's own. The loss of a mean over q sampled rows is too large by a term in
-    1/q; it is removed by the losses of both halves: 2 l(mean) - (l(first) + l(second))/2.
+    The loss is computed from a mean, so every coalition needs the whole background, or the row's
+    own sample of it. The loss of a mean over q sampled rows has a bias proportional to 1/q. The
+    losses of both halves remove it: 2 l(mean) - (l(first) + l(second))/2.
 
     Parameters
     ----------
     game : InterventionalGame
-        Of the whole response.
+        The game of the whole response.
     loss : Loss
     targets : ndarray of shape (r, ...)
         From `Loss.targets`.
     references : ndarray of shape (r, q), int, or None
-        The background rows of each instance, an even number; None for all of them.
+        The background rows of each row to explain, an even number; None for all of them.
     """
 
     def __init__(
@@ -238,7 +240,7 @@ class LossGame(WrappedGame):
         if self._references is None:
             return self._worth(self._game(coalitions, rows), rows)
         (r, m, _), halves = coalitions.shape, self._references[rows].reshape(len(rows), 2, -1)
-        against = np.tile(halves, (1, m, 1))  # of each coalition one half, then the other
+        against = np.tile(halves, (1, m, 1))  # for each coalition one half, then the other
         values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
         both = values.reshape(r, m, 2, -1).mean(axis=2)
         parts = self._worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)

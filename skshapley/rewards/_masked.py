@@ -1,9 +1,9 @@
-"""The columns in which hybrid rows are made: the raw ones, or those that a pipeline makes.
+"""The columns of mixed rows: raw columns, or columns made by a pipeline.
 
-A step that makes each of its columns of one raw column commutes with masking: the hybrid of two
-transformed rows is the transformed hybrid row. So the first steps of a pipeline, as far as they
-work column by column, transform instances and background once. The rest of the pipeline is called
-with hybrids of transformed rows, in which the columns made of one raw column belong together.
+A step that computes each column from one raw column commutes with mixing: mixing two transformed
+rows gives the transformed mixed row. The first steps of a pipeline, as far as they work column by
+column, therefore transform the rows and the background once. The rest of the pipeline is called
+with mixtures of transformed rows, in which the columns of one raw column stay together.
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,14 +29,14 @@ from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import RowPool, row_pool
 
-# Hybrids of background rows on which the columns of a pipeline are compared with its own
+# Mixed background rows for the comparison with the pipeline's own columns
 CHECKED_ROWS = 512
-TRIED_ROWS = 16  # of the background, for a step of unknown kind
+TRIED_ROWS = 16  # background rows for a trial of an unknown step
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedModel(Portable):
-    """A response and its background, in the columns in which hybrid rows are made.
+    """A response and its background, in the columns of mixed rows.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class MaskedModel(Portable):
     column_player : ndarray of shape (D,), int
         The player of each column.
     label : str
-        Which columns hybrid rows are made of and why, for the record.
+        Description of the mixed columns and the reason, for the record.
     steps : tuple of fitted transformers
         The first steps of a pipeline, if they are done once, before hybrid rows are made.
     whole : MaskedModel or None
@@ -62,7 +62,7 @@ class MaskedModel(Portable):
     whole: "MaskedModel | None" = field(default=None, kw_only=True)
 
     def transform(self, X) -> Any:
-        """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
+        """Return the columns to mix, from a table of raw columns ``(n, d)``."""
         return X if self.whole is None else _transformed(self.whole.response, self.steps, X)
 
     def take(self, rows, weights) -> Self:
@@ -78,12 +78,12 @@ class MaskedModel(Portable):
         return replace(self, background=background, weights=weights, whole=whole)
 
     def pool(self, X) -> RowPool:
-        """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
+        """Return the pool of mixed rows of X ``(r, D)`` and the background."""
         return row_pool(X, self.background, self.column_player)
 
     @property
     def bytes_per_row(self) -> int:
-        """Return the approximate memory of one hybrid row."""
+        """Return the approximate memory of one mixed row."""
         if sparse.issparse(self.background) and not self.response.dense:
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
@@ -107,7 +107,7 @@ def prepare(response, background, weights, players, transformed) -> MaskedModel:
     weights : ndarray of shape (b,)
     players : Players
     transformed : bool
-        Whether to make hybrid rows of transformed columns if that gives the same values.
+        Whether to mix transformed columns if this gives the same values.
     """
     raw = MaskedModel(response, background, weights, players.column_player)
     try:
@@ -158,7 +158,7 @@ def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
 
 
 def _sources(step, width, response, background, before) -> NDArray[np.intp]:
-    """Return the column that each column of a step is made of, by a trial if it is unknown."""
+    """Return the input column of each column of a step, by a trial if it is unknown."""
     try:
         return sources(step, width)
     except MixedColumnsError as reason:
@@ -171,11 +171,11 @@ def _sources(step, width, response, background, before) -> NDArray[np.intp]:
 
 
 def _check(raw, model, p) -> None:
-    """Refuse steps for which transformed hybrid rows differ from hybrids of transformed rows."""
+    """Raise an error if transformed mixed rows differ from mixed transformed rows."""
     b = len(model.weights)
     m = min(max(4 * p, 64), CHECKED_ROWS)
     number = np.arange(m)
-    # every player alone, with different pairs of rows
+    # every single player, with different pairs of rows
     coalitions = (number % p)[:, None] == np.arange(p)
     rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
     theirs = model.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))

@@ -1,7 +1,8 @@
 """The quadratic part of a response in standard units, fitted to the background.
 
-A conditional reward by transport of a quadratic function of the rows is known without the model.
-The rest of the response is sampled, and varies less: a control variate, fitted in ``fit``.
+Conditional rewards of a quadratic function of the rows are known without the model. Only the rest
+of the response, which varies less, is sampled. The quadratic part is a control variate, fitted in
+``fit``.
 """
 
 from collections.abc import Iterable
@@ -16,16 +17,16 @@ from sklearn.preprocessing import StandardScaler
 from skshapley.rewards._game import Known
 from skshapley.rewards._gaussian import row_products
 
-LEAST_ROWS = 64  # of the background, to fit to
+LEAST_ROWS = 64  # background rows for the fit
 MOST_ROWS = 4096
-MOST_CROSSED = 32  # columns with products in the fit: those with the largest own effects
-LEAST_SHARE = 0.2  # of the variance of the response on rows left out, to be worth it
-PENALTIES = (1.0, 10.0, 100.0, 1000.0)  # rows' worth of "no effect" on each coefficient
+MOST_CROSSED = 32  # columns with products in the fit: those with the largest main effects
+LEAST_SHARE = 0.2  # smallest explained share of the variance on held-out rows
+PENALTIES = (1.0, 10.0, 100.0, 1000.0)  # penalty, as a number of rows without effect
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """Quadratic functions of rows in standard units, one for each learned output.
+    """Quadratic functions of rows in standard units, one per learned output.
 
     Attributes
     ----------
@@ -55,9 +56,9 @@ class Quadratic:
 
 
 def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
-    """Return the quadratic parts of responses; None where they say too little.
+    """Return the quadratic parts of responses, or None if they explain too little.
 
-    Ridge regressions, of the penalty that predicts rows best that were left out.
+    They are ridge regressions, with the penalty of the best prediction of held-out rows.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     weights : ndarray of shape (b,)
         With sum 1.
     rng : numpy.random.Generator
-        For the rows to fit to, of a large background.
+        For the choice of rows from a large background.
     """
     centre = weights @ standard
     if len(standard) > MOST_ROWS:
@@ -102,7 +103,7 @@ def _terms(apart, squares) -> NDArray[np.float64]:
 
 
 def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ridge coefficients ``(c, f)``, and the share explained of rows left out, ``(c,)``."""
+    """Return ridge coefficients ``(c, f)``, and the explained share on held-out rows, ``(c,)``."""
     scaler = StandardScaler().fit(terms, sample_weight=mass)
     ridge = RidgeCV(PENALTIES, alpha_per_target=True)
     ridge.fit(scaler.transform(terms), targets, sample_weight=len(mass) * mass)
@@ -111,12 +112,12 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
     return np.atleast_2d(ridge.coef_) / scaler.scale_, 1 + missed
 
 
-GROUPS = 8  # of orders; their spread measures the error
-FLOPS = 2e9  # for the orders of one output; 8 d^3 each
+GROUPS = 8  # groups of orders; their spread measures the error
+FLOPS = 2e9  # operations for the orders of one output; 8 d^3 each
 LEAST_ORDERS, MOST_ORDERS = 2**9, 2**15
 BATCH_BYTES = 2**22
-MOST_NUMBERS = 2**22  # in the coefficients, above which nothing is learned
-SPREAD_ROWS = 256  # background rows that measure the spread of values between rows
+MOST_NUMBERS = 2**22  # coefficients; above this number, nothing is learned
+SPREAD_ROWS = 256  # background rows to measure the spread of values
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +134,7 @@ class QuadraticValues:
     tilts : ndarray of shape (c, p d, d), leans : ndarray of shape (c, p, d)
         The value against row r has the term r'(tilt x - lean).
     bends : ndarray of shape (c, u, p)
-        And a term of r alone.
+        The term that depends on r only.
     """
 
     centre: np.ndarray
@@ -144,20 +145,20 @@ class QuadraticValues:
     bends: np.ndarray
 
     def __call__(self, standard) -> Known:
-        """Return the values of instances ``(r, d)`` in standard units, ``(r, p, c)``."""
+        """Return the values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
         apart = standard - self.centre
         c, p, d = self.leans.shape
         first, second = np.triu_indices(d)
         values = np.empty((len(apart), GROUPS, p, c))
         variances = np.empty((len(apart), p, c))
-        for i, x in enumerate(apart):  # one by one, so that company changes no rounding
+        for i, x in enumerate(apart):  # one by one, so that rounding does not depend on other rows
             terms = np.concatenate([[1.0], x, x[first] * x[second]])
             for output in range(c):
                 values[i, :, :, output] = (self.by_group[output] @ terms).reshape(GROUPS, p)
                 lines = (self.tilts[output] @ x).reshape(p, d) - self.leans[output]
                 against = self.rows @ lines.T + self.bends[output]
                 variances[i, :, output] = against.var(axis=0)
-        # a multiple of the spread of 8 groups: 1.2 times, as Student's t with 7 degrees of freedom
+        # 1.2 times the spread of 8 groups: Student's t with 7 degrees of freedom
         errors = values.std(axis=1, ddof=1) / np.sqrt(GROUPS) * 1.2065
         return Known(values.mean(axis=1), errors, variances)
 
@@ -171,9 +172,9 @@ class KnownPart:
     function : Quadratic
     values : QuadraticValues
     columns : slice
-        The outputs of the response that it is a part of.
+        The outputs of the response to which the part belongs.
     mean : ndarray of shape (c,)
-        Of the function, over the background.
+        Mean of the function over the background.
     """
 
     function: Quadratic
@@ -182,7 +183,7 @@ class KnownPart:
     mean: np.ndarray
 
     def left(self, raw, part) -> NDArray[np.float64]:
-        """Return raw responses ``(..., K)`` less values of the part ``(..., c)``."""
+        """Return raw responses ``(..., K)`` minus values of the part ``(..., c)``."""
         rest = np.array(raw, dtype=np.float64)
         rest[..., self.columns] -= part
         return rest
@@ -201,7 +202,7 @@ def quadratic_values(
     weights : ndarray of shape (b,)
         With sum 1.
     correlation : ndarray of shape (d, d)
-        By which rows are moved.
+        Correlation of the moves.
     column_player : ndarray of shape (d,), int
     rng : numpy.random.Generator
         For the orders.
@@ -223,7 +224,7 @@ def quadratic_values(
         by_group.append(np.concatenate(parts, axis=2))
     _, lines, squares, crosses = (np.mean(means, axis=0) for means in zip(*groups, strict=True))
     rows = apart[rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)]
-    # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), ordered by r
+    # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
     tilts = 2 * np.swapaxes(crosses, 2, 3) - squares - np.swapaxes(squares, 2, 3)
     bends = np.einsum("ud,cpde,ue->cup", rows, squares - 2 * crosses, rows, optimize=True)
     return QuadraticValues(
@@ -260,7 +261,7 @@ def _added(part, correlation, covariance, columns) -> Iterable[tuple[NDArray[np.
     """Return the sums of the four coefficients, of each output, over orders ``(n, d)``."""
     place = np.argsort(columns, axis=1)
     factor = np.linalg.cholesky(correlation[columns[:, :, None], columns[:, None, :]])
-    # both with the table's columns in their own order: (n, d, steps) and (n, steps, d)
+    # both in the order of the table's columns: (n, d, steps) and (n, steps, d)
     moved = np.take_along_axis(factor, place[:, :, None], axis=1)
     entered = np.take_along_axis(np.linalg.inv(factor), place[:, None, :], axis=2)
     spread = entered @ covariance

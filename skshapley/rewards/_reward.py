@@ -1,4 +1,4 @@
-"""The base classes of rewards, and the interventional one: a mean over the background."""
+"""Base classes of rewards, and the interventional reward: a mean over the background."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -20,27 +20,26 @@ from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
 
-HYBRID_SHARE = 1 / 8  # of the working memory, for the hybrid rows of one call
+HYBRID_SHARE = 1 / 8  # of the working memory, for the mixed rows of one call
 
 
 class Reward(Parametrised, ABC):
-    """Base class of rewards, which give the worth v(S) of a coalition S of features.
+    """Base class of rewards, which define the worth v(S) of a coalition S of features.
 
-    A reward is made with parameters only. `fit` takes the background, and `game` returns v for some
-    instances.
+    A reward has parameters only. `fit` takes the background, and `game` returns v for some rows.
 
     Attributes
     ----------
     n_references_ : int
-        Number b of background rows that the game will have.
+        Number b of background rows of the game.
     rows_per_value_ : int
         Model rows of one evaluation, against all of them.
     response_ : Response
         The response of the model to evaluate.
     masked_columns_ : str
-        The columns in which absent players are filled in, and why, for the record.
+        Description of the mixed columns and the reason, for the record.
     takes : tuple of str
-        The tables that the background and the instances may be: "sparse" matrices, with "gaps",
+        The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing values), and
         with columns of "text".
     """
 
@@ -64,7 +63,7 @@ class Reward(Parametrised, ABC):
         """
 
     def deal(self, rng: np.random.Generator) -> None:
-        """Put the background in an order in which few rows stand for all, if it can be.
+        """Sort the background so that any few consecutive rows represent all, if possible.
 
         Parameters
         ----------
@@ -72,7 +71,7 @@ class Reward(Parametrised, ABC):
         """
 
     def split(self, rng: np.random.Generator) -> None:
-        """Learn a part of the game with known Shapley values, if possible.
+        """Fit a part of the game with known Shapley values, if possible.
 
         Parameters
         ----------
@@ -81,24 +80,24 @@ class Reward(Parametrised, ABC):
 
     @abstractmethod
     def game(self, X) -> Game:
-        """Return the game of given instances.
+        """Return the game of given rows.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
-            The instances, in the container of the background.
+            The rows to explain, in the container of the background.
         """
 
 
 class BackgroundReward(Portable, Reward):
-    """Base class of rewards that are a mean response over rows made of background rows.
+    """Base class of rewards that average the response over mixed rows.
 
-    Subclasses say how an instance and a background row make one (`_prepared`).
+    Subclasses define how a row to explain and a background row are mixed (`_prepared`).
 
     Attributes
     ----------
     masked_columns_ : str
-        Which steps are done once, or why none are.
+        The steps that run once, or the reason if there are none.
     masked_ : MaskedModel
         Those steps, and the rest of the model with the background as they transform it.
     link : None, str or callable
@@ -108,11 +107,11 @@ class BackgroundReward(Portable, Reward):
     link: Any = None
 
     def fit(self, response, background, weights, players) -> Self:
-        """Take the background and evaluate the model on it once: v(empty) against each row."""
+        """Store the background, and evaluate the model on it once: v(empty) against each row."""
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self.n_references_ = self.rows_per_value_ = len(weights)
-        if self.link is not None:  # all rows belong to each value
+        if self.link is not None:  # each value uses all rows
             self.n_references_ = 1
         self.deck_: Deck | None = None
         self.__dict__.pop("varies_", None)  # of another background
@@ -132,19 +131,19 @@ class BackgroundReward(Portable, Reward):
         return np.any([self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks], axis=0)
 
     def _unlike_first(self, table) -> NDArray[np.bool_]:
-        """Return where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
+        """Return True where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
         first, rows = take_rows(self.background_, slice(0, 1)), np.arange(n_rows(table))
         pool = row_pool(table, first, self.players_.column_player)
         return pool.unlike(rows, np.zeros_like(rows))
 
     def deal(self, rng) -> None:
-        """Order the background so that few rows stand for all; of a very large one keep some."""
+        """Sort the background into balanced order; a very large one is reduced."""
         weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
         deck = Deck.balanced(self.background_, self._dealt_by(), weights, column_player, rng)
         self.deck_ = deck
         if n > MOST_CARDS:
-            _ = self.varies_  # of all rows, before some are left out
+            _ = self.varies_  # of all rows, before the reduction
             rows = deck.rows
             self.empty_ = self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)
@@ -153,7 +152,7 @@ class BackgroundReward(Portable, Reward):
             self.n_references_ = self.rows_per_value_ = len(rows)
 
     def _dealt_by(self) -> NDArray[np.float64]:
-        """Return the numbers of each background row to balance it by, ``(b, c)``."""
+        """Return the numbers by which background rows are balanced, ``(b, c)``."""
         return self.empty_
 
     @abstractmethod
@@ -161,12 +160,12 @@ class BackgroundReward(Portable, Reward):
         """Return the model with a pool that makes the rows."""
 
     def game(self, X) -> Game:
-        """Return the game of the instances X; the model is called on them once."""
+        """Return the game of the rows X; the model is called on them once."""
         game = self._plain_game(X)
         return game if self.link is None else LinkedGame(game, self.link)
 
     def influences(self, X) -> InfluenceGame | None:
-        """Return the game of the influence of background parts on the values; None without a link.
+        """Return the game of the influence of parts of the background; None without a link.
 
         Parameters
         ----------
@@ -175,7 +174,7 @@ class BackgroundReward(Portable, Reward):
         return None if self.link is None else InfluenceGame(self._plain_game(X), self.link)
 
     def _plain_game(self, X) -> "InterventionalGame":
-        """Return the game in which a value is the plain mean over references."""
+        """Return the game with values that are plain means over references."""
         raw, active, keys = X, self._active(X), row_keys(X)
         masked = self.masked_
         X = masked.transform(X)
@@ -188,11 +187,11 @@ class BackgroundReward(Portable, Reward):
         return self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_)
 
     def _game_of(self, *parts) -> "InterventionalGame":
-        """Return the game of these parts."""
+        """Return the game of the given parts."""
         return InterventionalGame(*parts)
 
     def _active(self, X) -> NDArray[np.bool_]:
-        """Return the players that can matter to each instance, ``(r, p)``."""
+        """Return the players with a possible effect in each row, ``(r, p)``."""
         if self.varies_.all():
             return np.ones((n_rows(X), self.players_.n_players), dtype=bool)
         return self.players_.of_columns(self._unlike_first(X) | self.varies_)
@@ -207,11 +206,11 @@ class InterventionalReward(BackgroundReward):
     Parameters
     ----------
     transformed : bool, default=True
-        Whether the first steps of a `sklearn.pipeline.Pipeline` transform instances and background
-        only once, and absent players are filled in afterwards. That is faster, and gives the same
-        values. It holds for steps that make each of their columns of one column alone: scalers,
-        imputers, encoders, binners, a ColumnTransformer of those. False: always fill in the raw
-        columns, and let the whole pipeline transform every row.
+        Whether the first steps of a `sklearn.pipeline.Pipeline` transform the rows and the
+        background only once, and rows are mixed afterwards. This is faster and gives the same
+        values. It applies to steps that compute each column from one column: scalers, imputers,
+        encoders, binners, and a ColumnTransformer of these. False: mix raw columns, and let the
+        whole pipeline transform every row.
     link : None, "log", "logit" or callable, default=None
         A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then costs all background
         rows, and there is no closed form. With ``response_method="predict_proba"`` and "log", this
@@ -220,7 +219,7 @@ class InterventionalReward(BackgroundReward):
     Attributes
     ----------
     masked_columns_ : str
-        Which steps are done once, or why none are.
+        The steps that run once, or the reason if there are none.
     masked_ : MaskedModel
         Those steps, and the rest of the model with the background as they transform it.
 
@@ -259,19 +258,19 @@ class Instances(NamedTuple):
     Attributes
     ----------
     X : array, sparse matrix or frame of shape (r, D)
-        In the columns that are masked.
+        In the mixed columns.
     raw : array, sparse matrix or frame of shape (r, d)
-        In the raw columns.
+        In raw columns.
     active : ndarray of shape (r, p), bool
         The players with a raw column that differs from some background row.
     full : ndarray of shape (r, K)
         The response.
     winners : ndarray of shape (r,), int
-        The column of each instance's own predicted class.
+        The column of each row's predicted class.
     labels : ndarray of shape (r,), int
-        Their positions in the table, for errors.
+        Positions of the rows in the table, for errors.
     keys : ndarray of shape (r,), uint64
-        Hashes of their raw columns.
+        Hashes of the raw columns of each row.
     """
 
     X: Any
@@ -283,14 +282,14 @@ class Instances(NamedTuple):
     keys: np.ndarray
 
     def take(self, rows) -> "Instances":
-        """Return some of the instances."""
+        """Return some of the rows."""
         X = take_rows(self.X, rows)
         raw = X if self.raw is self.X else take_rows(self.raw, rows)
         return Instances(X, raw, *(array[rows] for array in self[2:]))
 
 
 class InterventionalGame(Game):
-    """The interventional reward at given instances.
+    """The game of the interventional reward for given rows.
 
     Parameters
     ----------
@@ -336,12 +335,12 @@ class InterventionalGame(Game):
         outputs = self.against(flat, repeated, named)
         if named.shape[1] == 1:
             return outputs.reshape(r, m, -1)
-        # contiguous along the mean, so that its rounding is the same in every batch
+        # contiguous along the mean, so that rounding is equal in every batch
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)
 
     def against(self, coalitions, rows, references) -> NDArray[np.float64]:
-        """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size.
+        """Return the response of each mixed row, ``(n, q, k)``, in calls of bounded size.
 
         Parameters
         ----------
@@ -362,7 +361,7 @@ class InterventionalGame(Game):
         return np.concatenate(parts, axis=1)
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
-        """Return the raw response of each hybrid row, ``(n, q, K)``."""
+        """Return the raw response of each mixed row, ``(n, q, K)``."""
         hybrid = self._pool.hybrid(coalitions, rows, references)
         return self.shared.response(hybrid, where=where).reshape(*references.shape, -1)
 
@@ -372,23 +371,22 @@ class InterventionalGame(Game):
         return self.shared.response.choose(table, self.instances.winners[rows][:, None])
 
     def full(self, rows) -> NDArray[np.float64]:
-        """Return the response at the instances, ``(r, k)``."""
+        """Return the response of the rows, ``(r, k)``."""
         full, winners = self.instances.full, self.instances.winners
         return self.shared.response.choose(full[rows], winners[rows])
 
     def keys(self, rows) -> NDArray[np.uint64]:
-        """Return hashes of the instances' raw columns."""
+        """Return hashes of the raw columns of the rows."""
         return self.instances.keys[rows]
 
     def active(self, rows) -> NDArray[np.bool_]:
-        """Return the players with some column that differs from some background row."""
+        """Return the players with a column that differs from some background row."""
         return self.instances.active[rows]
 
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
-        """Return the players with some raw column that differs from each given background row.
+        """Return the players with a raw column that differs from the given background rows.
 
-        Raw columns, so that an explanation does not depend on the steps of a pipeline that are done
-        once.
+        Raw columns are compared, so that an explanation does not depend on the steps that run once.
         """
         unlike = self._raw_pool.unlike(rows, references)
         if unlike is None:
@@ -396,6 +394,6 @@ class InterventionalGame(Game):
         return marked_players(unlike, self._raw_pool.column_player, self.n_players)
 
     def take(self, rows) -> "InterventionalGame":
-        """Return the game of some instances."""
+        """Return the game of some rows."""
         instances = self.instances.take(rows)
         return type(self)(self.shared, self._empty, self._mean_empty, instances)

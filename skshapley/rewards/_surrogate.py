@@ -1,6 +1,6 @@
 """The surrogate reward: a regressor of the response on rows with hidden columns.
 
-The regressor with the least squared error over random masks is E[f(X) | x_S] for all S at once:
+The regressor with the smallest squared error over random masks is E[f(X) | x_S] for all S:
 Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), section 3.2; Covert, Lundberg & Lee
 (2021), section 8.2; the surrogate of Olsen, Glad, Jullum & Aas (2024).
 """
@@ -25,18 +25,17 @@ from skshapley.rewards._reward import BackgroundReward, InterventionalGame
 
 
 def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArray[np.bool_]:
-    """Return coalitions ``(n, p)``, neither empty nor full, drawn by Shapley's kernel.
+    """Return coalitions ``(n, p)``, neither empty nor full, drawn by the Shapley kernel.
 
-    Size s has a probability in proportion to 1 / (s (p - s)), and all coalitions of a size are
-    alike: these are the weights of the regression that defines the Shapley value (Charnes et al.
-    1988).
+    The probability of size s is proportional to 1 / (s (p - s)), and uniform within a size. These
+    are the weights of the regression that defines the Shapley value (Charnes et al. 1988).
 
     Parameters
     ----------
     rng : Generator
     n : int
     n_players : int
-        p, two at least.
+        p, at least two.
     """
     sizes = np.arange(1, n_players)
     weights = 1 / (sizes * (n_players - sizes))
@@ -46,15 +45,15 @@ def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArr
 
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")
-MOST_LEVELS = 254  # of a column that HistGradientBoosting takes as categories, with missing ones
+MOST_LEVELS = 254  # levels of a category for HistGradientBoosting, including missing values
 
 
 class HiddenColumns:
-    """Numbers for the columns of a table, NaN for those that are absent.
+    """Numbers for the columns of a table, with NaN for absent columns.
 
-    Numbers stay. Other columns have a code for each level, with one for levels that the table does
-    not have, and for missing ones. A column of numbers with gaps brings a second one, which says
-    whether it is present.
+    Numbers do not change. Other columns have a code for each level, one for unknown levels, and one
+    for missing values. A column of numbers with missing values gets a second column, which shows if
+    it is present.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ class HiddenColumns:
 
     @property
     def categorical(self) -> NDArray[np.bool_]:
-        """Which columns are codes of few levels, the second ones of columns with gaps included."""
+        """The columns with codes of few levels, including the second columns."""
         few = [levels is not None and len(levels) < MOST_LEVELS for levels in self._levels]
         return np.array(few + [False] * len(self._gaps))
 
@@ -83,13 +82,13 @@ class HiddenColumns:
         return np.column_stack([_numbers(levels, column) for levels, column in columns])
 
     def hidden(self, numbers, present) -> NDArray[np.float64]:
-        """Return numbers ``(n, d)`` with NaN where they are not present, and the second columns."""
+        """Return numbers ``(n, d)`` with NaN for absent columns, and the second columns."""
         shown = np.where(present, numbers, np.nan)
         return np.column_stack([shown, present[:, self._gaps].astype(float)])
 
 
 def _levels(column) -> pd.Index | None:
-    """Return the levels of a column that is not of numbers."""
+    """Return the levels of a non-numeric column."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if pd.api.types.is_numeric_dtype(column) or kind in NUMBERS:
         return None
@@ -106,8 +105,8 @@ def _numbers(levels, column) -> NDArray[np.float64]:
     return np.where(codes < 0, len(levels), codes).astype(np.float64)
 
 
-MOST_ROWS = 2**16  # that a surrogate is trained on, unless the background has more
-LEAF_ROWS = 5  # background rows that a leaf of the default regressor holds, if all of their masks
+MOST_ROWS = 2**16  # training rows of a surrogate, unless the background has more
+LEAF_ROWS = 5  # background rows per leaf of the default regressor, with all their masks
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ class Surrogate(MaskedModel):
     ----------
     regressor : fitted regressor of c outputs
     low, high : ndarray of shape (c,)
-        Of the responses that they were trained on: no conditional mean lies outside.
+        Range of the training responses, which contains all conditional means.
     columns : HiddenColumns
     """
 
@@ -133,7 +132,7 @@ class Surrogate(MaskedModel):
         return np.clip(self.regressor.predict(shown), self.low, self.high)
 
     def choose(self, values, winners) -> NDArray[np.float64]:
-        """Return the explained outputs of those that were learned, ``(..., k)``."""
+        """Return the explained outputs of the learned ones, ``(..., k)``."""
         learned_all = self.response.predicted or self.response.column is None
         return self.response.choose(values, winners) if learned_all else values
 
@@ -146,7 +145,7 @@ def _is_regressor(value) -> bool:
 
 
 class SurrogateReward(BackgroundReward):
-    """A regressor's prediction of the response from the present columns alone.
+    """A regressor's prediction of the response from the present columns.
 
     v(S) is the prediction of a regressor trained to predict the model's response on background rows
     with randomly hidden columns. The best such regressor returns E[f(X) | X_S = x_S]. It accepts
@@ -173,11 +172,11 @@ class SurrogateReward(BackgroundReward):
     Attributes
     ----------
     surrogate_ : Surrogate
-        Trained on all rows.
+        The surrogate trained on all rows.
 
     See Also
     --------
-    ConditionalReward : Moves rows by a normal law, for numbers.
+    ConditionalReward : Moves rows by a normal model, for numbers.
 
     References
     ----------
@@ -209,7 +208,7 @@ class SurrogateReward(BackgroundReward):
         self.random_state = random_state
 
     def fit(self, response, background, weights, players) -> Self:
-        """Take the background, evaluate the model on it once, and train the surrogate."""
+        """Store the background, evaluate the model on it once, and train the surrogate."""
         super().fit(response, background, weights, players)
         self.n_references_ = self.rows_per_value_ = 1
         columns = HiddenColumns(background)
@@ -242,16 +241,16 @@ class SurrogateReward(BackgroundReward):
         return MaskedModel(*plain, label=label)
 
     def _targets(self) -> NDArray[np.float64]:
-        """Return the responses to learn: all outputs, or the one that is explained, ``(b, c)``."""
+        """Return the responses to learn: all outputs, or the explained one, ``(b, c)``."""
         column = self.response_.column
         return self.empty_ if column is None else self.empty_[:, column : column + 1]
 
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:
             return self.regressor
-        # The masks of a row are copies of its response: a leaf needs several rows, and copies are
-        # no sample to stop by. On eight normal columns and a rough response, leaves of 20, of
-        # 5 n_masks and of 20 n_masks made errors of 0.91, 0.89 and 0.94.
+        # The masks of a row have equal responses, so a leaf needs several rows, and early stopping
+        # is misleading. On eight normal columns and a rough response, leaves of 20, 5 n_masks and
+        # 20 n_masks gave errors of 0.91, 0.89 and 0.94.
         return HistGradientBoostingRegressor(
             learning_rate=0.05,
             max_iter=200,
@@ -262,7 +261,7 @@ class SurrogateReward(BackgroundReward):
         )
 
     def game(self, X) -> "SurrogateGame":
-        """Return the game of the instances X; the model is called on them once."""
+        """Return the game of the rows X; the model is called on them once."""
         return SurrogateGame(self._plain_game(X), self.surrogate_.columns.numbers(X))
 
     def _game_of(self, masked, *parts) -> InterventionalGame:
@@ -270,14 +269,14 @@ class SurrogateReward(BackgroundReward):
 
 
 class SurrogateGame(WrappedGame):
-    """The surrogate reward at given instances.
+    """The game of the surrogate reward for given rows.
 
     Parameters
     ----------
     game : InterventionalGame
         The mean responses, without the model.
     numbers : ndarray of shape (r, d)
-        The instances, as the surrogate takes them.
+        The rows to explain, as inputs of the surrogate.
     """
 
     _game: InterventionalGame
@@ -301,5 +300,5 @@ class SurrogateGame(WrappedGame):
         return values.reshape(r, m, -1)
 
     def active(self, rows) -> NDArray[np.bool_]:
-        """Return that every player can matter: a column is hidden, not replaced."""
+        """Return True for all players, because columns are hidden and not replaced."""
         return Game.active(self, rows)

@@ -1,4 +1,4 @@
-"""Text: the players are the tokens of a document, and an absent token is left out."""
+"""Text: the players are the tokens of a document, and absent tokens are removed."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from skshapley.rewards._response import Response
 
 WORDS = r"\w+(?:['’-]\w+)*"
 CHUNK_TEXTS = 1024
-BYTES_PER_LETTER = 64  # of a document on its way through a vectoriser
+BYTES_PER_LETTER = 64  # memory per character of a document in a vectoriser
 
 
 class TokenReward(InputReward):
@@ -36,11 +36,11 @@ class TokenReward(InputReward):
         callable takes such a list and returns ``(m,)`` or ``(m, k)``.
     document : str
     token_pattern : str, default=r"\w+(?:['’-]\w+)*"
-        Regular expression of a token. The default finds words; ``"."`` finds every character but
-        line breaks. The spaces and punctuation between a token and the next belong to the token.
+        Regular expression of a token. The default finds words; ``"."`` finds every character except
+        line breaks. The spaces and punctuation after a token belong to the token.
     mask : str or None, default=None
-        The text that takes the place of an absent token, such as ``"[MASK]"``. None: an absent
-        token is left out, with the spaces and punctuation after it.
+        The text that replaces an absent token, such as ``"[MASK]"``. None: an absent token is
+        removed, with the spaces and punctuation after it.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None
@@ -106,14 +106,14 @@ class TokenReward(InputReward):
 
     @classmethod
     def of(cls, document: str, response: Response, container: Callable) -> "TokenReward":
-        """Return the game of a document that may lack tokens, for a response that was probed.
+        """Return the game of a document, possibly without tokens, for a probed response.
 
         Parameters
         ----------
         document : str
         response : Response
         container : callable
-            Makes the model's input of a list of str.
+            Makes the model's input from a list of str.
         """
         reward = cls.__new__(cls)
         reward._cut(document, WORDS, None)
@@ -125,7 +125,7 @@ class TokenReward(InputReward):
         return reward
 
     def _cut(self, document: str, token_pattern: str, mask: str | None) -> None:
-        """Cut the document into tokens, each with the text between it and the next."""
+        """Divide the document into tokens, each with the text before the next one."""
         found = list(re.finditer(token_pattern, document))
         self.document, self.mask = document, mask
         self.tokens = [match.group() for match in found]
@@ -145,7 +145,7 @@ class TokenReward(InputReward):
         Parameters
         ----------
         coalitions : array of shape (m, p), bool
-            Which tokens are present.
+            The present tokens.
         """
         pairs = list(zip(self._absent, self._pieces, strict=True))
         return [
@@ -191,7 +191,7 @@ class TokenReward(InputReward):
 
 
 class TokenGame(FunctionGame):
-    """The game of a document's tokens; a document without tokens has one player, which adds 0.
+    """The game of a document's tokens; without tokens, it has one player with value 0.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class TokenGame(FunctionGame):
 
 
 class DocumentReward:
-    """The response of a model to documents with only some tokens kept.
+    """The response of a model to documents with some of their tokens.
 
     There is no background: v(empty) is the response to a document without tokens.
 
@@ -217,7 +217,7 @@ class DocumentReward:
     ----------
     response : Response
     container : callable
-        Makes the model's input of a list of str.
+        Makes the model's input from a list of str.
     """
 
     masked_columns_ = "tokens of the documents"
@@ -229,7 +229,7 @@ class DocumentReward:
         return "tokens left out"
 
     def learn(self, texts: list[str]) -> None:
-        """Call the model on documents once, which shows its outputs."""
+        """Call the model on documents once to learn its outputs."""
         self.response_.probe(self.container_(texts[:CHUNK_TEXTS]), " on documents")
 
     def of(self, text: str) -> TokenReward:
@@ -238,7 +238,7 @@ class DocumentReward:
 
 
 def numbered(tokens: Iterable[str]) -> list[str]:
-    """Return the tokens of a document, with numbers behind repeated ones: "it", "it (2)"."""
+    """Return the tokens of a document, with numbers after repeated ones: "it", "it (2)"."""
     seen: dict[str, int] = {}
     labels = []
     for token in tokens:
@@ -248,13 +248,13 @@ def numbered(tokens: Iterable[str]) -> list[str]:
 
 
 def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
-    """Return explanations of documents as one, with a column for each token in any of them."""
+    """Return explanations of documents as one, with a column for each token of any document."""
     names = list(dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)))
     return Explanation.merge([of_tokens(explanation, names) for explanation in explanations])
 
 
 def of_tokens(explanation: Explanation, names: list) -> Explanation:
-    """Return an explanation of documents with columns for these names, 0 where it has none."""
+    """Return an explanation of documents with columns for these names, and 0 for missing ones."""
     place = {name: column for column, name in enumerate(names)}
     known = [column for column, name in enumerate(explanation.feature_names) if name in place]
     own = [place[explanation.feature_names[column]] for column in known]

@@ -1,4 +1,4 @@
-"""Hybrid rows of a conditional reward: background rows moved to where the present columns are."""
+"""Mixed rows of a conditional reward: background rows moved to the present columns."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Margins(ABC):
         Parameters
         ----------
         rows, standard : ndarray of shape (n, d)
-            As they were, in numbers and in standard units.
+            The original rows, in numbers and in standard units.
         moves : ndarray of shape (n, d)
         """
 
@@ -52,7 +52,7 @@ class NormalMargins(Margins):
     table : ndarray of shape (n, d)
     weights : ndarray of shape (n,)
     spread : ndarray of shape (d,) or None
-        The standard deviations, where they are known.
+        The standard deviations, if known.
     """
 
     def __init__(self, table, weights, spread=None) -> None:
@@ -65,16 +65,16 @@ class NormalMargins(Margins):
         return (table - self._centre) / self._spread
 
     def moved(self, rows, standard, moves) -> NDArray[np.float64]:
-        """Return rows that moved by so many standard deviations."""
+        """Return rows after a move in standard deviations."""
         return rows + moves * self._spread
 
 
 class RankMargins(Margins):
-    """The ranks of a table's numbers as quantiles of the normal law.
+    """Ranks of a table's numbers as quantiles of the normal distribution.
 
-    The levels of equal numbers fill an interval, of which the middle is their score; every score in
-    it leads back to them. Between numbers and between scores, both ways are linear. Nothing lies
-    beyond the least and the largest number.
+    The levels of equal numbers fill an interval. Its middle is their score, and every score in the
+    interval returns this number. Between numbers and between scores, both conversions are linear.
+    Results are limited to the range of the numbers.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ class RankMargins(Margins):
 
 
 def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the different numbers of a column, and the lowest and the highest level of each.
+    """Return the distinct numbers of a column, with the lowest and the highest level of each.
 
-    Half the mean weight of the rows with a number is left out at both ends, so that a single row
+    Half of the mean weight of the rows with a number is left out at both ends, so that a single row
     has one level.
     """
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
@@ -125,7 +125,7 @@ class NumericModel(MaskedModel):
     Attributes
     ----------
     correlation : ndarray of shape (d, d)
-        Of the columns in standard units.
+        Correlation of the columns in standard units.
     margins : Margins
     owner : str
         Name of the reward, for errors.
@@ -157,23 +157,23 @@ class TransportModel(NumericModel):
     Attributes
     ----------
     part : KnownPart or None
-        Of the response.
+        The known part of the response.
     """
 
     part: KnownPart | None = None
 
     def pool(self, X) -> RowPool:
-        """Return the pool of moved background rows for the instances X ``(r, d)``."""
+        """Return the pool of moved background rows for the rows X ``(r, d)``."""
         return TransportPool(X, self)
 
     @property
     def bytes_per_row(self) -> int:
-        """Return the approximate memory of one hybrid row."""
+        """Return the approximate memory of one mixed row."""
         return 64 * len(self.column_player)
 
 
 class TransportPool(RowPool):
-    """Instances, and background rows that are moved to them.
+    """Rows to explain, and background rows moved to them.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class TransportPool(RowPool):
     Attributes
     ----------
     given : ndarray of shape (r, d)
-        The instances in standard units.
+        The rows to explain in standard units.
     scores : ndarray of shape (b, d)
         The background in standard units.
     """
@@ -199,7 +199,7 @@ class TransportPool(RowPool):
         return self.hybrid_of(coalitions, rows, references, moves)
 
     def hybrid_of(self, coalitions, rows, references, moves) -> Any:
-        """Return rows that moved by `moves` ``(n, q, d)``, in the background's container."""
+        """Return rows moved by `moves` ``(n, q, d)``, in the background's container."""
         present = coalitions.take(self.column_player, axis=1)
         (n, q), d = references.shape, present.shape[1]
         flat = references.ravel()
@@ -210,7 +210,7 @@ class TransportPool(RowPool):
         return like(self.background, hybrid.reshape(-1, d))
 
     def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
-        """Return how far the references ``(n, q)`` move in standard units, ``(n, q, d)``."""
+        """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
         present = coalitions[:, self.column_player]
         starts = chain_starts(present, rows, references)
         gaps = self.given[rows[starts]][:, None] - self.scores[references[starts]]
@@ -219,7 +219,7 @@ class TransportPool(RowPool):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CausalModel(TransportModel):
-    """A response with background rows that move as if the present columns had been set.
+    """A response with background rows moved as if the present columns were set.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class CausalModel(TransportModel):
     confounded: tuple[bool, ...]
 
     def pool(self, X) -> RowPool:
-        """Return the pool of moved background rows for the instances X ``(r, d)``."""
+        """Return the pool of moved background rows for the rows X ``(r, d)``."""
         return CausalPool(X, self)
 
 
@@ -248,7 +248,7 @@ class CausalPool(TransportPool):
     _model: CausalModel
 
     def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
-        """Return how far the references ``(n, q)`` move in standard units, ``(n, q, d)``."""
+        """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
         present = coalitions[:, self.column_player]
         gaps = self.given[rows][:, None] - self.scores[references]
         moved = np.where(present[:, None], gaps, 0.0)
@@ -256,7 +256,7 @@ class CausalPool(TransportPool):
         model = self._model
         for component, confounded in zip(model.components, model.confounded, strict=True):
             known = np.broadcast_to(earlier, present.shape)
-            if not confounded:  # its present columns predict the rest
+            if not confounded:  # its present columns predict the absent ones
                 known = known | (present & component)
             found = regressed(model.correlation, known, moved)
             np.copyto(moved, found, where=(component & ~present)[:, None])
@@ -265,7 +265,7 @@ class CausalPool(TransportPool):
 
 
 def numbers(X, owner, what) -> NDArray[np.float64]:
-    """Return a table as floats, or refuse columns that are not numbers or have gaps.
+    """Return a table as floats, or raise ValueError for missing values or other columns.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
 
 
 def like(table, rows) -> Any:
-    """Return rows of floats in the container of a table, of single precision if that is."""
+    """Return rows of floats in the container and the precision of a table."""
     if not is_frame(table):
         return rows.astype(np.result_type(table.dtype, np.float32), copy=False)
     if isinstance(table, pd.DataFrame):

@@ -1,12 +1,12 @@
 """Weighted least squares with the sum of the attributions exact.
 
-phi minimises sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2 with the Shapley kernel
-w_S = (p - 1)/(C(p, s) s (p - s)), subject to sum phi = v(all) - v(empty) (Charnes et al. 1988;
-Lundberg & Lee 2017, Theorem 2). A coalition drawn with probability p_S enters with weight w_S/p_S,
-in which the binomial cancels (Musco & Witter 2025).
+phi minimises sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2 with the Shapley kernel w_S = (p -
+1)/(C(p, s) s (p - s)), subject to sum phi = v(all) - v(empty) (Charnes et al. 1988; Lundberg & Lee
+2017, Theorem 2). A coalition drawn with probability p_S has the weight w_S/p_S, from which the
+binomial cancels (Musco & Witter 2025).
 
-Banzhaf values are the slopes of plain least squares with a constant, all coalitions alike and no
-constraint (Hammer & Holzman 1992); a coalition then enters with weight 1/p_S.
+Banzhaf values are the slopes of unweighted least squares with a constant and without constraint
+(Hammer & Holzman 1992). A coalition then has the weight 1/p_S.
 """
 
 import numpy as np
@@ -17,14 +17,14 @@ from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
 from skshapley.solvers._spread import degrees_of_tails, span, unseen, widening
 
-RANK = 1e-12  # of the largest eigenvalue: smaller ones are rounding
+RANK = 1e-12  # of the largest eigenvalue; smaller ones are rounding errors
 
 
 class LeastSquares(CoalitionSolver):
     """Weighted least squares over sampled coalitions, constrained to the exact sum.
 
-    With ``index="banzhaf"``, unweighted and unconstrained: Banzhaf values. Additive games are exact
-    by either.
+    With ``index="banzhaf"``, it is unweighted and unconstrained, and gives Banzhaf values. Additive
+    games are exact for both indices.
 
     Standard errors are those of a sandwich over units (pairs), each residual divided by one minus
     the unit's leverage (HC3, an approximate jackknife), and without the part of the population
@@ -71,10 +71,10 @@ class LeastSquares(CoalitionSolver):
         p, n, unit = self.n_players_, features.shape[1], self._design.unit
         gram, spare = features.T @ (features * weight[:, None]), len(coalitions) // unit - p
         inverse = np.linalg.pinv(gram, RANK, hermitian=True)
-        # constrained to a sum, one direction is known
+        # the constraint on the sum fixes one direction
         full_rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True) >= n - (n == p)
         found = inverse @ (features.T @ (target * weight[:, None]))
-        own = slice(n - p, None)  # behind the constant, where there is one
+        own = slice(n - p, None)  # after the constant, if there is one
         values = found[own] + share
         if self._design.exact:
             return values, np.zeros_like(values)
@@ -98,18 +98,18 @@ class LeastSquares(CoalitionSolver):
         return coalitions - size / p, weight[:, 0], target, share
 
     def _unconstrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
-        """Return the same of Banzhaf values, with a constant and both ends."""
+        """Return the same for Banzhaf values, with a constant and both ends."""
         p, m, ends = self.n_players_, len(coalitions), np.array([[False], [True]])
         known = np.stack([self.v_empty_[row], self.v_full_[row]])
         present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
         features = np.column_stack([np.ones(len(present)), present - 0.5])
-        # each coalition of the cube once, those drawn for all of them
+        # each coalition once; drawn coalitions represent all of their size
         drawn = np.exp(log_binomial(p, coalitions.sum(axis=1))) / expected
         weight = m / 2.0**p * np.concatenate([np.ones(2), drawn])
         return features, weight, np.concatenate([known, values]), np.zeros(1)
 
     def _fraction_drawn(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """Return the fraction of the coalitions of each size that cannot come again, ``(m,)``."""
+        """Return the fraction of the coalitions of each size that are used up, ``(m,)``."""
         size, design = coalitions.sum(axis=1), self._design
         if not design.replacement:
             return np.minimum(1.0, expected / np.exp(log_binomial(self.n_players_, size)))
@@ -123,7 +123,7 @@ def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
     ----------
     features : ndarray of shape (m, n)
     weight, left : ndarray of shape (m,)
-        `left` is the fraction of the population that is left to chance.
+        `left` is the fraction of the population that is sampled.
     scores : ndarray of shape (m, k)
         Weighted residuals.
     inverse : ndarray of shape (n, n)
@@ -131,7 +131,7 @@ def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
     """
     spread = features @ inverse
     leverage = np.einsum("mp,mp,m->m", spread, features, weight).reshape(-1, unit).sum(axis=1)
-    # the scores of a unit add up: for a pair both rows are the same direction, with opposite sign
+    # the scores of a unit add up: both rows of a pair have the same direction with opposite signs
     each = spread[:, :, None] * scores[:, None, :]
     influence = each.reshape(-1, unit, *each.shape[1:]).sum(axis=1)
     keep = left.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2

@@ -2,9 +2,9 @@
 
 Each unit of permutations uses one background row. It estimates the attribution against that row,
 with the noise of the permutations. Over the sampled rows, the estimates are regressed on quantities
-known for all rows (`skshapley._references.Survey`). The error has two parts: the noise of the
-permutations, measured by rows that are used twice, and the choice of rows, which vanishes when all
-rows are used.
+known for all rows (`skshapley._references.Survey`). The error has two parts. Rows that are used
+twice measure the noise of the permutations. The error from the choice of rows vanishes if all rows
+are used.
 
 Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, Eq 4: phi_i is the mean over permutations of
 v(players up to and with i) - v(players before i). Means and squares are merged batch by batch
@@ -28,18 +28,18 @@ from skshapley.solvers._spread import (
     widening,
 )
 
-LEAST_CHUNKS = 16  # whose spread measures an error
-LEAST_TWICE = 4  # background rows with a second unit, to tell the noise of walks
+LEAST_CHUNKS = 16  # chunks, the spread of which measures an error
+LEAST_TWICE = 4  # background rows with a second unit, to estimate the noise of permutations
 
 
 class DealtUnits:
-    """Units of permutations of some instances, each against a background row of the deck.
+    """Units of permutations for some rows, each against a background row of the deck.
 
     Parameters
     ----------
     deck : Deck
     players : ndarray of shape (r, p), int
-        The players that matter to each instance.
+        The active players of each row.
     unit : int
         Permutations in a unit.
     """
@@ -48,12 +48,12 @@ class DealtUnits:
         self._deck, self._players, self._unit = deck, players, unit
         self._units: list[list[np.ndarray]] = [[] for _ in players]
         self._rows: list[list[np.ndarray]] = [[] for _ in players]
-        # of each instance, until it gets more units
+        # of each row, until it gets more units
         self._found: list[tuple[np.ndarray, np.ndarray, float, np.ndarray] | None]
         self._found = [None for _ in players]
 
     def add(self, rows: np.ndarray, references: np.ndarray, units: np.ndarray) -> None:
-        """Take in units ``(r, u, p, k)`` and their background rows ``(r, u)``."""
+        """Add units ``(r, u, p, k)`` and their background rows ``(r, u)``."""
         for i, row in enumerate(rows):
             self._units[row].append(units[i])
             self._rows[row].append(references[i])
@@ -67,9 +67,9 @@ class DealtUnits:
         Parameters
         ----------
         gain : ndarray of shape (r, k) or None
-            The sum of the attributions; None if it is not known.
+            The sum of the attributions; None if unknown.
         scale : ndarray of shape (r, p, k)
-            The size of a contribution that was not seen.
+            The size of an unseen contribution.
         """
         cases = [self._case(row) for row in range(len(self._players))]
         values, variances, shares, apart = (np.stack(part) for part in zip(*cases, strict=True))
@@ -90,9 +90,9 @@ class DealtUnits:
     def _estimate(
         self, rows: np.ndarray, units: np.ndarray, players: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return values, variances, the units' sum of squared weights, background variances."""
+        """Return values, variances, sums of squared weights of units, and background variances."""
         cards, first, place = np.unique(rows, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # as they were dealt
+        order = np.argsort(first)  # in the order of the deck
         times = np.bincount(place)[order]
         m, at = len(cards), np.argsort(order)[place]
         means = units[first[order]]
@@ -101,7 +101,7 @@ class DealtUnits:
         means /= times[:, None, None]
         values, missed = Survey(self._deck, cards[order], players).mean(means)
         total = _spread_of_chunks(missed, self._deck.chunk)
-        # what the background's rows differ by, of the noise of walks or of their own
+        # difference between background rows, by the noise of permutations or by the rows themselves
         rough = means.var(axis=0, ddof=1) if m > 1 else np.full_like(values, np.nan)
         left = max(0.0, 1 - m / self._deck.n_rows)
         noise, share = _noise(units, means[at], times), (1 / times).mean()
@@ -113,7 +113,7 @@ class DealtUnits:
 
 
 def _noise(units: np.ndarray, means: np.ndarray, times: np.ndarray) -> np.ndarray | None:
-    """Return the variance of units on one background row ``(p, k)``, None where too few tell."""
+    """Return the variance of units on one background row ``(p, k)``, or None for too few rows."""
     if (times > 1).sum() < LEAST_TWICE:
         return None
     return ((units - means) ** 2).sum(axis=0) / (times - 1).sum()
@@ -139,36 +139,36 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     return squares / ((n - 1) * n) * widening(np.minimum(degrees, n - 1.0)) ** 2
 
 
-ROUNDING = 32 * np.finfo(float).eps  # of the values: a player that changes no more changes nothing
-LEAST_REPLICATED = 8  # background rows with a second unit, from which the others may borrow
+ROUNDING = 32 * np.finfo(float).eps  # of the values: smaller changes of a player count as 0
+LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
 class PermutationMean(Solver):
     """Mean marginal contribution over permutations.
 
     Standard errors come from the spread of the units of the design (pairs, blocks), within each
-    background row if units use a single row. Those of few units are widened as Student's t against
-    the normal (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). The attribution ± 1.96 standard errors
-    then contains the truth 95 times in 100. Standard errors are NaN for a single unit. They are NaN
-    too if fewer than eight background rows, and fewer than half of them, have a second unit. The
-    spread between rows is then no error, since all rows are used, and few rows do not show the
-    spread within the others. Rare contributions leave fewer degrees of freedom, by their kurtosis.
-    If all contributions of a player agree, n permutations may have missed an event of probability
-    up to 3/n. The standard error is then 1.5/n of the size of an unseen contribution; a permutation
-    and its reverse count as one. That size is the mean of two ranges, zero included: of the
-    player's own contributions, and of all contributions to the instance. It is NaN if all
-    contributions are zero, and never below .6^n of that size.
+    background row if units use a single row. With few units, they are widened by Student's t (2, 4,
+    8, 30 units: by 6.5, 1.6, 1.2, 1.04). The attribution ± 1.96 standard errors then contains the
+    true value 95 times in 100. Standard errors are NaN for a single unit. They are NaN too if fewer
+    than eight background rows, and fewer than half of them, have a second unit. In that case all
+    rows are used, so the spread between rows is no error, and too few rows show the spread within
+    rows. Rare contributions reduce the degrees of freedom, by their kurtosis. If all contributions
+    of a player agree, n permutations may have missed an event of probability up to 3/n. The
+    standard error is then 1.5/n of the size of an unseen contribution; a permutation and its
+    reverse count as one. That size is the mean of two ranges, zero included: of the player's own
+    contributions, and of all contributions for the row. It is NaN if all contributions are zero,
+    and never below .6^n of that size.
 
     Contributions are centred by position: the mean contribution at the same position in the other
     units is subtracted, times a coefficient that is fitted to the units (0 below four units). On
     games that jump when the first players enter (valuation of data, ensembles), this leaves a
-    fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
+    quarter to a thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
     units, standard errors are at least as large as this correction. Players with constant
     contributions are not corrected, so every permutation solves additive games.
 
-    If references are drawn at random, the error of their v(empty) is corrected by regression on the
-    units' sums, which have a known mean. Attributions then add up exactly. For other indices than
-    Shapley's, which weight each step by its position, that sum is not known.
+    If background rows are drawn at random, regression on the units' sums, which have a known mean,
+    corrects the error of their v(empty). Attributions then add up exactly. Other indices than
+    Shapley's weight each step by its position, so their sum is unknown.
 
     References
     ----------
@@ -231,10 +231,10 @@ class PermutationMean(Solver):
         self._seen().add(walks, self._scale.range)
 
     def _prepare(self, design, p, k) -> None:
-        """Make room for all strata, which the first design names."""
+        """Allocate the strata of the first design."""
         self._symmetric, stratified = design.symmetric, design.stratum_weights is not None
         self._weights = design.stratum_weights if stratified else np.ones(1)
-        # only Shapley values are known to have a sum
+        # only Shapley values have a known sum
         adding_up = self._step_weights(p) is None
         self._drifting = design.references is not None and not stratified and adding_up
         # a permutation and its reverse miss the same events
@@ -256,18 +256,18 @@ class PermutationMean(Solver):
         return self._centring
 
     def _step_weights(self, p: int) -> np.ndarray | None:
-        """Return how much the step of each position counts, ``(p,)``; None for all alike."""
+        """Return the weight of the step at each position, ``(p,)``; None for equal weights."""
         return None if self.index_ == INDICES["shapley"] else p * self.index_.size_law(p - 1)
 
     def result(self) -> Estimate:
-        """Return the mean over references of the means within, and standard errors over units."""
+        """Return the mean over background rows, and standard errors over units."""
         values, errors, apart, _ = self._estimated()
         values = np.where(self._scale.own > self._rounding, values, 0.0)
         return Estimate(values, errors, apart, self._additive)
 
     @property
     def _rounding(self) -> np.ndarray:
-        """The size of a contribution that may be rounding, ``(r, 1, k)``."""
+        """The largest size of rounding errors in contributions, ``(r, 1, k)``."""
         largest = np.abs(self.v_full_) + np.abs(self.v_empty_)
         return ROUNDING * (largest[:, None] + self._scale.range)
 
@@ -278,7 +278,7 @@ class PermutationMean(Solver):
             return Estimate(*self._dealt.estimate(gain, self._scale.likely))
         m, kurtosis = self._seen().moments(self._scale.range)
         slope, cost = fitted(m)
-        if not self._symmetric:  # what a place adds is then not the same for all
+        if not self._symmetric:  # the effect of a position then differs between players
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
         own, both, partner = (m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
@@ -294,7 +294,7 @@ class PermutationMean(Solver):
         errors = errors_over_units(
             m, self._weights, cost * squares, spent, scale, self._together, kurtosis
         )
-        # too few units to fit a coefficient leave open what the places of their steps add
+        # too few units to fit a coefficient: the effect of positions is unknown
         places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
         told = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
         errors = np.where(told[:, None, None], errors, np.maximum(errors, np.abs(places)))
@@ -313,7 +313,7 @@ def _strata(design) -> np.ndarray:
 
 
 def _shares(design, cut) -> np.ndarray:
-    """Return the weights of the walks of each unit, of sum 1: ``(r, u, n)``."""
+    """Return the weights of the permutations of each unit, with sum 1: ``(r, u, n)``."""
     if design.weights is None:
         return np.full(cut, 1 / cut[2])
     weights = design.weights.reshape(cut)
@@ -321,7 +321,7 @@ def _shares(design, cut) -> np.ndarray:
 
 
 def _regressed(with_sum, squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slopes ``(r, p, k)`` on the units' sums, and the squares that remain.
+    """Return the slopes ``(r, p, k)`` on the units' sums, and the residual squares.
 
     The slopes have sum 1, and are 0 for players with constant contributions.
     """
@@ -339,12 +339,12 @@ def background_errors(moments, weights, means, squares, spent) -> np.ndarray:
     moments, weights, squares, spent
         As for `errors_over_units`.
     means : ndarray of shape (r, b, p, k)
-        Within each stratum.
+        Means within each stratum.
     """
     units, size = moments.units[..., None, None], moments.size[..., None, None]
     degrees = np.maximum(units - spent, 0)
     share = weights[:, None, None]
-    # the noise within strata, of which their means have their part
+    # the part of the noise within strata that is in their means
     spread = squares.sum(axis=1) / np.maximum(degrees.sum(axis=1), 1)
     noise = spread * (share / np.maximum(size, 1)).sum(axis=1)
     mean = (share * means).sum(axis=1, keepdims=True)
@@ -361,18 +361,18 @@ def errors_over_units(
     ----------
     moments : Moments
     weights : ndarray of shape (b,)
-        Of the strata.
+        Weights of the strata.
     squares : ndarray of shape (r, b, p, k)
-        Summed over the units of a stratum, weighed by their size.
+        Sums over the units of a stratum, weighted by their size.
     spent : int
-        Degrees of freedom that were fitted, in each stratum.
+        Fitted degrees of freedom in each stratum.
     scale : ndarray that broadcasts to the same shape
-        The size of a contribution that was not seen.
+        The size of an unseen contribution.
     together : int, default=1
-        Draws that miss the same events.
+        Number of draws that miss the same events.
     kurtosis : ndarray of shape (r, p, k) or None
-        Of the units. A variance estimated from n numbers of kurtosis c varies as one with
-        2 n/(c - 1) degrees of freedom; None for no fewer than of normal ones.
+        Kurtosis of the units. A variance estimated from n numbers with kurtosis c has 2 n/(c - 1)
+        degrees of freedom. None: at least as many as for normal numbers.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def errors_over_units(
         most = 2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9)
         freedom = np.clip(most, 1.0, freedom)
     widened = widening(freedom)
-    # strata with one unit borrow the mean spread of the others, which are a random choice
+    # strata with one unit take the mean spread of the others, which are a random choice
     known = replicated.sum(axis=1, keepdims=True)
     enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)

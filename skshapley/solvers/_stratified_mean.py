@@ -88,13 +88,13 @@ class StratifiedMean(Solver):
             for spread in (squares / np.maximum(degrees, 1), _drawn_together(squares, degrees))
         )
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
-        if self.n_players_ > 2:  # between the two ends something is left to chance
+        if self.n_players_ > 2:  # the sizes between the two ends are sampled
             known &= (degrees > 0).any(axis=2)
         known = np.all(known, axis=1, keepdims=True)
         gain = self.v_full_ - self.v_empty_
         open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
         scale = np.maximum(self._scale.range, missed(values, gain))
-        # strata lie on the second axis for `effective_degrees`
+        # `effective_degrees` expects strata on the second axis
         told = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
         told = np.maximum(told, LEAST_TOLD * degrees.sum(axis=2))
         errors = unseen(np.sqrt(share.sum(axis=2)) * widening(told), scale, open_share)
@@ -106,10 +106,10 @@ class StratifiedMean(Solver):
 
 
 def _drawn_together(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-    """Return the spread within each stratum, ``(r, p, s, k)``: few units have one more to help.
+    """Return the spread within each stratum, ``(r, p, s, k)``, with one additional unit.
 
-    It has the mean spread of all the player's strata, for units of a stratum that agree may have
-    missed what those of others met.
+    This unit has the mean spread of all strata of the player. Agreeing units of a stratum may have
+    missed events that other strata show.
     """
     mean = squares.sum(axis=2, keepdims=True) / np.maximum(degrees.sum(axis=2, keepdims=True), 1)
     return (squares + mean) / (degrees + 1)
