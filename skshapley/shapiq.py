@@ -1,6 +1,7 @@
 """An approximator of shapiq with the samplers and solvers of skshapley, for shapiq's benchmarks."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -107,11 +108,10 @@ class ShapleyApproximator(Approximator):
         single = result.values
         if result.interactions is not None:
             matrix = result.interactions.values[0]
-            pairs = zip(*np.triu_indices(self.n, 1), strict=True)
-            found.update({(int(i), int(j)): float(matrix[i, j]) for i, j in pairs})
+            found |= {(i, j): float(matrix[i, j]) for i, j in combinations(range(self.n), 2)}
             if self.index == "k-SII":  # the values of players and pairs then add up
                 single = single - matrix.sum(axis=0) / 2
-        found.update({(j,): float(value) for j, value in enumerate(single)})
+        found |= {(j,): float(value) for j, value in enumerate(single)}
         return InteractionValues(
             found,
             index=self.index,

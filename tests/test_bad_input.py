@@ -220,7 +220,7 @@ WEIGHTS = {
     "NaN": (np.where(np.arange(10) == 3, np.nan, 1), "finite .* got nan for background row 3"),
     "infinite": (np.where(np.arange(10) == 3, np.inf, 1), "finite .* got inf for background row 3"),
     "negative": (np.arange(10) - 1.0, "got -1.0 for background row 0"),
-    "all zero": (np.zeros(10), "one of them positive; got 0.0"),
+    "all zero": (np.zeros(10), "not all of them zero; got 0.0"),
     "too few": (np.ones(9), r"shape \(10,\); got shape \(9,\)"),
     "a column": (np.ones((10, 1)), r"got shape \(10, 1\)"),
     "a number": (1.0, r"got shape \(\)"),

@@ -219,10 +219,10 @@ def one_by_one():
 
 def test_blocks_of_instances_change_nothing():
     game, finished = recorded(n_rows=5), []
-    expected = run(game, plan(game), progress=[finished.append])
+    expected = run(game, plan(game), progress=finished.append)
     assert finished == [5]
     with one_by_one():
-        outcome = run(game, plan(game), progress=[None, finished.append])
+        outcome = run(game, plan(game), progress=finished.append)
     assert finished == [5, 1, 2, 3, 4, 5]
     for name, value in arrays(expected).items():
         np.testing.assert_array_equal(getattr(outcome, name), value, err_msg=name)

@@ -457,7 +457,7 @@ LABELS = np.repeat([0, 1], 12)
         (LABELS * 3, None, r"got the label 3 at row 12, .*: it knows \[0, 1\]"),
         (np.where(LABELS, np.nan, 0), None, "got the label nan at row 12"),
         (LABELS.astype(str), None, "got the label '0' at row 0"),
-        (LABELS, np.ones(3), r"one sample_weight per row, shape \(24,\)"),
+        (LABELS, np.ones(3), r"sample_weight for each row, shape \(24,\)"),
         (LABELS, LABELS - 1, "got -1.0 for row 0"),
     ],
 )

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
@@ -30,6 +29,11 @@ N_REFERENCES = 4  # background rows of the first and last steps
 COLUMNS_WEIGHT = 2.0  # of numeric columns in the distances of rows, beside steps and predictions
 LEAST_TAUGHT = 30  # rows; with fewer, nothing is learned
 BLOCK_ROWS = 2**17  # mixed rows prepared at once
+# Of the explainer
+FOLLOWED = (
+    *("_background", "_model", "_entropy", "exact_", "reward_"),
+    *("n_features_in_", "feature_names_in_"),
+)
 
 
 class Seen(NamedTuple):
@@ -181,27 +185,28 @@ class AmortizedExplainer(Portable, Attributor):
         """
         check_parameters(self, self._constraints)
         _check_learnable(self.explainer)
-        self.explainer_ = self.explainer
-        try:
-            check_is_fitted(self.explainer, "players_")
-        except NotFittedError:
-            self.explainer_ = copy(self.explainer).fit(X)
-        explainer = self.explainer_
+        explainer = self.explainer
+        if not hasattr(explainer, "n_features_in_") and not hasattr(explainer, "documents_"):
+            explainer = copy(explainer).fit(X)
         if not explainer.players_.n_players:
             raise TypeError(
                 "AmortizedExplainer explains the rows of tables, but its explainer was fitted on"
                 " documents: let the explainer explain them."
             )
-        self._background, self._model = explainer._background, explainer._model
-        self.n_features_in_ = explainer.n_features_in_
-        if hasattr(explainer, "feature_names_in_"):
-            self.feature_names_in_ = explainer.feature_names_in_
+        self._follow(explainer)
         X = self._background.table(explainer, X)
         _, different = np.unique(row_keys(X), return_index=True)
         rows = generator(0, 9).permutation(np.sort(different))[: self.n_taught]
         self.taught_ = take_rows(X, np.sort(rows))
         self._learn()
         return self
+
+    def _follow(self, explainer: Any) -> None:
+        """Take over a fitted explainer, its background and its closed form or reward."""
+        self.explainer_ = explainer
+        for name in FOLLOWED:
+            if hasattr(explainer, name):
+                setattr(self, name, getattr(explainer, name))
 
     def _learn(self) -> None:
         """Explain the taught rows, and learn from them."""
@@ -325,7 +330,7 @@ class AmortizedExplainer(Portable, Attributor):
         """Return a copy of this explainer with other entropy, equal to one fitted with it."""
         other = copy(self)
         if entropy != self._entropy and self.exact_ is None:
-            other.explainer_ = self.explainer_._redrawn(entropy)
+            other._follow(self.explainer_._redrawn(entropy))
             other._learn()
         return other
 
@@ -338,20 +343,6 @@ class AmortizedExplainer(Portable, Attributor):
     def random_state(self) -> Any:
         """The random state of the explainer, the source of all random draws."""
         return getattr(self.explainer, "random_state", None)
-
-    @property
-    def exact_(self) -> Any:
-        """The closed form of the explainer, or None."""
-        return self.explainer_.exact_
-
-    @property
-    def reward_(self) -> Any:
-        """The reward of the explainer."""
-        return self.explainer_.reward_
-
-    @property
-    def _entropy(self) -> int:
-        return self.explainer_._entropy
 
     @property
     def _output_names(self) -> list | None:

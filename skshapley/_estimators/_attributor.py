@@ -17,7 +17,8 @@ from skshapley._records._outcome import Outcome, Settings, label
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Plan, Size, make_plan
 from skshapley._tables._inputs import is_frame, n_rows
-from skshapley._tools._constraints import Constraint, Count, Maybe
+from skshapley._tools._constraints import Constraint, Count, Maybe, check_parameters
+from skshapley._tools._params import resolve
 from skshapley._tools._progress import progress, span
 from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
@@ -38,6 +39,18 @@ COUNTS = {
 
 # How many times fewer model rows are suggested for work that takes long, and the least that are
 LESS, LEAST_MAX_ROWS = 10, 300
+
+
+def given_reward(estimator: Any) -> Reward:
+    """Return the reward of an estimator, its parameters checked."""
+    check_parameters(estimator, COUNTS)
+    estimator._note_decisions()
+    owner = type(estimator).__name__
+    reward = resolve(
+        estimator.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
+    )
+    reward.check()
+    return reward
 
 
 def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward) -> Background:
@@ -75,12 +88,7 @@ def herded_background(estimator: Any, response: Response) -> Background:
     return background.herded(n, predictions, generator(estimator._entropy, Stream.HERD))
 
 
-def plan_of(
-    estimator: Any,
-    size: Size,
-    process: bool = True,
-    read: bool = False,
-) -> Plan:
+def plan_of(estimator: Any, size: Size, **rules: bool) -> Plan:
     """Return the plan of an estimator after a check of its parameters.
 
     Parameters
@@ -89,22 +97,13 @@ def plan_of(
         It has players and the parameters of `make_plan`.
     size : Size
         Of its game.
-    process, read : bool
-        As in `make_plan`.
+    **rules : bool
+        `process` and `read` of `make_plan`.
     """
-    return make_plan(
-        sampler=estimator.sampler,
-        solver=estimator.solver,
-        max_rows=estimator.max_rows,
-        stopping=estimator.stopping,
-        random_state=estimator._entropy,
-        size=size,
-        owner=type(estimator).__name__,
-        process=process,
-        interactions=getattr(estimator, "interactions", False),
-        index=getattr(estimator, "index", "shapley"),
-        read=read,
-    )
+    names = ("sampler", "solver", "max_rows", "stopping", "index", "interactions")
+    given = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    owner, entropy = type(estimator).__name__, estimator._entropy
+    return make_plan(**given, random_state=entropy, size=size, owner=owner, **rules)
 
 
 def run_plan(
@@ -132,7 +131,7 @@ def run_plan(
     try:
         advice = partial(faster, estimator, plan)
         with progress(game.n_rows, estimator.verbose, advice=advice) as bar:
-            return run(game, plan, n_jobs=estimator.n_jobs, progress=(bar,))
+            return run(game, plan, n_jobs=estimator.n_jobs, progress=bar)
     except Interrupted as error:
         raise PartialExplanationError(
             f"Explaining stopped by {type(error.__cause__).__name__} after"
@@ -290,11 +289,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:
     """Return errors, or None if all are unknown."""
-    if errors is None:
-        return None
-    if errors.size and errors.item(0) == errors.item(0):
-        return errors
-    return errors if np.count_nonzero(errors == errors) else None
+    return None if errors is None or np.isnan(errors).all() else errors
 
 
 class Attributor(TransformerMixin, TableEstimator):

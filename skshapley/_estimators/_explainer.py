@@ -12,6 +12,7 @@ from skshapley._estimators._attributor import (
     COUNTS,
     Attributor,
     given_background,
+    given_reward,
     herded_background,
     n_background,
     plan_of,
@@ -25,7 +26,6 @@ from skshapley._run._plan import Plan, Size, is_auto
 from skshapley._tables._documents import as_documents, takes_documents
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
-from skshapley._tools._params import resolve
 from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._tools._texts import absent, corrected
@@ -35,7 +35,7 @@ from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
-from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
+from skshapley.rewards import InterventionalReward, Response, Reward
 from skshapley.rewards._linked import errors_of, n_folds
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -232,10 +232,7 @@ class ShapleyExplainer(Attributor):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         name = type(self).__name__
-        check_parameters(self, COUNTS)
-        self._note_decisions()
-        reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
-        reward.check()
+        reward = given_reward(self)
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         if takes_documents(self.estimator, X):
             self._entropy = entropy_from(self.random_state, name)

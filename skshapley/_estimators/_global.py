@@ -11,6 +11,7 @@ from skshapley._estimators._attributor import (
     COUNTS,
     TableEstimator,
     given_background,
+    given_reward,
     herded_background,
     n_background,
     plan_of,
@@ -21,9 +22,8 @@ from skshapley._records._outcome import Outcome, label
 from skshapley._run._plan import Plan, Size, is_auto
 from skshapley._tables._inputs import checked_weights, n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
-from skshapley._tools._params import resolve
 from skshapley._tools._random import Stream, generator
-from skshapley.rewards import REWARDS, Game, InterventionalReward, Reward
+from skshapley.rewards import Game, InterventionalReward, Reward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -169,12 +169,7 @@ class GlobalImportance(TableEstimator):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         owner = type(self).__name__
-        check_parameters(self, COUNTS)
-        self._note_decisions()
-        reward = resolve(
-            self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
-        )
-        reward.check()
+        reward = given_reward(self)
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take(given_background(self, X, sample_weight, reward))

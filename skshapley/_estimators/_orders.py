@@ -149,19 +149,11 @@ def _k_shapley(values: np.ndarray, order: int) -> Sets:
     p = len(values).bit_length() - 1
     for players in single:
         rest = [j for j in range(p) if j not in players]
-        out[players] = sum(
-            (
-                numbers[len(more)] * single[tuple(sorted(players + more))]
-                for more in _sets_of(rest, order - len(players))
-            ),
-            start=np.zeros(values.shape[1]),
-        )
+        out[players] = np.zeros(values.shape[1])
+        for size in range(order - len(players) + 1):
+            for more in combinations(rest, size):
+                out[players] += numbers[size] * single[tuple(sorted(players + more))]
     return out
-
-
-def _sets_of(players: list[int], most: int) -> Iterator[tuple[int, ...]]:
-    for size in range(most + 1):
-        yield from combinations(players, size)
 
 
 def _shapley_taylor(values: np.ndarray, order: int) -> Sets:

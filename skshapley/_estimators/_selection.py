@@ -418,15 +418,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.classes_
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        own = get_tags(self.estimator)
-        tags.estimator_type = own.estimator_type
-        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        own, tags = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.transformer_tags, tags.target_tags = own.transformer_tags, own.target_tags
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = own.input_tags.allow_nan
-        tags.input_tags.sparse = own.input_tags.sparse
-        tags.input_tags.string = own.input_tags.string
-        tags.input_tags.categorical = own.input_tags.categorical
         return tags
 
 

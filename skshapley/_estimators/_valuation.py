@@ -158,12 +158,16 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         self.players_, members = self._members(len(y))
         wanted = player_index(self.index, type(self).__name__)
         near = None
-        if self._is_nearest_neighbours():
+        plain = self._auto and self.scoring is None and self.groups is None
+        if plain and type(self.estimator) is KNeighborsClassifier:
             near = Neighbours.of(self.estimator, X, y, X_val, y_val)
             if near.exact:
-                return self._keep_exact(near, near.values(wanted))
+                self.n_unfitted_, values = 0, near.values(wanted)
+                full = float(near(np.ones((1, near.n_players), dtype=bool))[0])
+                return self._keep(ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True))
         plan = make_plan(
-            sampler=self._sampler,
+            # truncated values need permutations
+            sampler="antithetic" if self._auto and self.truncation is not None else self.sampler,
             solver=self.solver,
             max_evals=self.max_evals,
             stopping=self.stopping,
@@ -172,32 +176,27 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             owner=type(self).__name__,
             index=self.index,
         )
-        game = (
-            self._game(X, y, X_val, y_val, members)
-            if near is None
-            else FunctionGame(near, near.n_players)
-        )
-        n = plan.max_rows
-        with progress(n, self.verbose, "evaluating", unit="coalitions") as report:
+        if near is not None:
+            game: Any = FunctionGame(near, near.n_players)
+        else:
+            game = DataGame(
+                self.estimator,
+                X,
+                y,
+                X_val,
+                y_val,
+                scorer=check_scoring(self.estimator, scoring=self.scoring),
+                members=members,
+                truncation=self.truncation,
+                error_score=self.error_score,
+            )
+        with progress(plan.max_rows, self.verbose, "evaluating", unit="coalitions") as report:
             outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
         self.n_unfitted_ = 0
         if isinstance(game, DataGame):
             game.warn_of_unfitted()
             self.n_unfitted_ = game.n_unfitted
         return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
-
-    def _game(self, X, y, X_val, y_val, members) -> DataGame:
-        return DataGame(
-            self.estimator,
-            X,
-            y,
-            X_val,
-            y_val,
-            scorer=check_scoring(self.estimator, scoring=self.scoring),
-            members=members,
-            truncation=self.truncation,
-            error_score=self.error_score,
-        )
 
     def _members(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the labels of the players, and the player of each point."""
@@ -212,24 +211,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         return np.unique(groups, return_inverse=True)
 
     @property
-    def _sampler(self) -> str | Sampler:
-        """Return the permutation sampler if values are truncated, else the given sampler."""
-        auto = is_auto(self.sampler) and is_auto(self.solver)
-        return "antithetic" if auto and self.truncation is not None else self.sampler
-
-    def _is_nearest_neighbours(self) -> bool:
-        return (
-            type(self.estimator) is KNeighborsClassifier
-            and self.scoring is None
-            and self.groups is None
-            and is_auto(self.sampler)
-            and is_auto(self.solver)
-        )
-
-    def _keep_exact(self, near: Neighbours, values) -> Self:
-        full = float(near(np.ones((1, near.n_players), dtype=bool))[0])
-        self.n_unfitted_ = 0
-        return self._keep(ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True))
+    def _auto(self) -> bool:
+        return is_auto(self.sampler) and is_auto(self.solver)
 
     def _keep(self, result: ShapleyResult) -> Self:
         self.values_, self.standard_errors_ = result.values, result.standard_errors

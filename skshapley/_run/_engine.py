@@ -5,7 +5,7 @@ same number of players that matter form a cohort. The requests of all cohorts ar
 together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -41,7 +41,7 @@ def run(
     plan: Plan,
     *,
     n_jobs: int | None = None,
-    progress: Sequence[Callable[[int], object] | None] = (),
+    progress: Callable[[int], object] | None = None,
     evaluations: Callable[[int], object] | None = None,
 ) -> Outcome:
     """Execute a plan for every row of a game.
@@ -51,8 +51,8 @@ def run(
     game : Game
     plan : Plan
     n_jobs : int or None
-    progress : sequence of callable or None
-        Each is called with the number of finished rows.
+    progress : callable or None
+        Called with the number of finished rows.
     evaluations : callable or None
         Called with the number of evaluated coalitions, for a game of few rows and slow values.
 
@@ -82,9 +82,8 @@ def run(
                 if rows[0] == 0:
                     raise
                 raise Interrupted(outcome.head(rows[0])) from error
-            for report in progress:
-                if report is not None:
-                    report(int(rows[-1]) + 1)
+            if progress is not None:
+                progress(int(rows[-1]) + 1)
     return outcome
 
 

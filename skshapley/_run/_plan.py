@@ -356,18 +356,14 @@ def make_plan(
             )
         stopping.check()
     ruled = is_auto(solver) and is_auto(sampler)
-    chosen, solving = (None, None) if ruled else _checked(*_pair(sampler, solver, owner))
+    chosen, solving = (None, None) if ruled else _pair(sampler, solver, owner)
+    for component in (chosen, solving):
+        if component is not None:
+            component.check()
     budget = Budget(owner, max_evals if max_rows is None else max_rows, size, max_rows is None)
     entropy = entropy_from(random_state, owner)
     decided = Plan(budget, chosen, solving, 0, stopping, entropy, wanted, pairs, process)
     return replace(decided, by_precision=by_precision, read=read).sized(size)
-
-
-def _checked(*components: Any) -> tuple[Any, ...]:
-    """Return the components after a check of their parameters."""
-    for component in components:
-        component.check()
-    return components
 
 
 def is_auto(value: Any) -> bool:
@@ -402,21 +398,13 @@ def _ruled(plan: Plan, count: int) -> Sampler:
     return MonteCarlo()
 
 
-def _solver(solver, owner: str) -> Solver:
-    return resolve(solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver")
-
-
-def _sampler(sampler, owner: str) -> Sampler:
-    return resolve(sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler")
-
-
 def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
     """Return a compatible sampler and solver; one of them may be "auto"."""
-    solver = solver if is_auto(solver) else _solver(solver, owner)
+    if not is_auto(solver):
+        solver = resolve(solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver")
     if is_auto(sampler):
-        chosen = SAMPLERS[solver.default_sampler]()
-    else:
-        chosen = _sampler(sampler, owner)
+        sampler = solver.default_sampler
+    chosen = resolve(sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler")
     if is_auto(solver):
         return chosen, _default_solver(chosen)
     if not issubclass(chosen.produces, solver.accepts):

@@ -329,7 +329,7 @@ def checked_weights(
     if wrong.any() or not weights.any():
         place = wrong.argmax()
         raise ValueError(
-            f"{owner} needs finite sample_weight >= 0, one of them positive; got {weights[place]}"
+            f"{owner} needs finite sample_weight >= 0, not all of them zero; got {weights[place]}"
             f" for {unit} {place}."
         )
     return weights / weights.max() / (weights / weights.max()).sum()
