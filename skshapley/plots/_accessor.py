@@ -17,7 +17,7 @@ from skshapley.plots._sentence import SentenceDisplay
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Names in shap and elsewhere, and the calls that draw the same
+# Names in shap and elsewhere, and the equivalent calls here
 INSTEAD = {
     "scatter": 'plot.dependence("age")',
     "partial_dependence": 'plot.dependence("age")',
@@ -37,7 +37,7 @@ INSTEAD = {
 def _method(
     name: str, make: Callable[Concatenate[Any, P], R]
 ) -> Callable[Concatenate["PlotAccessor", P], R]:
-    """Return the `from_explanation` of a display as a method of that name.
+    """Return the `from_explanation` of a display as a method of the accessor.
 
     It has the same signature, and its errors begin with the name of the method.
     """
@@ -95,7 +95,7 @@ class PlotAccessor:
     sentence = _method("sentence", SentenceDisplay.from_explanation)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Say which displays there are."""
+        """Raise TypeError with the names of the displays."""
         raise TypeError(
             f"explanation.plot is no function: call plot.waterfall(0), or one of"
             f" {', '.join(name for name in vars(type(self)) if not name.startswith('_'))}."

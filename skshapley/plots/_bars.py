@@ -42,7 +42,7 @@ class BarDisplay(ByRow, Display):
     Over rows or cohorts, a bar is the mean absolute attribution. For one row, it is the attribution
     itself. Error bars are 95 % intervals, of the mean or of the attribution.
 
-    Over several outputs, each bar is stacked: a part for each output, without intervals.
+    With several outputs, bars are stacked, with one part per output and without intervals.
 
     Features that are not shown one by one are summed row by row, as if they were one group.
     For one row this sum has no interval, since covariances are not on record.
@@ -59,7 +59,7 @@ class BarDisplay(ByRow, Display):
     response : str, default="response"
         Name of the explained response, for the axis.
     stacked : bool, default=False
-        Whether the cohorts are outputs, whose bars are stacked.
+        Whether the cohorts are outputs with stacked bars.
 
     Attributes
     ----------
@@ -105,9 +105,10 @@ class BarDisplay(ByRow, Display):
             Draw a bar for each cohort of rows. A column of `explanation.data`, or a label for each
             row; a mask of True and False makes two cohorts.
         max_features : int or None, default=10
-            Features shown one by one, the largest first; the others are summed. None: all.
+            Number of features shown separately, the largest first; the others are summed. None:
+            all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -149,7 +150,7 @@ class BarDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -176,7 +177,7 @@ class BarDisplay(ByRow, Display):
         texts = [number(bar, signed=self.local, scale=np.abs(value).max()) for bar in value]
         bars = list(zip(np.zeros(len(value)), value, half, y, texts, colours, strict=True))
         low, high = self._shared or self._span()
-        if self.stacked:  # their sums alone
+        if self.stacked:  # only their sums
             ends = (start + value)[place == place.max()]
             beside = [(end, i, number(end), 1.0) for i, end in enumerate(ends)]
             number_bars(ax, [], (low, high), left=False, beside=beside)
@@ -202,7 +203,7 @@ def _table(feature, value, error=np.nan, cohort=None) -> pd.DataFrame:
 
 
 def _stacked_table(explanation, max_features) -> pd.DataFrame:
-    """Return the bars of all outputs, those beyond the colours that there are in one."""
+    """Return the bars of all outputs; outputs beyond the number of colours share one bar."""
     names, kind = list(explanation.output_names), kind_of_outputs(explanation)
     sizes = np.abs(explanation.values).mean(axis=0)
     order = np.argsort(-sizes.sum(axis=0), kind="stable")
@@ -245,15 +246,15 @@ def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
 
 
 class WaterfallDisplay(ByRow, Display):
-    """One prediction as a waterfall: from the base value up and down to the prediction.
+    """One prediction as a waterfall from the base value to the prediction.
 
     The base value, the mean prediction over the background, is at the bottom and the prediction of
     the row at the top. In between, each feature has a bar as long as its attribution, which
     starts where the bar below it ends. The largest attribution is at the top.
 
-    Error bars are 95 % intervals of the attributions. A sum of several features has none, since the
-    covariances of its terms are not on record. Some methods give estimates that do not add up
-    exactly; the difference is then a grey bar named "unexplained".
+    Error bars are 95 % intervals of the attributions. A sum of several features has none, because
+    covariances are unknown. Some methods give estimates that do not add up exactly; the difference
+    is then a grey bar named "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -305,12 +306,13 @@ class WaterfallDisplay(ByRow, Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
-            Features shown one by one, the largest first; the others are summed. None: all.
+            Number of features shown separately, the largest first; the others are summed. None:
+            all.
         max_pairs : int, default=0
             So many of the strongest interactions are shown as well, and count as features. Each of
             the two features gives half of it away, and has no error then.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -374,7 +376,7 @@ class WaterfallDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

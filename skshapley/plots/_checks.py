@@ -11,7 +11,7 @@ from skshapley._tools._params import needed
 
 
 def are_axes(axes: Any) -> bool:
-    """Return whether it is matplotlib Axes, or a sequence of them, or None."""
+    """Return True for matplotlib Axes, a sequence of Axes, or None."""
     from matplotlib.axes import Axes
 
     found: Any = [] if axes is None else np.ravel(np.asarray(axes, dtype=object))
@@ -33,7 +33,7 @@ ROW = Maybe(
 
 
 def check_drawing(display, explanation, *, output, one_row=False, **given) -> None:
-    """Refuse parameters that a display of an explanation cannot draw.
+    """Raise an error for invalid parameters of a display.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     Raises
     ------
     ValueError, TypeError, IndexError
-        For the first parameter that is invalid.
+        For the first invalid parameter.
     """
     owner = display.__name__
     needed("matplotlib", owner, "plot")
@@ -60,7 +60,7 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
 
 
 def check_output(owner, explanation, output) -> None:
-    """Refuse an output that the explanation does not have."""
+    """Raise ValueError for an unknown output."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
     if output is not None and not names:
         raise ValueError(
@@ -71,7 +71,7 @@ def check_output(owner, explanation, output) -> None:
 
 
 def check_row(owner, explanation, row) -> None:
-    """Refuse a position without a row; None stands for the only one."""
+    """Raise IndexError for a position without a row; None is valid for a single row."""
     n = len(explanation)
     if row is None:
         if n != 1:
@@ -88,23 +88,23 @@ def check_row(owner, explanation, row) -> None:
 
 
 def check_names(owner, parameter, names, known) -> None:
-    """Refuse names of features that do not exist."""
+    """Raise ValueError for unknown names of features."""
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"{owner} got {parameter}={unknown}: choose among {list(known)}.")
 
 
 def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> Any:
-    """Return a fitted explainer of an estimator; an explainer is returned as it is.
+    """Return a fitted explainer of an estimator; explainers are returned unchanged.
 
     Parameters
     ----------
     owner : str
-        Who asks.
+        Name of the caller, for errors.
     estimator : fitted estimator, function, or fitted explainer
     background : array or frame of shape (b, d), or None
     **asked
-        Parameters of the explainer, where one is made.
+        Parameters of a new explainer.
     """
     name = type(estimator).__name__
     if hasattr(estimator, "explain"):

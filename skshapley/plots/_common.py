@@ -1,4 +1,4 @@
-"""The numbers that displays take from an Explanation before drawing."""
+"""Numbers for displays, taken from an Explanation."""
 
 from dataclasses import replace
 
@@ -11,9 +11,9 @@ from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
-# Outputs that are shown side by side, and how many of more than these
+# Largest number of outputs side by side, and the number shown if there are more
 MOST_OUTPUTS, STRONGEST_OUTPUTS = 12, 6
-# Quantiles of a feature at which its colours end, so that outliers do not make all others alike
+# Quantiles of a feature at the ends of its colours, so that outliers do not hide differences
 LEVEL_ENDS = 0.05, 0.95
 # Rounding error of a sum of attributions in single precision, relative to its terms
 ROUNDING = 1e-5
@@ -31,12 +31,12 @@ _OF_CLASSES = ("predict_proba", "predict_log_proba", "decision_function", "log_o
 
 
 def one_output(explanation, output) -> Explanation:
-    """Return the explanation of one output, ``(r, p)``; None stands for the only one."""
+    """Return the explanation of one output, ``(r, p)``; None selects a single output."""
     return explanation if output is None else explanation.output(output)
 
 
 def one_row(explanation, row) -> Explanation:
-    """Return the explanation of one row, ``(1, p)``; None stands for the only one."""
+    """Return the explanation of one row, ``(1, p)``; None selects a single row."""
     return explanation if row is None else explanation[int(row)]
 
 
@@ -46,21 +46,22 @@ def strengths(explanation) -> NDArray[np.float64]:
 
 
 def fold(explanation, max_features, size=None) -> Explanation:
-    """Return the most important players first, and the others summed into one at the end.
+    """Return the most important players first, and the sum of the others last.
 
     Parameters
     ----------
     explanation : Explanation
-        Of one output.
+        Explanation of one output.
     max_features : int or None
-        Players to keep, the largest. None: all. If only one is left over, it is kept as well.
+        Number of players to keep, the largest first. None: all. A single remaining player is kept
+        too.
     size : ndarray of shape (p,), default=None
-        The size that players are sorted by; their mean absolute attributions by default.
+        The sizes for sorting; by default mean absolute attributions.
 
     Returns
     -------
     folded : Explanation
-        The sum of the others has no standard error, since their covariances are not on record.
+        The sum of the others has no standard error, because their covariances are unknown.
     """
     size = np.abs(explanation.values).mean(axis=0) if size is None else size
     order = np.argsort(-size, kind="stable")
@@ -73,12 +74,12 @@ def fold(explanation, max_features, size=None) -> Explanation:
 
 
 def adding_up(explanation) -> Explanation:
-    """Return an explanation with the features left out by a selection as one last player.
+    """Return an explanation with the unselected features as one last player.
 
     Raises
     ------
     ValueError
-        If there is no total, as for sizes and results computed from them.
+        If there is no total, as for absolute values.
     """
     if np.isnan(explanation.predictions).any():
         raise ValueError(
@@ -94,10 +95,9 @@ def adding_up(explanation) -> Explanation:
 def closed(explanation) -> Explanation:
     """Return an explanation with attributions that sum from base values to predictions.
 
-    Some estimates need not add up, such as those of marginal samplers. If the difference is more
-    than the rounding error of single precision, it becomes a last player; so does what the features
-    are worth that a selection left out. Those have no standard error, since covariances are not on
-    record.
+    Some estimates need not add up, such as those of marginal samplers. A difference above the
+    rounding error of single precision becomes a last player. The same holds for the sum of
+    unselected features. Both have no standard error, because covariances are unknown.
     """
     explanation = adding_up(explanation)
     base, predictions = explanation.base_values, explanation.predictions
@@ -213,7 +213,7 @@ def ordered_numbers(column) -> NDArray[np.float64]:
     if pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if column.dtype == object:
-        # A table of numbers and strings in one ndarray arrives as objects.
+        # A table of numbers and strings in one ndarray has dtype object.
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers.notna().sum() == column.notna().sum():
             return numbers.to_numpy(dtype=np.float64)

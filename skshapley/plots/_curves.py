@@ -1,4 +1,4 @@
-"""Curves: over budgets, over time, and as features are masked."""
+"""Curves: over budgets, over time, and over masked features."""
 
 import copy
 from collections.abc import Mapping
@@ -91,7 +91,7 @@ class ConvergenceDisplay(ByFeature):
         budgets : sequence of int
             Numbers of model rows for each row.
         background : array or frame of shape (b, d), default=None
-            The rows that stand in for absent features. Needed for all but explainers.
+            The background rows. Required except for explainers.
         **kwargs
             As in `from_explanations`.
 
@@ -192,7 +192,7 @@ class ConvergenceDisplay(ByFeature):
 
 
 def _check_methods(owner, methods, features) -> None:
-    """Refuse too few or too many methods, methods without explanations, and unknown features."""
+    """Raise ValueError for invalid numbers of methods or explanations, and unknown features."""
     if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
         raise ValueError(
             f"{owner} got { {name: len(e) for name, e in methods.items()} } explanations by method:"
@@ -227,10 +227,10 @@ MOST_TICKS = 8
 
 
 class ControlChartDisplay(ByFeature):
-    """Means of attributions over time, a panel for each feature.
+    """Means of attributions over time, with a panel for each feature.
 
-    The line in the middle is the mean of the baseline, the band the limits that nothing but chance
-    should leave, in all panels together. Points beyond it are marked.
+    The central line is the mean of the baseline. The band has the limits of chance, valid for all
+    panels together. Points outside the band are marked.
 
     Use `from_drift` to make one.
 
@@ -280,15 +280,15 @@ class ControlChartDisplay(ByFeature):
         ----------
         drift : Drift
         features : str or list of str, default=None
-            Names of the features to show. None: the `max_features` that are farthest beyond their
-            limits, or nearest to them.
+            Names of the features to show. None: the `max_features` farthest beyond their limits, or
+            closest to them.
         output : label, default=None
-            Of several outputs. None: all, below each other, or those of many that are farthest
-            beyond their limits.
+            The output to draw. None: all, below each other, or the outputs farthest beyond their
+            limits if there are many.
         max_features : int or None, default=6
             Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class ControlChartDisplay(ByFeature):
             return cls(part[part["feature"].isin(shown)].reset_index(drop=True), label)
 
         def strength(drift) -> NDArray[np.float64]:
-            """Return how far the outputs are beyond their limits."""
+            """Return the distances of the outputs beyond their limits."""
             far = _beyond(table).groupby(table["output"], sort=False).max()
             return far.loc[drift.output_names].fillna(0.0).to_numpy()
 
@@ -326,7 +326,7 @@ class ControlChartDisplay(ByFeature):
         Parameters
         ----------
         ax : matplotlib Axes, or a sequence of them for several features, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -360,13 +360,13 @@ class ControlChartDisplay(ByFeature):
 
 
 def _farthest(table) -> list:
-    """Return the features, those farthest beyond their limits first."""
+    """Return the features, sorted by distance beyond their limits."""
     far = _beyond(table).groupby(table["feature"], sort=False).max()
     return far.sort_values(ascending=False, kind="stable").index.tolist()
 
 
 def _beyond(table) -> pd.Series:
-    """Return how far each mean is from the centre, in half the distance between the limits."""
+    """Return the distance of each mean from the centre, in units of half the band."""
     half = (table["high"] - table["low"]) / 2
     return (table["mean"] - table["centre"]).abs() / half.where(half > 0)
 
@@ -379,7 +379,7 @@ STYLES = ("-", "--", ":", "-.")
 
 
 class MaskingCurveDisplay(Drawn):
-    """Masking curves: how the response changes as more and more features are masked, or kept.
+    """Masking curves: the response as more and more features are masked, or kept.
 
     Each line is the mean over rows for one method, with its 95 % band.
 
@@ -390,9 +390,9 @@ class MaskingCurveDisplay(Drawn):
     table : DataFrame
         Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
     kind : {"deletion", "insertion"}, default="deletion"
-        Whether the features that rank first are masked, or they alone are kept.
+        Whether the features with the highest ranks are masked, or only they are kept.
     response : str, default="log-odds"
-        Name of the response that the curves follow, for the axis.
+        Name of the response, for the axis.
 
     Attributes
     ----------
@@ -426,11 +426,11 @@ class MaskingCurveDisplay(Drawn):
         ----------
         curves : MaskingCurve, or mapping of name to MaskingCurve
         kind : {"deletion", "insertion"}, default="deletion"
-            Whether the features that rank first are masked, or they alone are kept.
+            Whether the features with the highest ranks are masked, or only they are kept.
         response : str, default="log-odds"
-            Name of the response that the curves follow, for the axis.
+            Name of the response, for the axis.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -450,7 +450,7 @@ class MaskingCurveDisplay(Drawn):
 
     @classmethod
     def from_estimator(cls, estimator, X, *, background=None, **kwargs) -> Self:
-        """Explain rows, and draw how well the explanations rank their features.
+        """Explain rows, and draw the masking curves of the explanations.
 
         Parameters
         ----------
@@ -458,7 +458,7 @@ class MaskingCurveDisplay(Drawn):
         X : array or frame of shape (r, d)
             The rows to explain.
         background : array or frame of shape (b, d), default=None
-            The rows that stand in for absent features. Needed for all but an explainer.
+            The background rows. Required except for an explainer.
         **kwargs
             As in `from_curves`.
 
@@ -481,7 +481,7 @@ class MaskingCurveDisplay(Drawn):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -42,7 +42,7 @@ from skshapley.plots._style import (
 from skshapley.plots._text import shorten, value_text
 
 HISTOGRAM, HISTOGRAM_BINS = 0.2, 60  # share of the height of the axes
-BAR_LETTERS = 24  # of a line beside the bar of colours, between the numbers at its ends
+BAR_LETTERS = 24  # letters of a line beside the colour bar, between the numbers at its ends
 
 
 class DependenceDisplay(ByFeature, Display):
@@ -62,7 +62,7 @@ class DependenceDisplay(ByFeature, Display):
     table : DataFrame
         Columns ``feature``, ``row``, ``data``, ``x`` (position on the axis), ``value``,
         ``standard_error``, ``partner`` (name, or None), ``partner_data`` and ``level`` (the
-        partner's value in [0, 1], or the number of its category; NaN if it is missing).
+        partner's value in [0, 1], or the number of its category; NaN for missing values).
     ticks : dict
         For each feature, the positions and texts of its categories; empty for numbers.
     legends : dict
@@ -127,18 +127,18 @@ class DependenceDisplay(ByFeature, Display):
         features : str or list of str, default=None
             Names of the features to show. None: the `max_features` most important ones.
         partner : str or None, default="auto"
-            Name of the feature that colours the points. "auto": the one that interacts most with
-            the feature shown, or seems to where there are no interactions. None: no colours.
+            Name of the feature that colours the points. "auto": the feature with the strongest
+            measured or estimated interaction. None: no colours.
         kind : {"attribution", "interaction"}, default="attribution"
-            The quantity drawn against the feature. "interaction": its interaction with the partner;
-            `features` are then by default the two that interact most, and one feature is followed
-            by its partner, which the other colours.
+            The quantity drawn against the feature. "interaction": its interaction with the partner.
+            By default, `features` are then the two features with the strongest interaction. A
+            single feature is followed by its partner.
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=4
             Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -147,8 +147,8 @@ class DependenceDisplay(ByFeature, Display):
         Raises
         ------
         ValueError, TypeError
-            For an invalid feature, partner, kind, output, max_features or ax, and for interactions
-            of an explanation without.
+            For an invalid feature, partner, kind, output, max_features or ax, or an explanation
+            without interactions.
         """
         if features is not None:
             features = list(features) if isinstance(features, list | tuple) else [features]
@@ -191,7 +191,7 @@ class DependenceDisplay(ByFeature, Display):
         Parameters
         ----------
         ax : matplotlib Axes, or a sequence of them for several features, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class DependenceDisplay(ByFeature, Display):
 
 
 def _histogram(ax, x, ticks) -> None:
-    """Draw the number of rows at each place, below the points."""
+    """Draw the number of rows at each position, below the points."""
     low, high = ax.get_ylim()
     ax.set_ylim(low - HISTOGRAM * (high - low), high)
     below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)
@@ -280,7 +280,7 @@ def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str
 
 
 def _ends(values) -> list[str]:
-    """Return the texts of the values at which the colours end, low and high."""
+    """Return the texts of the lowest and the highest value of the colours."""
     column = pd.Series(values).infer_objects()
     known = column[np.isfinite(ordered_numbers(column))].sort_values(key=ordered_numbers)
     if known.empty:

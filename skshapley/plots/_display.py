@@ -1,4 +1,4 @@
-"""The base classes of the displays, and displays of several outputs side by side."""
+"""Base classes of displays, and displays of several outputs side by side."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -51,7 +51,7 @@ class Drawn(ABC):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        The axes that were drawn on; the first of several.
+        The axes of the drawing; the first of several.
     axes_ : list of matplotlib Axes
         All of them.
     figure_ : matplotlib Figure
@@ -66,7 +66,7 @@ class Drawn(ABC):
 
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
-    # The end of the response's name that the title says, of one of several
+    # The end of the response's name in the title of one of several displays
     _title: str | None = None
     # The low and the high end of the shared axis of several displays
     _shared: tuple[float, float] | None = None
@@ -99,7 +99,7 @@ class Drawn(ABC):
         """Return the width and height, in inches, of axes with labels, alone or one of several."""
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        """Return the names beside the rows, of at most so many letters."""
+        """Return the names beside the rows, with a limited number of letters."""
         return []
 
     def _span(self) -> tuple[float, float] | None:
@@ -116,7 +116,7 @@ class Drawn(ABC):
 
     @property
     def _said(self) -> str:
-        """Return the name of the response for a label, without the output that the title names."""
+        """Return the name of the response for a label, without the output in the title."""
         return self.response if self._title is None else self.response.removesuffix(self._title)
 
     def _panels(self, axes) -> "list[Axes]":
@@ -124,9 +124,9 @@ class Drawn(ABC):
         return panels(axes, self._n_axes, type(self).__name__, self._size(alone=True))
 
     def _drawn_on(self, axes) -> Self:
-        """Keep the axes that were drawn on, and return the display."""
+        """Store the axes of the drawing, and return the display."""
         if self._title is None and self._row_names():
-            settle(axes[0])  # with labels and legends, which take some of the height
+            settle(axes[0])  # labels and legends take some of the height
             for ax in axes:
                 fit_names(ax)
         self.axes_ = list(axes)
@@ -137,7 +137,7 @@ class Drawn(ABC):
 
 
 class ByFeature(Drawn):
-    """Base class of the displays that draw each feature of their `table` on axes of its own."""
+    """Base class of displays that draw each feature of their `table` on separate axes."""
 
     @property
     def _n_axes(self) -> int:
@@ -148,10 +148,10 @@ class ByFeature(Drawn):
 
 
 class ByRow(Drawn):
-    """Base class of the displays with a row for each feature of their `table`."""
+    """Base class of displays with a row for each feature of their `table`."""
 
     _scale: str | None = "x"
-    # The height of a row, in usual ones, and rows without a name
+    # The height of a row, relative to the usual height, and rows without a name
     _row_height, _more_rows = 1.0, 0
 
     @property
@@ -189,7 +189,7 @@ class Display(Drawn):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        The axes that were drawn on; the first of several.
+        The axes of the drawing; the first of several.
     axes_ : list of matplotlib Axes
         All of them.
     figure_ : matplotlib Figure
@@ -216,8 +216,8 @@ class Display(Drawn):
         X : array or frame of shape (r, d)
             The rows to explain.
         background : array or frame of shape (b, d), default=None
-            The rows that stand in for absent features, such as those that the estimator was fitted
-            on. Needed for all but an explainer, which has its own.
+            The background rows, such as the training rows. Required except for an explainer, which
+            has its own.
         **kwargs
             As in `from_explanation`.
 
@@ -236,11 +236,11 @@ class Display(Drawn):
 
 
 class SmallMultiples(Drawn):
-    """The displays of several outputs side by side, on one scale.
+    """Displays of several outputs side by side, on one scale.
 
     `from_explanation` of a display returns one of these for an explanation of several outputs,
-    unless its `output` names one of them. Of more than 12 outputs it shows the 6 whose attributions
-    are largest.
+    unless its `output` names one of them. With more than 12 outputs, it shows the 6 outputs with
+    the largest attributions.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class SmallMultiples(Drawn):
     ax_ : matplotlib Axes
         The first of `axes_`.
     axes_ : list of matplotlib Axes
-        One for each output; a row of them for each output where its display has several.
+        One for each output, or a list for each output if its display has several axes.
     figure_ : matplotlib Figure
 
     Examples
@@ -311,7 +311,7 @@ class SmallMultiples(Drawn):
         Parameters
         ----------
         ax : array or sequence of matplotlib Axes, default=None
-            One for each output, or as many as its display has; a new figure by default.
+            One for each output, or all axes of its display; a new figure by default.
 
         Returns
         -------
@@ -327,7 +327,7 @@ class SmallMultiples(Drawn):
         if ax is None and self.note:
             axes[0].figure.suptitle(self.note, fontsize=type_size(TICK), parse_math=False)
         parts = [axes[start : start + each] for start in range(0, n, each)]
-        # First the names, which narrow axes, so that each display measures its final room.
+        # The names come first: they narrow axes, so each display measures its final space.
         for display, own in zip(self.displays.values(), parts, strict=True):
             if names := display._row_names(letters_beside(own[0])):
                 write_names(own[0], names)
@@ -353,7 +353,7 @@ def by_output(
     make: Callable[[Any], Made],
     strength: Callable[[Any], Any] = strengths,
 ) -> Made | SmallMultiples:
-    """Draw the display of one output; for None, of all outputs or the strongest.
+    """Draw the display of one output; None draws all or the strongest outputs.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def by_output(
     make : callable
         Returns the display of an output.
     strength : callable
-        Returns a number for each output, ``(k,)``. The largest of many are drawn.
+        Returns a number for each output, ``(k,)``. If there are many, the largest are drawn.
 
     Returns
     -------

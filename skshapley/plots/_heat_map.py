@@ -29,8 +29,8 @@ class HeatMapDisplay(Display):
     response : str, default="response"
         Name of the explained response, for the colour bar.
     labels : ndarray of shape (height, width), default=None
-        The player of each pixel, where the players are no grid. ``row`` and ``column`` are then the
-        middle of its pixels.
+        The player of each pixel, if the players do not form a grid. ``row`` and ``column`` are then
+        the centre of its pixels.
 
     Attributes
     ----------
@@ -72,17 +72,17 @@ class HeatMapDisplay(Display):
         ----------
         explanation : Explanation
         shape : tuple (height, width), int, or int array of shape (height, width)
-            How the players are arranged: the shape of their grid, in C order, their number along a
+            The arrangement of the players: the shape of their grid in C order, their number along a
             signal, or the player of each pixel from 0, such as `TileReward.labels`.
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
-            Picture under the attributions: an image or a signal of any size, over which the players
-            are spread evenly. None: the players' own values if they are numbers, else nothing.
+            Picture under the attributions: an image or a signal of any size, divided evenly among
+            the players. None: the players' own values if they are numbers, else nothing.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class HeatMapDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Interactions: which features act together, for one row or over many."""
+"""Interactions of features, for one row or over many."""
 
 from typing import Any, Self
 
@@ -25,9 +25,9 @@ from skshapley.plots._text import number
 
 CELL = 0.56, 0.42  # inches
 LEAST_SIZE = 4.5  # points, of numbers in the cells
-DIGIT = 0.65  # width of a digit, in font sizes
+DIGIT = 0.65  # width of a digit, relative to the font size
 BELOW = 20  # letters of a name below a column
-MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
+MOST_WRITTEN = 14  # features; beyond this number, texts in the cells would be illegible
 
 
 class InteractionsDisplay(ByRow, Display):
@@ -43,8 +43,8 @@ class InteractionsDisplay(ByRow, Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``other``, ``value``, ``standard_error``: a line for each cell, main
-        effects where both are the same. Features from top to bottom.
+        Columns ``feature``, ``other``, ``value``, ``standard_error``, with one line per cell. Main
+        effects have equal names. Features are sorted from top to bottom.
     response : str, default="response"
         Name of the explained response, for the colour bar.
     title : str, default="interaction"
@@ -94,9 +94,9 @@ class InteractionsDisplay(ByRow, Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=8
-            Features shown, those with the largest interactions. None: all.
+            Number of features shown, by the largest interactions. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class InteractionsDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class InteractionsDisplay(ByRow, Display):
         limit = np.nanmax(np.abs(values)) or 1.0
         image, faded = faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         write_names(ax, names)
-        size = font_size(ax, n)  # of the shorter names below, which the rows have as well
+        size = font_size(ax, n)  # the shorter names below the columns are those of the rows
         ax.set_xticks(range(n), self._row_names(min(letters, BELOW)), rotation=45, ha="right",
                       rotation_mode="anchor", fontsize=size, parse_math=False)  # fmt: skip
         ax.tick_params(length=0)
@@ -162,9 +162,9 @@ class InteractionsDisplay(ByRow, Display):
         return self._drawn_on([ax])
 
     def _write(self, ax, values, half, limit) -> None:
-        """Write each number into its cell, and below it half the width of its interval.
+        """Write each number into its cell, and half the width of its interval below it.
 
-        In letters that fit, or not at all where those could not be read.
+        The font size fits the cell; illegible numbers are omitted.
         """
         texts = {
             place: number(value) + (f"\n±{number(half[place])}" if half[place] > 0 else "")

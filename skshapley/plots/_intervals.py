@@ -1,4 +1,4 @@
-"""Points with intervals: importances, and explanations beside each other."""
+"""Points with intervals: importances, and comparisons of explanations."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -26,10 +26,10 @@ from skshapley.plots._text import MAX_NAME
 
 
 class ImportanceDisplay(ByRow, Display):
-    """How much each feature matters, with intervals, ranks and the features selected.
+    """Importances with intervals, ranks and selected features.
 
-    A point is an importance, its bar the interval, the numbers beside the names the ranks that the
-    data leave open. Where features were tested, those that are not selected are pale.
+    A point is an importance, and its bar the interval. The numbers beside the names are the
+    possible ranks. If features were tested, unselected ones are pale.
 
     Use `from_explanation`, `from_importance` or `from_selector` to make one.
 
@@ -39,7 +39,7 @@ class ImportanceDisplay(ByRow, Display):
         Columns ``feature``, ``value``, ``low``, ``high``, ``best_rank``, ``worst_rank`` (NaN
         without ranks) and ``selected`` (None without a test), from top to bottom.
     label : str, default="importance"
-        What is drawn, for the axis.
+        Name of the quantity, for the axis.
 
     Attributes
     ----------
@@ -85,13 +85,13 @@ class ImportanceDisplay(ByRow, Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         confidence : float, default=0.95
-            Of intervals and ranks.
+            Confidence of intervals and ranks.
         simultaneous : bool, default=True
-            Whether they hold for all features at once, or each by itself.
+            Whether they hold for all features simultaneously, or for each separately.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -117,21 +117,21 @@ class ImportanceDisplay(ByRow, Display):
     def from_importance(
         cls, importance, *, alpha=0.05, confidence=0.95, simultaneous=True, max_features=20, ax=None
     ) -> Self:
-        """Draw SAGE values, and which of them are above zero.
+        """Draw SAGE values, and mark those significantly above zero.
 
         Parameters
         ----------
         importance : GlobalExplanation
         alpha : float, default=0.05
-            The share of false ones among those selected, at most and on average.
+            Upper bound of the mean share of false features among the selected ones.
         confidence : float, default=0.95
-            Of intervals and ranks.
+            Confidence of intervals and ranks.
         simultaneous : bool, default=True
-            Whether they hold for all features at once, or each by itself.
+            Whether they hold for all features simultaneously, or for each separately.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -156,11 +156,11 @@ class ImportanceDisplay(ByRow, Display):
         Parameters
         ----------
         selector : ShapleyImportance
-            Fitted. Noise columns are shown too, where there are any.
+            A fitted selector. Noise columns are shown too.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -193,7 +193,7 @@ class ImportanceDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -296,7 +296,7 @@ class ComparisonDisplay(ByRow):
         max_features : int or None, default=10
             Features shown, the most important on average first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -331,7 +331,7 @@ class ComparisonDisplay(ByRow):
         X : array or frame of shape (r, d)
             The rows to explain.
         background : array or frame of shape (b, d), default=None
-            The rows that stand in for absent features. Needed for all but explainers.
+            The background rows. Required except for explainers.
         **kwargs
             As in `from_explanations`.
 
@@ -357,7 +357,7 @@ class ComparisonDisplay(ByRow):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -381,7 +381,7 @@ class ComparisonDisplay(ByRow):
 
 
 def _check_dict(owner, name, given) -> None:
-    """Refuse anything but a dict of two to six named entries."""
+    """Raise an error unless it is a dict of two to six named entries."""
     if not isinstance(given, Mapping) or not 2 <= len(given) <= len(COLOURS):
         got = list(given) if isinstance(given, Mapping) else given
         raise ValueError(
@@ -390,7 +390,7 @@ def _check_dict(owner, name, given) -> None:
 
 
 def _check_explanations(owner, explanations) -> None:
-    """Refuse anything but a dict of two to six explanations of the same players."""
+    """Raise an error unless it is a dict of two to six explanations of the same players."""
     _check_dict(owner, "explanations", explanations)
     (first, one), *others = explanations.items()
     for name, other in others:
@@ -414,21 +414,21 @@ def _points(name, explanation, features, local) -> pd.DataFrame:
 
 
 def _order(explanations, max_features) -> np.ndarray:
-    """Return the features to show, those with the largest mean over the explanations first."""
+    """Return the features to show, sorted by their mean over the explanations."""
     names = explanations[0].feature_names
     sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]
     order = np.argsort(-sum(size.loc[names].to_numpy() for size in sizes), kind="stable")
     return names[order][:max_features]
 
 
-CLEAR = 0.05  # adjusted p-values up to which a difference is drawn as one
+CLEAR = 0.05  # largest adjusted p-value of a difference that is not pale
 
 
 class DumbbellDisplay(ByRow):
     """Two explanations beside each other: a dumbbell for each feature.
 
     The bar leads from the first explanation to the second. The second point has the interval of the
-    difference. It is pale where the difference may be chance (adjusted p-value above .05).
+    difference. It is pale if the difference may be due to chance (adjusted p-value above .05).
 
     Use `from_comparison` to make one.
 
@@ -440,7 +440,7 @@ class DumbbellDisplay(ByRow):
     names : tuple of two str
         Names of the explanations.
     label : str, default="mean |attribution|"
-        What is drawn, for the axis.
+        Name of the quantity, for the axis.
 
     Attributes
     ----------
@@ -492,16 +492,16 @@ class DumbbellDisplay(ByRow):
         kind : {"importance", "attribution"}, default="importance"
             Whether mean absolute attributions are compared, or mean attributions.
         output : label, default=None
-            One of `comparison.output_names`. None: all, side by side, or those of many that differ
-            most.
+            One of `comparison.output_names`. None: all, side by side, or the ones that differ most
+            if there are many.
         confidence : float, default=0.95
-            Of the intervals.
+            Confidence of the intervals.
         simultaneous : bool, default=True
-            Whether they hold for all features (and outputs) at once, or each by itself.
+            Whether they hold for all features (and outputs) simultaneously, or for each separately.
         max_features : int or None, default=10
             Features shown, the largest differences first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -541,7 +541,7 @@ class DumbbellDisplay(ByRow):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

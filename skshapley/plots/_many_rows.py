@@ -94,7 +94,7 @@ class BeeswarmDisplay(ByRow, Display):
             Features shown one by one, the most important first; the others are summed for each
             row. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class BeeswarmDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -167,7 +167,7 @@ def _points(shown) -> pd.DataFrame:
         {
             "row": np.tile(shown.index.to_numpy(), p),
             "feature": np.repeat(shown.feature_names, r),
-            "data": pd.Series(data, dtype=object),  # tokens are not made plain text
+            "data": pd.Series(data, dtype=object),  # tokens are not converted to plain text
             "level": np.concatenate([levels(column) for column in columns]),
             "value": shown.values.T.ravel(),
             "standard_error": errors_of(shown).T.ravel(),
@@ -236,7 +236,7 @@ class MatrixDisplay(ByRow, Display):
             Features shown one by one, the most important first; the others are summed for each
             row. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -281,7 +281,7 @@ class MatrixDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -317,7 +317,7 @@ class MatrixDisplay(ByRow, Display):
 
 
 def _order(values) -> np.ndarray:
-    """Return the rows in an order that puts similar attributions side by side, ``(r,)``."""
+    """Return an order of the rows with similar attributions side by side, ``(r,)``."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     if len(values) < 3:
@@ -336,8 +336,8 @@ class DecisionDisplay(ByRow, Display):
     important feature first, and its colour is the prediction at its end. Lines that stay together
     for long and part at the top differ only in the most important features.
 
-    There are no intervals: those of sums would need covariances, which are not on record. If
-    estimates do not add up exactly, the difference is the first step, "unexplained".
+    There are no intervals, because intervals of sums need unknown covariances. If estimates do not
+    add up exactly, the difference is the first step, "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -383,10 +383,10 @@ class DecisionDisplay(ByRow, Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=20
-            Features with a step of their own, the most important ones. The others together are the
-            first step. None: all.
+            Number of features with separate steps, the most important ones. The others together are
+            the first step. None: all.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -426,7 +426,7 @@ class DecisionDisplay(ByRow, Display):
         return self.table.assign(end=self._paths()[:, :-1].ravel())
 
     def _paths(self) -> NDArray[np.float64]:
-        """Return where each path is after each step, and last where it starts; ``(r, p + 1)``."""
+        """Return the position of each path after each step, and its start last, ``(r, p + 1)``."""
         p = self.table["feature"].nunique()
         values = self.table["value"].to_numpy().reshape(-1, p)
         base = self.table["base_value"].to_numpy().reshape(-1, p)[:, :1]
@@ -439,7 +439,7 @@ class DecisionDisplay(ByRow, Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Features that act together: as interactions say, or as it seems without them."""
+"""Features that act together, by measured or estimated interactions."""
 
 from dataclasses import replace
 
@@ -12,18 +12,17 @@ from skshapley.plots._common import errors_of, ordered_numbers, with_players
 MAX_BINS = 10
 LEAST_BIN = 12
 MAX_CATEGORIES = 6
-# Of the largest attribution
+# relative to the largest attribution
 ROUNDING = 1e-9
 
 
 def strongest_partners(explanation, features) -> list[str | None]:
-    """Return, for each feature, the name of the one that it seems to interact with most, or None.
+    """Return, for each feature, the feature with the strongest estimated interaction, or None.
 
     Within bins of similar values of a feature, its attribution would be a straight line if no other
     feature mattered. Candidates explain a part of the sum of squares around this line. A
     candidate's score is that part, minus the score that the best of as many noise candidates would
-    explain. The largest positive score wins. It is a hint where to look, not an estimate of an
-    interaction.
+    explain. The largest positive score wins. It is a hint, not an estimate of an interaction.
 
     Noise of variance s^2 explains s^2 chi^2(q), where q counts the bins. With probability
     1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 m), the chance that any
@@ -32,7 +31,7 @@ def strongest_partners(explanation, features) -> list[str | None]:
     Parameters
     ----------
     explanation : Explanation
-        Of one output.
+        Explanation of one output.
     features : sequence of int
         Positions of the features.
 
@@ -123,7 +122,7 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
 
 
 def check_pairs(owner, explanation) -> None:
-    """Refuse an explanation without interactions."""
+    """Raise ValueError for an explanation without interactions."""
     if explanation.interactions is None:
         raise ValueError(
             f"{owner} got an explanation without interactions: explain with interactions=True."
@@ -131,14 +130,14 @@ def check_pairs(owner, explanation) -> None:
 
 
 def measured_partners(explanation, features) -> list[str | None]:
-    """Return, for each feature, the name of the one that it interacts with most, or None.
+    """Return, for each feature, the feature with the strongest interaction, or None.
 
-    By the mean size of the measured interactions; where there are none, by `strongest_partners`.
+    The mean sizes of the measured interactions decide; without interactions, `strongest_partners`.
 
     Parameters
     ----------
     explanation : Explanation
-        Of one output.
+        Explanation of one output.
     features : sequence of int
         Positions of the features.
     """
@@ -154,11 +153,12 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
     Parameters
     ----------
     explanation : Explanation
-        Of one output, with interactions.
+        Explanation of one output, with interactions.
     features : list of str, or None
-        None: the two that interact most. One: followed by its partner.
+        None: the two features with the strongest interaction. A single feature is followed by its
+        partner.
     partner : str or None
-        The name, or "auto" and None for the one that each interacts with most.
+        The name; "auto" and None select the strongest partner of each feature.
     """
     names, size = explanation.feature_names, explanation.interactions.values
     size = np.abs(size).mean(axis=0)
@@ -179,7 +179,7 @@ def of_interaction(explanation, feature, partner) -> Explanation:
     Parameters
     ----------
     explanation : Explanation
-        Of one output, with interactions.
+        Explanation of one output, with interactions.
     feature, partner : int
     """
     found, values = explanation.interactions, explanation.values.copy()
@@ -192,10 +192,10 @@ def of_interaction(explanation, feature, partner) -> Explanation:
 
 
 def with_pairs(explanation, n) -> Explanation:
-    """Return an explanation in which the strongest pairs of a row are players of their own.
+    """Return an explanation with the strongest pairs of a row as separate players.
 
-    Each of the two players loses half the interaction, so the sum does not change. The rest of it
-    has no standard error, since covariances are not on record.
+    Each of the two players loses half of the interaction, so the sum does not change. Their
+    remaining values have no standard errors, because covariances are unknown.
 
     Parameters
     ----------

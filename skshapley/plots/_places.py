@@ -1,4 +1,4 @@
-"""Where points stand on an axis, their size and colours, and the key of the colours."""
+"""Positions of points on an axis, their sizes and colours, and the key of the colours."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from skshapley.plots._style import COLOURS, NEUTRAL, width_in_points
 from skshapley.plots._text import value_text
 
 THERE = "in the text"
-OTHERS = " others"  # the end of the text of those that share a colour
+OTHERS = " others"  # the end of the text of categories that share a colour
 # Half the height of a row that points may fill
 REACH = 0.4
 BINS = 120
@@ -21,20 +21,20 @@ STEP = 0.12  # at most, between points of a pile
 
 
 def dot_size(n: int) -> float:
-    """Return the area of dots, in square points, that shows how dense n of them are."""
+    """Return the area of n dots, in square points, that shows their density."""
     return float(np.clip(16 * np.sqrt(150 / max(n, 1)), 3, 16))
 
 
 def faintness(n: int) -> float:
-    """Return the opacity of n intervals, which together must not hide the dots."""
+    """Return the opacity of n intervals, so that together they do not hide the dots."""
     return float(np.clip(20 / max(n, 1), 0.04, 0.45))
 
 
 def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[str]] | None:
     """Return the number of each value's category, ``(r,)``, and the texts of the categories.
 
-    Where there are more than `most`, the rarer ones share the last. A token of documents is there
-    or not, for any labels after it.
+    Beyond `most` categories, the rarer ones share the last. A token of documents is only present or
+    absent.
 
     Parameters
     ----------
@@ -63,45 +63,45 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
 
 
 def positions(column, groups) -> NDArray[np.float64]:
-    """Return the place of each value among `groups`, ``(r,)``; NaN for missing ones."""
-    # as objects, since pandas warns where a column has categories that no row is in
+    """Return the position of each value among `groups`, ``(r,)``; NaN for missing values."""
+    # as objects, because pandas warns of categories without rows
     codes = pd.Categorical(pd.Series(column).astype(object), groups).codes.astype(np.float64)
     return np.where(codes < 0, np.nan, codes)
 
 
 def category_colours(texts: list[str]) -> list[str]:
-    """Return the colour of each category; grey for those that share one."""
+    """Return the colour of each category; grey for shared ones."""
     shared = len(texts) == len(COLOURS) and texts[-1].endswith(OTHERS)
     return [*COLOURS[: len(texts) - shared], *[NEUTRAL] * shared]
 
 
-MOST_PLACES = 30  # categories side by side, beyond which the rarer ones share a place
-FEW_VALUES = 10  # different numbers, up to which each has a tick and its points are spread
+MOST_PLACES = 30  # categories side by side; beyond this number, the rarer ones share a position
+FEW_VALUES = 10  # distinct numbers; up to this number, each has a tick and spread points
 LEAST_GAP = 0.04  # of the axis, between the ticks of two values
 SPREAD = 0.15  # of the axis, at most, for the points of one number
-NEAR = 0.3  # of the axis, between "missing" and the least number
+NEAR = 0.3  # of the axis, between "missing" and the smallest number
 MISSING = "missing"
-ASIDE = 0.15  # of the numbers' span, between missing ones and the least
-UPRIGHT = 8  # long labels, beyond which they are turned up
+ASIDE = 0.15  # of the range of numbers, between "missing" and the smallest
+UPRIGHT = 8  # long labels; beyond this number, they are vertical
 
 Ticks = dict[float, str]
 
 
 def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Ticks]:
-    """Return the positions of rows along the axis, ``(r,)``, and the ticks that it needs.
+    """Return the positions of rows along the axis, ``(r,)``, and its ticks.
 
     Parameters
     ----------
     data : Series of shape (r,)
         Values of the feature.
     value : ndarray of shape (r,)
-        Their attributions; similar ones are moved apart where values are the same.
+        Their attributions; points with equal values and similar attributions are separated.
 
     Returns
     -------
     x : ndarray of shape (r,)
     ticks : dict of position to text
-        Empty where those of matplotlib do.
+        Empty if matplotlib's ticks are sufficient.
     """
     missing = data.isna().to_numpy()
     if isinstance(data.dtype, pd.CategoricalDtype) and data.cat.ordered:
@@ -122,7 +122,7 @@ def _on_a_scale(
     data: pd.Series, value: np.ndarray, missing: np.ndarray
 ) -> tuple[NDArray[np.float64], Ticks]:
     numbers = ordered_numbers(data)
-    numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # infinite ones have no place
+    numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # infinite values have no position
     known = np.unique(numbers[~missing & np.isfinite(numbers)])
     low, high = (known[0], known[-1]) if len(known) else (0.0, 0.0)
     span = float(high - low) or 1.0
@@ -149,7 +149,7 @@ def _on_a_scale(
 
 
 def _apart(values: NDArray[np.float64], least: float) -> list[float]:
-    """Return the values that are at least `least` apart, from the first on."""
+    """Return values with distances of at least `least`, from the first on."""
     kept: list[float] = []
     for value in values:
         if not kept or value - kept[-1] >= least:
@@ -158,7 +158,7 @@ def _apart(values: NDArray[np.float64], least: float) -> list[float]:
 
 
 def _number_text(data: pd.Series, place: float) -> str:
-    """Return the text of a place on the axis of a column."""
+    """Return the text of a position on the axis of a column."""
     if pd.api.types.is_datetime64_any_dtype(data):
         return str(pd.Timestamp(int(place), unit=data.dt.unit).date())
     if pd.api.types.is_timedelta64_dtype(data):
@@ -167,7 +167,7 @@ def _number_text(data: pd.Series, place: float) -> str:
 
 
 def upright(ticks: Ticks) -> bool:
-    """Return whether the texts are so many and long that they are turned up."""
+    """Return True if many long texts need vertical labels."""
     return len(ticks) > UPRIGHT and _long(ticks)
 
 
@@ -176,7 +176,7 @@ def _long(ticks: Ticks) -> bool:
 
 
 def write_ticks(ax, ticks: Ticks) -> None:
-    """Write ticks below the axes, turned where they are long and small where they are many."""
+    """Write ticks below the axes, vertical if they are long and small if they are many."""
     at, texts = list(ticks), list(ticks.values())
     turned: dict = {}
     if upright(ticks):
@@ -191,15 +191,15 @@ def write_ticks(ax, ticks: Ticks) -> None:
 def swarm(x, rows) -> NDArray[np.float64]:
     """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
 
-    Points of one row in the same of 120 bins over all x pile up around the middle of the row: they
-    are moved by 0, +1, -1, +2, ... steps, in their order. The highest pile of a row sets its step,
-    so that each row shows where its own points are dense.
+    The range of x has 120 bins. Points of a row in the same bin pile up around the middle of the
+    row: they move by 0, +1, -1, +2, ... steps, in their order. The highest pile of a row determines
+    its step, so that each row shows the density of its own points.
     """
     span = np.ptp(x) or 1.0
     bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)
     pile = pd.Series(np.zeros(len(x))).groupby([rows, bins])
     place = pile.cumcount().to_numpy()
-    # 0, 1, -1, 2, -2, ...: symmetric where the pile is odd, half a step lower where it is even.
+    # 0, 1, -1, 2, -2, ...: symmetric for odd piles, half a step lower for even ones.
     offset = np.where(place % 2, place + 1, -place) / 2
     even = pile.transform("size").to_numpy() % 2 == 0
     offset = offset - np.where(even, 0.5, 0.0)

@@ -21,15 +21,15 @@ from skshapley.plots._style import (
 )
 from skshapley.plots._text import number
 
-LETTER = 0.602  # width of a monospaced letter, in font sizes
+LETTER = 0.602  # width of a monospaced letter, relative to the font size
 MARGIN = 0.1  # inches beside the text
-LINE = 1.7  # height of a line, in font sizes
+LINE = 1.7  # height of a line, relative to the font size
 FONT_SIZE = 11.0
 FONT: dict = {"family": "monospace", "fontsize": FONT_SIZE, "color": "black", "va": "center",
               "parse_math": False}  # fmt: skip
 # Number of the token, text, line and column
 Piece = tuple[int, str, int, int]
-# The part of the colour map on which black letters are readable
+# The part of the colour map with legible black letters
 LOWEST, HIGHEST = 0.2, 0.8
 
 
@@ -83,7 +83,7 @@ class SentenceDisplay(Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class SentenceDisplay(Display):
         return [to_hex(colour) for colour in signed_colours()(place)]
 
     def _lines(self, points) -> tuple[list[Piece], int, int]:
-        """Return the pieces to write, the number of lines, and the letters in a line."""
+        """Return the pieces, the number of lines, and the letters per line."""
         width = max(10, int(points / (LETTER * FONT_SIZE)))
         return *_flowed(self.table["token"], width), width
 
@@ -145,7 +145,7 @@ class SentenceDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class SentenceDisplay(Display):
 
 
 def _in_order(pieces) -> list[int]:
-    """Return the places of a document's pieces in its order, where others have other tokens."""
+    """Return the positions of a document's own tokens among all tokens, in order."""
     own = [place for place, piece in enumerate(pieces) if not pd.isna(piece)]
     if len(own) == len(pieces) or not all(isinstance(pieces[place], str) for place in own):
         return list(range(len(pieces)))

@@ -1,7 +1,7 @@
-"""Colours, axes and rows: the look that all displays share.
+"""Colours, axes and rows: the shared style of displays.
 
-Blue and orange differ with any kind of colour vision, and both stand out from white and from black.
-Lines and text take the colour of the axes' own labels, hence follow style sheets.
+Blue and orange differ for any kind of colour vision, and contrast with white and black. Lines and
+text have the colour of the axes' labels, so they follow style sheets.
 """
 
 from textwrap import fill
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 POSITIVE = "#E07B00"
 NEGATIVE = "#2B83BA"
 NEUTRAL = "#8C8C8C"
-# Okabe and Ito (2008), without black and yellow, which vanish on black or white
+# Okabe and Ito (2008), without black and yellow, which are invisible on black or white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-LIGHT_ON = (NEGATIVE, *COLOURS[:3])  # colours of bars on which white numbers can be read
+LIGHT_ON = (NEGATIVE, *COLOURS[:3])  # colours of bars with legible white numbers
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
-NAME, TICK = 1.3, 1.1  # sizes of type, beside the usual tick labels: those of shap
+NAME, TICK = 1.3, 1.1  # font sizes relative to tick labels, as in shap
 LEGEND_LINE = 0.24  # inches
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # of the only one
-LETTER, DIGIT = 0.55, 0.7  # mean widths of a letter and of a number's digit, in font sizes
+LETTER, DIGIT = 0.55, 0.7  # mean widths of a letter and of a digit, relative to the font size
 NAMES, TITLE = 0.46, 0.75  # of the width of axes and what is beside them, at most
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
@@ -78,7 +78,7 @@ def height_of_legend(names) -> float:
 
 
 def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
-    """Return the n given axes, or new ones of a size in inches, in rows of at most three."""
+    """Return the n given axes, or new ones of a given size in inches, in rows of at most three."""
     plt = needed("matplotlib.pyplot", owner, "plot")
     check_values(owner, {"ax": axes}, {"ax": AXES})
     if axes is None:
@@ -99,7 +99,7 @@ def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
 
 
 def settle(ax) -> None:
-    """Let the figure lay out its axes with the names beside them, if it has a layout engine."""
+    """Lay out the axes with the names beside them, if the figure has a layout engine."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -107,17 +107,17 @@ def settle(ax) -> None:
 
 
 def width_in_points(ax) -> float:
-    """Return the width of the axes in points, as `settle` left it."""
+    """Return the width of the axes in points, after `settle`."""
     return ax.get_window_extent().width * 72 / ax.figure.dpi
 
 
 def letters_beside(ax) -> int:
-    """Return how many letters the names of rows beside the axes may have."""
+    """Return the largest number of letters of row names."""
     return _letters(NAMES * _place_in_points(ax))
 
 
 def letters_across(ax) -> int:
-    """Return how many letters a title may have, as wide as the axes' place."""
+    """Return the largest number of letters of a title."""
     return _letters(TITLE * _place_in_points(ax))
 
 
@@ -138,12 +138,12 @@ def _place_in_points(ax) -> float:
 
 
 def filled(text, points, size=10.0) -> str:
-    """Return a label in lines that are not longer than so many points."""
+    """Return a label in lines of limited length in points."""
     return fill(text, max(int(points / (LETTER * size)), LEAST_LABEL))
 
 
 def label_x(ax, text) -> None:
-    """Label the x axis, in lines that are not wider than the axes."""
+    """Label the x axis, in lines no wider than the axes."""
     size = type_size()
     ax.set_xlabel(filled(text, width_in_points(ax), size), fontsize=size, parse_math=False)
 
@@ -155,14 +155,14 @@ def name_panel(ax, name) -> None:
 
 
 def label_y(ax, text) -> None:
-    """Label the y axis, in lines that are not longer than the axes are high."""
+    """Label the y axis, in lines no longer than the height of the axes."""
     size = type_size()
     text = filled(text, 0.9 * row_in_points(ax, 1), size)
     ax.set_ylabel(text, fontsize=size, parse_math=False)
 
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
-    """Write a legend; its names are no formulas and may begin with "_"."""
+    """Write a legend with literal names, which may begin with "_"."""
     sizes = dict.fromkeys(("fontsize", "title_fontsize"), type_size(TICK))
     made = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
     for text, name in zip(made.get_texts(), names, strict=True):
@@ -171,7 +171,7 @@ def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
 
 
 def legend_above(ax, handles, names) -> None:
-    """Write a legend above axes that are settled: in a line, or below each other if too wide."""
+    """Write a legend above settled axes: in one line, or in one column if too wide."""
     letters = letters_within(ax, 50)
     letter = LETTER * type_size(TICK)
     line = sum(min(len(str(name)), letters) * letter + 50 for name in names)
@@ -183,12 +183,12 @@ def legend_above(ax, handles, names) -> None:
 
 def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes."""
-    # Names are not formulas: "$" and "_" are written as they are.
+    # Names are literal: "$" and "_" have no special meaning.
     ax.set_yticks(range(len(names)), names, fontsize=type_size(), parse_math=False)
 
 
 def fit_names(ax) -> None:
-    """Make the names of rows smaller, where settled axes are too low for them."""
+    """Reduce the font size of row names if settled axes are too low."""
     labels = ax.get_yticklabels()
     if (size := font_size(ax, len(labels))) < labels[0].get_size():
         for label in labels:
@@ -210,7 +210,7 @@ def name_rows(ax, names) -> None:
 
 
 def font_size(ax, n_rows) -> float:
-    """Return the font size, in points, for rows of a line that share the height of the axes."""
+    """Return the font size, in points, for one-line rows that share the height of the axes."""
     return float(np.clip(0.72 * row_in_points(ax, n_rows), LEAST_SIZE, type_size()))
 
 
@@ -220,7 +220,7 @@ def row_in_points(ax, n_rows) -> float:
 
 
 def type_size(factor=NAME) -> float:
-    """Return a font size in points, beside the tick labels of the current style."""
+    """Return a font size in points, relative to the tick labels of the current style."""
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
@@ -243,7 +243,7 @@ def faded_cells(ax, values, half, limit) -> tuple["AxesImage", str]:
 def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
     """Draw and return the bar of an image's colours, beside the axes.
 
-    `ends` are texts for 0 and 1, in place of numbers.
+    `ends` are texts for 0 and 1, instead of numbers.
     """
     bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=pad)
     bar.outline.set_visible(False)
@@ -259,19 +259,19 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
 
 
 def ink(ax) -> "ColorType":
-    """Return the colour of the axes' text, which follows the style sheet."""
+    """Return the text colour of the axes, by the style sheet."""
     return ax.xaxis.label.get_color()
 
 
 def zero_line(ax) -> None:
-    """Draw the line that attributions start from."""
+    """Draw the zero line of attributions."""
     ax.axvline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
 def error_bars(ax, x, y, half_widths, wider=None) -> None:
     """Draw horizontal intervals around points with known positive errors.
 
-    `wider` are the half-widths of pale ones behind them.
+    `wider` are the half-widths of pale intervals behind them.
     """
     if wider is not None and (known := np.isfinite(wider) & (wider > 0)).any():
         low, high = np.asarray(x) - wider, np.asarray(x) + wider
@@ -293,7 +293,7 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
 
 
 def interval_bars(ax, low, high, y) -> None:
-    """Draw horizontal intervals; an end that is not known is an arrow at the farthest known one."""
+    """Draw horizontal intervals; an infinite end is an arrow at the farthest finite end."""
     low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
     known = [*low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
     shown = [np.clip(end, min(known), max(known)) for end in (low, high)]
@@ -304,15 +304,15 @@ def interval_bars(ax, low, high, y) -> None:
 
 
 def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
-    """Set the x limits, and write numbers into the bars with room for them, or beside them.
+    """Set the x limits, and write numbers into wide bars or beside narrow ones.
 
-    Call it after `name_rows`, since names may narrow the axes.
+    Call it after `name_rows`, because names may narrow the axes.
 
     Parameters
     ----------
     ax : matplotlib Axes
     bars : list of (start, end, reach, y, text, colour)
-        The ends of each bar, half of its interval, its place, its number and its colour.
+        The ends of each bar, half of its interval, its position, its number and its colour.
     span : tuple of (float, float)
         The ends of the drawing.
     left, right : bool, default=True
@@ -331,7 +331,7 @@ def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
             _write(ax, (start + end - tip) / 2, y, text, 0, ha="center", color=dark, fontsize=size)
         else:
             outside.append((end + tip, y, text, end - start))
-    # The gap is 5 points; axes drawn later on the same figure may take some of the width.
+    # The gap is 5 points; axes drawn later on the same figure may reduce the width.
     letters = DIGIT * max((len(text) for _, _, text, _ in outside), default=0)
     size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / max(letters, 1)))
     room = min((letters * size + 10) / points, MOST_ROOM)
@@ -348,7 +348,7 @@ def _write(ax, x, y, text, gap, **font) -> None:
 
 
 def interval_note(frame) -> str:
-    """Return the end of an axis label that explains error bars; empty without error bars."""
+    """Return the explanation of error bars at the end of an axis label, or an empty text."""
     if not (frame["standard_error"] > 0).any():
         return ""
     wider = "background_error" in frame and (frame["background_error"] > 0).any()

@@ -1,4 +1,4 @@
-"""Numbers, names and values, as the displays write them."""
+"""Texts of numbers, names and values in displays."""
 
 from os.path import commonprefix
 
@@ -8,19 +8,19 @@ import pandas as pd
 from skshapley._tables._documents import Piece
 
 MINUS = "−"
-# Name of the part of a prediction that the attributions do not add up to
+# Name of the difference between a prediction and the sum of attributions
 UNEXPLAINED = "unexplained"
-# Name of the sum of features that a selection left out
+# Name of the sum of unselected features
 LEFT_OUT = "features left out"
 MAX_NAME, LEAST_NAME = 40, 12  # letters
 MAX_VALUE = 16
-KEPT = 4  # letters that are kept of the beginning that names share
-# Share of the numbers beside it below which a number is their rounding; seen: 4e-16
+KEPT = 4  # letters kept of the common beginning of names
+# Numbers below this share of the other numbers are rounding errors; observed: 4e-16
 ROUNDING_RTOL = 1e-12
 
 
 def shorten(text, width=MAX_NAME) -> str:
-    """Return text of at most `width` characters, cut in its middle.
+    """Return a text of at most `width` characters, shortened in the middle.
 
     The ends of names differ more often than their middle, as in ``sensor_12_mean`` and
     ``sensor_12_std``.
@@ -33,9 +33,9 @@ def shorten(text, width=MAX_NAME) -> str:
 
 
 def short_names(names, width=MAX_NAME) -> list[str]:
-    """Return names of at most `width` letters; different ones stay different.
+    """Return distinct names of at most `width` letters.
 
-    Names that would look alike lose the beginning that they share.
+    Names that would become equal lose their common beginning.
     """
     names = [" ".join(str(name).split()) for name in names]
     alike: dict[str, list] = {}
@@ -52,7 +52,7 @@ def short_names(names, width=MAX_NAME) -> list[str]:
 def number(value, signed=False, scale=0.0) -> str:
     """Return a number with three significant digits, or all of the integer part.
 
-    One that is nothing but rounding beside `scale` is 0.
+    A rounding error relative to `scale` is 0.
     """
     if abs(value) <= ROUNDING_RTOL * scale:
         return "0"
