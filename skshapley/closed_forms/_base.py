@@ -22,7 +22,7 @@ class ClosedForm(Portable, ABC):
     """A response as a formula with exact Shapley values.
 
     Read from a fitted model by `read_model`, it is given a background by `fit`, and then explains.
-    A subclass writes `combined`, `predict`, `_attributions`, `pairs`, `references` and `state`.
+    A subclass writes `combined`, `predict`, `_attributions`, `pairs` and `references`.
 
     Attributes
     ----------
@@ -179,9 +179,10 @@ class ClosedForm(Portable, ABC):
         attributions : ndarray of shape (r, q, p, k)
         """
 
-    @abstractmethod
     def state(self) -> list:
-        """Return the arrays and numbers of the form, to compare it with others."""
+        """Return the arrays and numbers that the form was made of, to compare it with others."""
+        parts = (part for name, part in vars(self).items() if not name.endswith("_"))
+        return [part for part in parts if isinstance(part, (np.ndarray, int, float))]
 
 
 # The function that a reader calls to read a member of its model, with the member's response

@@ -59,10 +59,6 @@ class LinearCurve(ClosedForm):
         base = self.constant @ matrix + constant
         return type(self)(self.coef, self.intercept, self.outputs @ matrix, base)
 
-    def state(self) -> list:
-        """Return coefficients and intercept, and the outputs."""
-        return [self.coef, self.intercept, self.outputs, self.constant]
-
 
 class Exponential(LinearCurve, ProductForm):
     """A response ``exp(X @ coef + intercept)``, a product over the columns.

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.preprocessing import FunctionTransformer
 
 from skshapley._tables._inputs import is_frame
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sklearn_linear import probability
-from skshapley.closed_forms._sums import Columns, Part, Reader, View
+from skshapley.closed_forms._sums import Part, Reader, View
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
 
@@ -79,7 +80,11 @@ def read_machine(model: Any, method: str, ask: Ask) -> list[Part]:
     if curve is not None and max(map(len, model.term_features_)) == 1:
         source = np.array([feature for (feature,) in model.term_features_])
         form: ClosedForm = curve(np.ones(len(source)), float(np.ravel(model.intercept_)[0]))
-        return [Part(form, View(source, len(model.bins_), (Columns(partial(_terms, model)),)))]
+        return [
+            Part(
+                form, View(source, len(model.bins_), (FunctionTransformer(partial(_terms, model)),))
+            )
+        ]
     readable = [wanted, "decision_function"] if model.link_ in LINKS else []
     check_method(model, method, readable, wanted if n_classes else None)
     terms = [

@@ -64,7 +64,3 @@ class ProductKernels(ProductForm):
             scaled = rows[:, own] * width[own], centres[:, own] * width[own]
             away[owner] = cdist(*scaled, "sqeuclidean" if self.power == 2 else "cityblock")
         return np.exp(-away, out=away)
-
-    def state(self) -> list:
-        """Return the arrays that define the kernels."""
-        return [self.centres, self.scale, self.coef, self.constant, self.power]

@@ -92,10 +92,6 @@ class LinearTerms(ClosedForm):
         against = take_rows(self.background_, np.asarray(rows))
         return self.attributions(X)[:, None] - self.attributions(against)[None]
 
-    def state(self) -> list:
-        """Return coefficients and intercept."""
-        return [self.coef, self.intercept]
-
 
 class Monomials(ProductForm):
     """A polynomial ``sum_t coef[t] * prod_j x[j] ** powers[t, j]``.
@@ -137,7 +133,3 @@ class Monomials(ProductForm):
         for column, owner in enumerate(owners):
             products[owner] *= rows[:, column, None] ** powers[:, column]
         return products
-
-    def state(self) -> list:
-        """Return the powers, their coefficients and the constant."""
-        return [self.powers, self.coef, self.constant]

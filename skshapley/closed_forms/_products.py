@@ -15,7 +15,6 @@ others, never by division, since a factor may be 0.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -138,47 +137,16 @@ def single_shares(A, B, nodes, kept) -> NDArray[np.float64]:
     """Return `kept` of (A_i - B_i) int prod of the others dq, an array ``(r, b, T)`` a player."""
     A, B = A[:, :, None, :], B[:, None, :, :]
     step = A - B
-    shares = np.zeros_like(step)
-    products, others = _halves(step), _halves(step)
+    shares, F = np.zeros_like(step), np.empty_like(step)
     for node, weight in zip(*nodes, strict=True):
-        np.multiply(step, node, out=products[0])
-        products[0] += B
-        _multiply_others(products, weight, others)
-        shares += others[0]
+        np.multiply(step, node, out=F)
+        F += B
+        others = _before(F)
+        others *= _before(F[::-1])[::-1]
+        others *= weight
+        shares += others
     shares *= step
     return np.stack([kept(share) for share in shares])
-
-
-def _halves(like: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return empty arrays of p players, of half as many, and so on until there is one."""
-    halves = [np.empty_like(like)]
-    while len(halves[-1]) > 1:
-        halves.append(np.empty_like(halves[-1][len(halves[-1]) // 2 :]))
-    return halves
-
-
-def _multiply_others(products: list, weight: float, others: list) -> None:
-    """Write the products of the factors of all other players, times a weight, into ``others[0]``.
-
-    Halves are multiplied by each other until one product is left; on the way back each half is
-    given the players outside of both, times the other.
-
-    Parameters
-    ----------
-    products, others : lists of arrays, as of `_halves`
-        The factors are the first of `products`; the rest of it is written, too.
-    weight : float
-    """
-    for all_, product in pairwise(products):
-        half, odd = divmod(len(all_), 2)
-        np.multiply(all_[:half], all_[half : 2 * half], out=product[:half])
-        product[half:] = all_[len(all_) - odd :]
-    others[-1][...] = weight
-    for all_, inside, outside in zip(products[-2::-1], others[-2::-1], others[:0:-1], strict=True):
-        half, odd = divmod(len(all_), 2)
-        np.multiply(outside[:half], all_[half : 2 * half], out=inside[:half])
-        np.multiply(outside[:half], all_[:half], out=inside[half : 2 * half])
-        inside[len(all_) - odd :] = outside[half:]
 
 
 def pair_shares(A, B, nodes, kept) -> NDArray[np.float64]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import FunctionTransformer
 
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sums import Columns, Part, View
+from skshapley.closed_forms._sums import Part, View
 from skshapley.exceptions import UnreadableModelError
 
 # Link -> the curve of a sum of terms; only the first may have terms of several columns
@@ -46,7 +47,10 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
         raise UnreadableModelError(f"{type(model).__name__} has a link, or terms, of another kind")
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
     source = np.array([model.terms[place].feature for place in terms])
-    width, steps = model.statistics_["m_features"], (Columns(partial(_evaluated, model, terms)),)
+    width, steps = (
+        model.statistics_["m_features"],
+        (FunctionTransformer(partial(_evaluated, model, terms)),),
+    )
     plain = Part(CURVES[link](np.ones(len(terms)), constant), View(source, width, steps))
     if not terms:
         plain = Part(LinearTerms(np.zeros((width, 1)), [constant]))
@@ -63,7 +67,9 @@ def _tensor(model: Any, place: int) -> Part:
         powers[np.arange(len(own)), start + own] = 1
     coef = model.coef_[model.terms.get_coef_indices(place)]
     source = np.repeat([spline.feature for spline in splines], sizes)
-    view = View(source, model.statistics_["m_features"], (Columns(partial(_splines, splines)),))
+    view = View(
+        source, model.statistics_["m_features"], (FunctionTransformer(partial(_splines, splines)),)
+    )
     return Part(Monomials(powers, coef[:, None], [0.0]), view)
 
 

@@ -1,6 +1,6 @@
 """The readers of fitted models, by library and class."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -15,31 +15,29 @@ from skshapley.closed_forms import (
     _sksurv,
 )
 from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._sums import Part, Sum
+from skshapley.closed_forms._sums import Reader, Sum
 from skshapley.closed_forms._trees import read_tree_model
 from skshapley.closed_forms._xgboost import read_xgboost
 from skshapley.exceptions import UnreadableModelError
 
-Reader = Callable[[Any, str, Callable[..., ClosedForm]], ClosedForm | list[Part]]
-
 GROUP = "skshapley.readers"
 
 
-def _named(library: str, readers: Mapping[str, Reader]) -> dict[str, Reader]:
-    return {f"{library}.{name}": reader for name, reader in readers.items()}
-
-
-# "library.Class" -> reader. A class that is derived from one of these is read the same way.
-READERS: dict[str, Reader] = {
-    **{f"{library}.{name}": read_tree_model for library, name in TREE_MODELS},
-    **_named("sklearn", _sklearn_linear.READERS),
-    **_named("sklearn", _sklearn_kernels.READERS),
-    **_named("sklearn", _sklearn_sums.READERS),
-    "imblearn.Pipeline": _sklearn_sums.of_pipeline,
-    "xgboost.XGBModel": read_xgboost,
-    **_named("interpret", _interpret.READERS),
-    **_named("pygam", _pygam.READERS),
-    **_named("sksurv", _sksurv.READERS),
+# Library -> class -> reader. A class that is derived from one of these is read the same way.
+_LIBRARIES: dict[str, Mapping[str, Reader]] = {
+    "sklearn": _sklearn_linear.READERS | _sklearn_kernels.READERS | _sklearn_sums.READERS,
+    "imblearn": {"Pipeline": _sklearn_sums.of_pipeline},
+    "xgboost": {"XGBModel": read_xgboost},
+    "interpret": _interpret.READERS,
+    "pygam": _pygam.READERS,
+    "sksurv": _sksurv.READERS,
+}
+# "library.Class" -> reader
+READERS: dict[str, Reader] = {f"{library}.{name}": read_tree_model for library, name in TREE_MODELS}
+READERS |= {
+    f"{library}.{name}": reader
+    for library, readers in _LIBRARIES.items()
+    for name, reader in readers.items()
 }
 
 

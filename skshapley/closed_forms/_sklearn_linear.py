@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import Binarizer
+from sklearn.preprocessing import Binarizer, FunctionTransformer
 
 from skshapley.closed_forms._base import Ask, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Columns, Found, Part, Reader, View
+from skshapley.closed_forms._sums import Found, Part, Reader, View
 
 REGRESSORS = (
     *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
@@ -138,7 +138,7 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)
     coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
     terms = LinearTerms((coef[1] - coef[0])[:, None], logs[1:] - logs[:1])
-    view = View(np.tile(np.arange(d), 2), d, (Columns(partial(_with_squares, centre)),))
+    view = View(np.tile(np.arange(d), 2), d, (FunctionTransformer(partial(_with_squares, centre)),))
     return [Part(terms if method == "log_odds" else probability(terms), view)]
 
 

@@ -46,23 +46,6 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """Transformer that makes columns by a function of a table.
-
-    Attributes
-    ----------
-    function : callable
-        From a table ``(n, d)`` to an array ``(n, D)``.
-    """
-
-    function: Callable[[Any], Any]
-
-    def transform(self, X: Any) -> Any:
-        """Return the columns made of a table."""
-        return self.function(X)
-
-
-@dataclass(frozen=True, eq=False)
 class Part:
     """A term of a sum: a closed form, and the columns that it sees.
 
