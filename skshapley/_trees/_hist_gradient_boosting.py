@@ -1,13 +1,11 @@
 """HistGradientBoosting: read the trees, which scikit-learn keeps private.
 
 Only this file uses private attributes of scikit-learn's models: ``_predictors`` and their
-``nodes``, ``_baseline_prediction`` and ``_preprocessor``. Their layout is checked, so that a new
-layout is refused and not misread.
+``nodes``, ``_baseline_prediction``, ``_preprocessor`` and ``_raw_predict``. Their layout is
+checked, so that a new layout is refused and not misread.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +47,7 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         iterations = model._predictors
         fields = iterations[0][0].nodes.dtype.names
         base = np.ravel(model._baseline_prediction)
-        preprocessor = model._preprocessor
+        preprocessor, raw_response = model._preprocessor, model._raw_predict
     except AttributeError as error:
         raise _unknown_layout(model, str(error)) from error
     absent = [name for name in NODE_FIELDS if name not in fields]
@@ -74,7 +72,7 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         single_precision=False,
         encode=None if preprocessor is None else _Encoder(preprocessor, tuple(columns.tolist())),
         methods=_methods(model),
-        raw_response=_raw_prediction(model),
+        raw_response=raw_response,
     )
 
 
@@ -83,16 +81,6 @@ def _methods(model) -> tuple[str, ...]:
         # with several classes, log-odds are not a sum over trees
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
-
-
-def _raw_prediction(model) -> Callable:
-    if is_classifier(model):
-        return model.decision_function
-    return partial(_log_of, model) if model.loss in _LOG_LINK else model.predict
-
-
-def _log_of(model, X) -> np.ndarray:
-    return np.log(model.predict(X))
 
 
 def _unknown_layout(model, detail) -> UnreadableModelError:

@@ -55,7 +55,6 @@ def read_lightgbm(model) -> TreeEnsemble:
     # LightGBM averages the iterations of a random forest; all other boosters add them.
     scale = n_outputs / len(blocks) if averages else 1.0
     trees = [_read_tree(block, scale) | {"output": i % n_outputs} for i, block in enumerate(blocks)]
-    thresholds = np.concatenate([tree["threshold"] for tree in trees])
     asked = {int(tree["feature"][node]) for tree in trees for node in tree["categories"]}
     return assemble(
         trees,
@@ -64,11 +63,7 @@ def read_lightgbm(model) -> TreeEnsemble:
         n_features=int(head["max_feature_idx"]) + 1,
         strict=False,
         single_precision=False,
-        encode=_Encoder(
-            tuple(booster.pandas_categorical or ()),
-            tuple(sorted(asked)),
-            bool(((thresholds >= -ZERO) & (thresholds < ZERO)).any()),
-        ),
+        encode=_Encoder(tuple(booster.pandas_categorical or ()), tuple(sorted(asked))),
         methods=_methods(model, head.get("objective"), averages),
         raw_response=partial(_raw_score, booster, scale),
     )
@@ -134,13 +129,10 @@ class _Encoder:
         Categories in training of each categorical column of a DataFrame, in their order.
     categorical : tuple of int
         The columns with splits on categories.
-    has_small : bool
-        Whether some threshold may separate values as small as `ZERO`.
     """
 
     frame_categories: tuple
     categorical: tuple
-    has_small: bool
 
     def __call__(self, X) -> NDArray[np.float64]:
         if is_frame(X):
@@ -148,12 +140,10 @@ class _Encoder:
             known = dict(zip(columns, self.frame_categories, strict=False))
             X = frame_to_matrix(X, known, unknown=np.nan)
         matrix = np.asarray(X, dtype=np.float64)
-        if self.has_small:
-            # LightGBM reads dense rows as sparse rows and drops entries as small as these.
-            matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
+        # LightGBM reads dense rows as sparse rows and drops entries as small as these.
+        matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
         if self.categorical:
             # The cast to int gives the category: -0.5 is category 0.
             columns = list(self.categorical)
-            matrix = matrix.copy()
             matrix[:, columns] = np.trunc(matrix[:, columns])
         return matrix

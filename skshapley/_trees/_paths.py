@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 # Leaves of the trees in one step
-LEAVES = 8192
+LEAVES = 16384
 
 
 @dataclass(frozen=True, eq=False)

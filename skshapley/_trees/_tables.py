@@ -157,21 +157,14 @@ class Table:
         owner = np.ones(len(to)), (to, column * n + number)
         return sparse.csc_array(owner, shape=(self.n_sums, n * len(self.entries)))
 
-    def add(self, totals, patterns) -> None:
-        """Add the values of rows to the players.
+    def sums(self, patterns) -> NDArray[np.float64]:
+        """Return the sums of the values of rows, ``(n_sums, r)``.
 
         Parameters
         ----------
-        totals : ndarray of shape (n_outputs, n_players, r)
-            Added to in place.
         patterns : ndarray of shape (n_groups, r), unsigned
             Of the rows, in the groups of the block.
         """
-        flat = totals.reshape(self.n_sums, -1)
-        flat += self.sums(patterns)
-
-    def sums(self, patterns) -> NDArray[np.float64]:
-        """Return the sums of the values of rows with these patterns, ``(n_sums, r)``."""
         slot = patterns.take(self.group, axis=0).astype(np.intp)
         slot |= self.flag[:, None]
         slot += self.start[:, None]
@@ -261,7 +254,7 @@ class Tables:
         totals = [np.zeros((*self.shape, part.shape[1])) for part in rows]
         for table in self._make(block) if tables is None else tables:
             for total, pattern in zip(totals, patterns, strict=True):
-                table.add(total, pattern)
+                total += table.sums(pattern).reshape(total.shape)
         return np.concatenate(totals, axis=2)
 
 

@@ -217,30 +217,16 @@ class TreeValues:
     def _predict(self, codes) -> NDArray[np.float64]:
         step = max(1, STANDING // self.trees.n_trees)
         parts = (codes[:, first : first + step] for first in range(0, codes.shape[1], step))
-        return np.concatenate([predict(self.trees, self._codes, part) for part in parts])
+        return np.concatenate([self._descend(part) for part in parts])
 
-
-def predict(trees, codes, code_rows) -> NDArray[np.float64]:
-    """Return the raw response of the ensemble, by descending every tree.
-
-    Parameters
-    ----------
-    trees : TreeEnsemble
-    codes : Codes
-    code_rows : ndarray of shape (n_rows, r)
-        From `codes`.
-
-    Returns
-    -------
-    response : ndarray of shape (r, n_outputs)
-    """
-    left, right, n_trees = trees.left, trees.right, trees.n_trees
-    node = np.tile(trees.roots, code_rows.shape[1])
-    walking = (left.take(node) >= 0).nonzero()[0]
-    while len(walking):
-        at = node.take(walking)
-        goes_left = code_rows[codes.row.take(at), walking // n_trees] <= codes.rank.take(at)
-        at = np.where(goes_left, left.take(at), right.take(at))
-        node[walking] = at
-        walking = walking[left.take(at) >= 0]
-    return trees.base + trees.value[node.reshape(-1, n_trees)].sum(axis=1)
+    def _descend(self, codes) -> NDArray[np.float64]:
+        trees, nodes = self.trees, self._codes
+        node = np.tile(trees.roots, codes.shape[1])
+        walking = (trees.left.take(node) >= 0).nonzero()[0]
+        while len(walking):
+            at = node.take(walking)
+            goes_left = codes[nodes.row.take(at), walking // trees.n_trees] <= nodes.rank.take(at)
+            at = np.where(goes_left, trees.left.take(at), trees.right.take(at))
+            node[walking] = at
+            walking = walking[trees.left.take(at) >= 0]
+        return trees.base + trees.value[node.reshape(-1, trees.n_trees)].sum(axis=1)

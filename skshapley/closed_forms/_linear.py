@@ -4,7 +4,6 @@ phi_i = sum of b_j (x_j - mean of z_j) over the columns j of player i, for f(x) 
 There are no interactions.
 """
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,16 +57,12 @@ class LinearTerms(ClosedForm):
             self.mean_ = rows.T @ self.weights_
         else:  # from the first row on, so that a constant column is its own mean to the last bit
             self.mean_ = rows[0] + self.weights_ @ (rows - rows[0])
-        self.__dict__.pop("owned_", None)  # of other players
-        return self.mean_ @ self.coef + self.intercept
-
-    @cached_property
-    def owned_(self) -> sparse.csr_array:
-        """The coefficients ``(d, p k)``: the weights of a player's columns in each output."""
+        # the weights (d, p k) of a player's columns in each output
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
         owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
-        return sparse.csr_array(owned, shape=(d, self.n_players_ * k))
+        self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
+        return self.mean_ @ self.coef + self.intercept
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return ``X @ coef + intercept``, ``(r, k)``."""
@@ -77,8 +72,6 @@ class LinearTerms(ClosedForm):
         rows = as_matrix(X)
         if sparse.issparse(rows):
             values = (rows @ self.owned_).toarray() - self.mean_ @ self.owned_
-        elif np.array_equal(self.column_player_, np.arange(self.n_players_)):
-            return (rows - self.mean_)[:, :, None] * self.coef
         else:
             values = (rows - self.mean_) @ self.owned_
         return values.reshape(len(values), self.n_players_, self.n_outputs)

@@ -248,17 +248,15 @@ class TreeExplainer(Attributor):
         binary = len(labels) == 2
         if len(labels) not in (2, trees.n_outputs):
             labels = list(range(trees.n_outputs))
-        if self.output is None and not binary and trees.n_outputs > 1:
-            return trees, labels
-        position = len(labels) - 1 if self.output is None else self._position(labels, name)
+        output = labels[-1] if self.output is None and binary else self.output
+        if output is None:
+            return trees, labels if trees.n_outputs > 1 else None
+        if output not in labels:
+            raise ValueError(
+                f"{name} got output={output!r}, which the response does not have: choose None or"
+                f" one of {labels}."
+            )
+        position = labels.index(output)
         if trees.n_outputs == 1:
             return trees.take_output(0, sign=-1 if binary and position == 0 else 1), None
         return trees.take_output(position), None
-
-    def _position(self, labels, name) -> int:
-        if self.output not in labels:
-            raise ValueError(
-                f"{name} got output={self.output!r}, which the response does not have: choose None"
-                f" or one of {labels}."
-            )
-        return labels.index(self.output)
