@@ -9,7 +9,14 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import skshapley
-from skshapley import ShapleyExplainer
+from skshapley import (
+    DataShapley,
+    GlobalImportance,
+    ShapleyExplainer,
+    ShapleyImportance,
+    TreeExplainer,
+    shapley_values,
+)
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("matplotlib")
@@ -43,6 +50,9 @@ species.plot.waterfall(0)
 species.plot.waterfall(0, output=1)
 species.plot.beeswarm(output=2)
 species[:, :, 1].plot.bar()
+species[..., 1].plot.beeswarm()
+explanation.report("new folder/report.html")
+explanation.plot.beeswarm().figure_.savefig("beeswarm.png")
 """.strip().splitlines()
 
 # What is typed, and what the one sentence that answers contains
@@ -77,7 +87,7 @@ ANSWERED = {
     "explainer.expected_value": "explain(X).base_values",
     "explainer.explain(X.drop(columns='petal length'))": "needs the column 'petal length'",
     "explainer.explain(X.rename(columns=str.upper))": "it has the columns 'SEPAL LENGTH'",
-    "explainer.explain(X.assign(extra=1))": "X[explainer.feature_names_in_]",
+    "explainer.explain(X.assign(extra=1))": "X.drop(columns=['extra'])",
     "explainer.explain(X, nsamples=10)": "pass max_rows=... to ShapleyExplainer",
     "explainer.explain(X, seed=3)": "pass random_state=3 to ShapleyExplainer",
     "explanation.shap_values": "use values",
@@ -115,6 +125,29 @@ ANSWERED = {
     "species.plot.waterfall(0, 'setosa')": "pass all but the first by name",
     "species.plot.waterfall(0, class_index=1)": "did you mean output=1",
     "species.plot.bar(output='setosa')": "choose None or one of [0, 1, 2]",
+    "explainer(X[:3], y[:3])": "ShapleyExplainer.__call__(X)",
+    "explainer(X[:3], check_additivity=False)": "leave it out",
+    "TreeExplainer(model, X)": "pass all but the first by name",
+    "TreeExplainer(model).shap_values(X)": "use explain(X).values",
+    "TreeExplainer(model, model_output='raw')": "did you mean response_method='log_odds'?",
+    "GlobalImportance(model, seed=0)": "did you mean random_state=0",
+    "GlobalImportance(model).fit(X).explain(X)": "explain(X, y, sample_weight): missing",
+    "DataShapley(model).fit(X, y)": "fit(X, y, X_val, y_val): missing",
+    "DataShapley(model, seed=0)": "did you mean random_state=0",
+    "ShapleyImportance(model).fit(X)": "fit(X, y): missing",
+    "shapley_values(sum, 3)": "pass all but the first by name",
+    "shapley_values(sum, n_players=3, nsamples=100)": "did you mean max_evals=...",
+    "explanation.display_data": "use data",
+    "explanation.sample(10)": "use explanation[:100]",
+    "explanation.sort_values()": "use to_frame().sort_values",
+    "explanation.to_numpy()": "use values",
+    "explanation.to_html('report.html')": "use report(",
+    "explanation.plot.beeswarm().savefig('a.png')": "use .figure_.savefig(path)",
+    "explanation.plot.beeswarm().show()": "use matplotlib.pyplot.show()",
+    "explanation.plot.beeswarm().ax.set_title('a')": "use .ax_",
+    "explanation.plot.beeswarm().fig": "use .figure_",
+    "explanation.plot.bar().to_frame()": "use .frame()",
+    "species.plot.beeswarm().savefig('a.png')": "SmallMultiples has no 'savefig': use .figure_",
     "skshapley.Explainer(model, X)": "ShapleyExplainer(model).fit(X_train)",
     "skshapley.load('phi.parquet')": "Explanation.load(path)",
     "skshapley.summary_plot(explanation)": "explanation.plot.beeswarm()",
@@ -132,6 +165,11 @@ def named():
     explainer = ShapleyExplainer(model, max_rows=500, random_state=0).fit(X[::5])
     return {
         "skshapley": skshapley,
+        "DataShapley": DataShapley,
+        "GlobalImportance": GlobalImportance,
+        "ShapleyImportance": ShapleyImportance,
+        "TreeExplainer": TreeExplainer,
+        "shapley_values": shapley_values,
         "ShapleyExplainer": ShapleyExplainer,
         "RandomForestClassifier": RandomForestClassifier,
         "X": X,

@@ -20,6 +20,7 @@ from skshapley._tables._keys import row_keys
 from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Constraint, Count, check_parameters
 from skshapley._tools._random import generator
+from skshapley._tools._texts import corrected
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game, InterventionalReward
@@ -161,6 +162,7 @@ class AmortizedExplainer(Portable, Attributor):
 
     _constraints: dict[str, Constraint] = {"n_taught": Count()}
 
+    @corrected
     def __init__(self, explainer, n_taught: int = 500) -> None:
         self.explainer = explainer
         self.n_taught = n_taught

@@ -21,6 +21,7 @@ from skshapley._tools._constraints import Constraint, Count, Maybe, check_parame
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import progress, span
 from skshapley._tools._random import Stream, entropy_from, generator
+from skshapley._tools._texts import absent
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
@@ -39,6 +40,20 @@ COUNTS = {
 
 # How many times fewer model rows are suggested for work that takes long, and the least that are
 LESS, LEAST_MAX_ROWS = 10, 300
+# Names in shap and elsewhere, and the equivalent calls here
+INSTEAD = {
+    "shap_values": "explain(X).values",
+    "expected_value": "explain(X).base_values",
+    "explain_instance": "explain(X[:1])",
+    "explain_row": "explain(X[:1])",
+    "predict": "explain(X).predictions",
+    "plot": "explain(X).plot",
+    "base_values": "explain(X).base_values",
+    "save": "joblib.dump(explainer, path)",
+    "shap_interaction_values": "ShapleyExplainer(model, interactions=True)",
+    **dict.fromkeys(("importance", "feature_importances_"), "explain(X).importance()"),
+    "fit_explain": "fit(X_train).explain(X)",
+}
 
 
 def given_reward(estimator: Any) -> Reward:
@@ -294,6 +309,14 @@ def _known(errors: np.ndarray | None) -> np.ndarray | None:
 
 class Attributor(TransformerMixin, TableEstimator):
     """Base class of explainers: attributions of the response, row by row."""
+
+    def __getattr__(self, name: str) -> Any:
+        owner, known = type(self).__name__, dir(type(self))
+        if name in known:  # a property of the stored background
+            raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
+        if name.endswith("_"):  # scikit-learn asks for it in each fit
+            raise AttributeError(f"{owner} has no {name!r}.")
+        raise AttributeError(absent(owner, name, INSTEAD, known))
 
     @abstractmethod
     def explain(self, X) -> Explanation:

@@ -28,7 +28,7 @@ from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, entropy_from, generator
-from skshapley._tools._texts import absent, corrected
+from skshapley._tools._texts import corrected
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._base import explained
 from skshapley.closed_forms._read import fitted_form
@@ -45,20 +45,6 @@ NOT_FITTED = (
     "This %(name)s instance is not fitted yet. Fit it to background rows first, such as those that"
     " the model was fitted on: %(name)s(model).fit(X_train)."
 )
-# Names in shap and elsewhere, and the equivalent calls here
-INSTEAD = {
-    "shap_values": "explain(X).values",
-    "expected_value": "explain(X).base_values",
-    "explain_instance": "explain(X[:1])",
-    "explain_row": "explain(X[:1])",
-    "predict": "explain(X).predictions",
-    "plot": "explain(X).plot",
-    "base_values": "explain(X).base_values",
-    "save": "joblib.dump(explainer, path)",
-    "shap_interaction_values": "ShapleyExplainer(model, interactions=True)",
-    **dict.fromkeys(("importance", "feature_importances_"), "explain(X).importance()"),
-    "fit_explain": "fit(X_train).explain(X)",
-}
 SINGLE_ROWS = 64  # background rows that estimate the spread over single ones
 
 
@@ -375,17 +361,10 @@ class ShapleyExplainer(Attributor):
         outcome = run_plan(self, game, plan, partial)
         return self._recorded(outcome, X, plan)
 
+    @corrected
     def __call__(self, X) -> Explanation:
         """Explain the predictions for the rows of X, as `explain` does."""
         return self.explain(X)
-
-    def __getattr__(self, name: str) -> Any:
-        owner, known = type(self).__name__, dir(type(self))
-        if name in known:  # a property of the stored background
-            raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
-        if name.endswith("_"):  # scikit-learn asks for it in each fit
-            raise AttributeError(f"{owner} has no {name!r}.")
-        raise AttributeError(absent(owner, name, INSTEAD, known))
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.

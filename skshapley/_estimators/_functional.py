@@ -9,6 +9,7 @@ from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Size, make_plan
 from skshapley._tools._constraints import Count
+from skshapley._tools._texts import corrected
 from skshapley.indices import Index, pair_index
 from skshapley.rewards import FunctionGame
 from skshapley.samplers import Sampler
@@ -16,6 +17,7 @@ from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
 
+@corrected
 def shapley_values(
     reward: Callable[[np.ndarray], Any],
     *,

@@ -23,6 +23,7 @@ from skshapley._run._plan import Plan, Size, is_auto
 from skshapley._tables._inputs import checked_weights, n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._random import Stream, generator
+from skshapley._tools._texts import corrected
 from skshapley.rewards import Game, InterventionalReward, Reward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 from skshapley.samplers import Sampler
@@ -118,6 +119,7 @@ class GlobalImportance(TableEstimator):
     stopping = None
     _decided_by = "loss", "reward", "response_method", "sampler", "solver", "max_rows"
 
+    @corrected
     def __init__(
         self,
         estimator,
@@ -185,6 +187,7 @@ class GlobalImportance(TableEstimator):
             self.reward_.deal(generator(self._plan.entropy, Stream.ORDER))
         return self
 
+    @corrected
     def explain(self, X, y, sample_weight=None) -> GlobalExplanation:
         """Explain the model's loss on rows with known targets, preferably rows not used to fit it.
 

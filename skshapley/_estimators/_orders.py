@@ -10,6 +10,7 @@ from scipy.special import bernoulli, comb
 
 from skshapley._tools._constraints import Count
 from skshapley._tools._counting import all_coalitions
+from skshapley._tools._texts import corrected
 from skshapley.indices import INDICES, Index, walsh
 from skshapley.rewards import FunctionGame
 
@@ -19,6 +20,7 @@ BATCH = 8192  # coalitions per call of the reward
 Sets = dict[tuple[int, ...], np.ndarray]  # players to values ``(k,)``
 
 
+@corrected
 def interaction_values(
     reward: Callable[[np.ndarray], Any],
     *,

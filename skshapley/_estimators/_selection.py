@@ -44,6 +44,7 @@ from skshapley._tables._inputs import (
 )
 from skshapley._tools._constraints import Count, Number, check_parameters
 from skshapley._tools._random import entropy_from, generator
+from skshapley._tools._texts import corrected
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
 
@@ -255,6 +256,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         "n_jobs": COUNTS["n_jobs"],
     }
 
+    @corrected
     def __init__(
         self,
         estimator,
@@ -274,6 +276,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @corrected
     def fit(self, X, y) -> Self:
         """Explain each fold with a model fitted on the others, and test the gains of the features.
 

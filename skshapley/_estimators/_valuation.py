@@ -15,6 +15,7 @@ from skshapley._run._engine import run
 from skshapley._run._plan import Size, is_auto, make_plan
 from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
+from skshapley._tools._texts import corrected
 from skshapley.indices import Index, player_index
 from skshapley.rewards import DataGame, FunctionGame
 from skshapley.samplers import Sampler
@@ -104,6 +105,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         "verbose": COUNTS["verbose"],
     }
 
+    @corrected
     def __init__(
         self,
         estimator,
@@ -135,6 +137,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @corrected
     def fit(self, X, y, X_val, y_val) -> Self:
         """Value the training points.
 

@@ -89,6 +89,7 @@ def write_report(
     if not isinstance(path, str | PathLike):
         raise TypeError(f"Explanation.report takes path as a str or path; got {path!r}.")
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode("utf-8", "replace"))
     return path
 

@@ -34,6 +34,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "output": ("class_", "class_index", "class_name", "label", "target"),
     "random_state": ("seed", "random_seed", "rng"),
     "max_rows": ("nsamples", "n_samples", "max_evals", "budget", "npermutations", "n_permutations"),
+    "max_evals": ("nsamples", "n_samples", "max_rows", "budget", "npermutations", "n_permutations"),
     "n_jobs": ("njobs", "n_workers", "n_cpus"),
     "reward": ("feature_perturbation", "imputer", "value_function"),
     "sampler": ("approximator", "method"),
@@ -121,7 +122,8 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
         return f"{owner} takes no {wrong}: choose among {', '.join(known)}."
     value = given[wrong]
     text = repr(VALUES.get(value, value) if isinstance(value, str) else value)
-    plain = right != "max_rows" and len(text) <= LONGEST_VALUE and "\n" not in text
+    budget = right in ("max_rows", "max_evals")
+    plain = not budget and len(text) <= LONGEST_VALUE and "\n" not in text
     call = f"{right}={text if plain else '...'}"
     if here is None:
         return f"{owner} takes no {wrong}: pass {call} to {owner.split('.', maxsplit=1)[0]}."

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
-from skshapley._tools._texts import counted
+from skshapley._tools._texts import absent, counted
 from skshapley.plots._checks import explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
@@ -43,6 +43,16 @@ if TYPE_CHECKING:
 
 BARS_WIDTH = 4.7  # inches, of rows without their names, of one of several displays
 TITLE_LINE = 0.24  # inches
+
+
+# Names in matplotlib and elsewhere, and ours
+INSTEAD = {
+    **dict.fromkeys(("savefig", "save"), ".figure_.savefig(path)"),
+    **dict.fromkeys(("fig", "figure"), ".figure_"),
+    **dict.fromkeys(("ax", "axes", "axis"), ".ax_, which it was drawn on"),
+    **dict.fromkeys(("to_frame", "data", "values"), ".frame()"),
+    "show": "matplotlib.pyplot.show()",
+}
 
 
 class Drawn(ABC):
@@ -113,6 +123,9 @@ class Drawn(ABC):
         about = "" if response == "response" else f" of the {response}"
         hint = ".figure_ is the picture, .frame() its data"
         return f"<{type(self).__name__}: {features}{about}; {hint}>"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(absent(type(self).__name__, name, INSTEAD, dir(type(self))))
 
     @property
     def _said(self) -> str:

@@ -11,6 +11,7 @@ from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
+from skshapley._tools._texts import corrected
 from skshapley._trees import TreeEnsemble, read_trees
 from skshapley.closed_forms import Trees
 from skshapley.closed_forms._base import exact_outcome
@@ -114,6 +115,7 @@ class TreeExplainer(Attributor):
         "n_jobs": COUNTS["n_jobs"],
     }
 
+    @corrected
     def __init__(
         self,
         estimator,
