@@ -8,6 +8,7 @@ empty and the full coalition: their values are known and cost nothing.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,11 +104,6 @@ class Design:
         return np.broadcast_to(inner, (r, inner.shape[1]))
 
 
-def _small(p: int) -> type[np.signedinteger]:
-    """Return the smallest integer type for -1 to p."""
-    return np.int8 if p < 128 else np.int16 if p < 2**15 else np.int32
-
-
 @dataclass(frozen=True, eq=False)
 class WalkDesign:
     """Base class of designs of permutations: from the empty to the full coalition, step by step.
@@ -159,14 +155,12 @@ class WalkDesign:
 
     def _first(self, sizes: np.ndarray) -> NDArray[np.bool_]:
         """Return the coalitions of the first players, ``(r, n, len(sizes), p)``."""
-        place = self._places()
-        return place[:, :, None, :] < sizes.astype(place.dtype)[:, None]
+        return self._places()[:, :, None, :] < sizes.astype(np.int16)[:, None]
 
-    def _places(self) -> NDArray[np.signedinteger]:
+    def _places(self) -> NDArray[np.int16]:
         """Return the step at which each player enters each permutation, ``(r, n, p)``."""
-        p = self.permutations.shape[2]
-        steps = np.broadcast_to(np.arange(p, dtype=_small(p)), self.permutations.shape)
-        return self._by_player(steps)
+        steps = np.arange(self.permutations.shape[2], dtype=np.int16)
+        return self._by_player(np.broadcast_to(steps, self.permutations.shape))
 
     def _by_player(self, by_step: np.ndarray) -> np.ndarray:
         """Reorder quantities ``(r, n, p, ...)`` of steps by player."""
@@ -177,15 +171,21 @@ class WalkDesign:
         return flat.reshape(by_step.shape)
 
     @cached_property
+    def _enters(self) -> NDArray[np.bool_]:
+        """Whether the player of each step differs from the reference, ``(r, n, p)``."""
+        if self.differing is None:
+            return np.ones(self.permutations.shape, dtype=bool)
+        return np.take_along_axis(self.differing, self.permutations, axis=2)
+
+    @cached_property
     def _passed(self) -> tuple[np.ndarray, np.ndarray]:
         """The number of differing players after each step, and the requested steps.
 
         Both ``(r, n, p)``. A step is not requested if the mixed row does not change, or equals the
         row to explain.
         """
-        enters = np.take_along_axis(np.asarray(self.differing), self.permutations, axis=2)
-        passed = np.cumsum(enters, axis=2, dtype=np.int32)
-        return passed, enters & (passed < passed[:, :, -1:])
+        passed = np.cumsum(self._enters, axis=2, dtype=np.int32)
+        return passed, self._enters & (passed < passed[:, :, -1:])
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the evaluations: all permutations without their ends (see `Design.requested`).
@@ -197,34 +197,27 @@ class WalkDesign:
         r : int
             Number of rows.
         """
-        n, p = self.permutations.shape[1:]
-        references = self.references
-        if self.differing is not None and references is not None:
-            instance, walk, step = np.nonzero(self._passed[1])
-            place = np.where(self.differing, self._places(), p)  # players that do not differ: never
-            place, step = place.astype(_small(p)), step.astype(_small(p))
-            entered = place[instance, walk] <= step[:, None]
-            return entered, instance, references[instance, walk][:, None]
-        bits = self._bits
+        p, bits, references = self.permutations.shape[2], self._bits, self.references
+        instance, walk, step = np.nonzero(self._passed[1])
         if bits is None:
-            coalitions = self._first(np.arange(1, p)).reshape(-1, p)
+            place = self._places()
+            if self.differing is not None:
+                place = np.where(self.differing, place, np.int16(p))  # others never enter
+            coalitions = place[instance, walk] <= step[:, None].astype(np.int16)
         else:
             unpacked = bits.astype("<u8").view(np.uint8).reshape(-1, 8)
             coalitions = np.unpackbits(unpacked, axis=1, count=p, bitorder="little").view(bool)
         if references is not None:
-            references = np.repeat(references.ravel(), p - 1)[:, None]
-        return coalitions, np.repeat(np.arange(r), n * (p - 1)), references
+            references = references[instance, walk][:, None]
+        return coalitions, instance, references
 
     @cached_property
     def _bits(self) -> NDArray[np.uint64] | None:
         p = self.permutations.shape[2]
         if p > 64:
             return None
-        entering = np.uint64(1) << self.permutations.astype(np.uint64)
-        if self.differing is not None:
-            entering *= np.take_along_axis(self.differing, self.permutations, axis=2)
-            return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
-        return np.cumsum(entering[:, :, :-1], axis=2, dtype=np.uint64).ravel()
+        entering = self._enters * (np.uint64(1) << self.permutations.astype(np.uint64))
+        return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
 
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None
@@ -265,22 +258,16 @@ class WalkDesign:
         walks[:, :, 0] = v_empty[:, None]
         if self.references is not None:
             walks[:, :, 0] = empty(np.arange(r), self.references)
-        if self.differing is None:
-            walks[:, :, 1:-1] = values.reshape(r, n, p - 1, k)
-        else:
-            self._go(walks, values, v_full)
-        walks[:, :, -1] = v_full[:, None]
-        return walks.reshape(r, -1, k)
-
-    def _go(self, walks: np.ndarray, values: np.ndarray, v_full: np.ndarray) -> None:
-        """Fill values ``(r, n, p + 1, k)`` of steps by the last requested step."""
+        # each step has the value of the last requested step
         passed, asked = self._passed
         latest = np.cumsum(asked).reshape(asked.shape) - 1
         if len(values):
             walks[:, :, 1:] = values[np.maximum(latest, 0)]
         whole, none = passed == passed[:, :, -1:], passed == 0
-        walks[:, :, 1:][none] = walks[:, :, :1].repeat(passed.shape[2], axis=2)[none]
+        walks[:, :, 1:][none] = walks[:, :, :1].repeat(p, axis=2)[none]
         walks[:, :, 1:][whole] = v_full[np.nonzero(whole)[0]]
+        walks[:, :, -1] = v_full[:, None]
+        return walks.reshape(r, -1, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,6 +388,22 @@ class PairDesign(Design):
     stratum_weights: NDArray[np.float64]
     certain: NDArray[np.bool_]
     unit: int = 1
+
+    @classmethod
+    def joining(cls, sets: np.ndarray, players: np.ndarray, *args: Any) -> Self:
+        """Return the design in which `players` ``(r, n)`` join the coalitions ``(r, n, p)``.
+
+        Parameters
+        ----------
+        sets : ndarray of shape (r, n, p), bool
+            Each with or without its player.
+        players : ndarray of shape (r, n), int
+        *args
+            The other attributes, in order.
+        """
+        own = players[:, :, None] == np.arange(sets.shape[2])
+        pairs = np.stack([sets & ~own, sets | own], axis=2)
+        return cls(pairs.reshape(len(sets), -1, sets.shape[2]), players, *args)
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
         """Return the marginal contribution of each draw, ``(r, n, k)``.

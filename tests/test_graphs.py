@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.image import grid_to_graph
 
+from skshapley.samplers import Myerson
 from skshapley.samplers._graphs import (
     all_connected_sets,
     as_graph,
@@ -113,21 +114,32 @@ def test_connected_sets_are_all_and_once(network, largest):
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ("line", "no graph named 'line'"),
         (("grid", (2, 3)), r"grid shape \(2, 3\) of 6 nodes for 5 players"),
-        (("lattice", (5,)), "takes a grid as"),
-        (("grid", 5), "takes a grid as"),
-        (("grid", (5, 0)), "takes a grid as"),
         (np.zeros((4, 4)), r"shape \(4, 4\) for 5 players"),
         (np.triu(np.ones((5, 5))), "not symmetric"),
         (nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 4)]), "not symmetric"),
-        (np.full((5, 5), np.nan), "takes a graph as"),
-        (np.zeros(5), "takes a graph as"),
-        (None, "takes a graph as"),
-        ([[0, 1], [1]], "takes a graph as"),
     ],
 )
-def test_what_is_no_graph_of_the_players_is_refused(graph, message):
+def test_graphs_of_other_players_are_refused(graph, message):
     with pytest.raises(ValueError, match=message) as error:
         as_graph(graph, 5, "Owner")
     assert str(error.value).startswith("Owner ")
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "line",
+        ("lattice", (5,)),
+        ("grid", 5),
+        ("grid", (5, 0)),
+        np.full((5, 5), np.nan),
+        np.zeros(5),
+        None,
+        [[0, 1], [1]],
+    ],
+    ids=str,
+)
+def test_what_is_no_graph_is_refused(graph):
+    with pytest.raises(ValueError, match='Myerson takes graph as "chain"'):
+        Myerson(graph).check()

@@ -20,7 +20,7 @@ from skshapley._process._fit import fit_odd
 from skshapley._process._functionals import SHAPLEY, EvenValues, Interactions, OddValues
 from skshapley._process._lesson import Lesson
 from skshapley._process._odd import OddKernel
-from skshapley._process._pairs import Blocks, OddDesign, Pairs, RandomOddDesign
+from skshapley._process._pairs import Blocks, OddDesign, Pairs, RandomOddDesign, merged
 from skshapley._process._process import Posterior, Process
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "RandomOddDesign",
     "choose_pairs",
     "fit_odd",
+    "merged",
     "overlooked",
     "standard_errors",
 ]

@@ -55,10 +55,8 @@ class Case:
         self, players: np.ndarray, lesson: Lesson | None, index: Index, pairs: Index | None
     ) -> None:
         self.players, self.index, self.pairs = players, index, pairs
-        self._lesson = lesson
-        self._seen: list[tuple[Pairs, Pairs]] = []
-        self._drawn: list[np.ndarray] = []
-        self._start: np.ndarray | None = None
+        self._lesson = Lesson(()) if lesson is None else lesson
+        self._seen: list[tuple[Pairs, Pairs, np.ndarray]] = []
         self._solution: Estimates | None = None
         self.theta: np.ndarray | None = None
         self._even: tuple[np.ndarray, EvenKernel] | None = None
@@ -66,18 +64,19 @@ class Case:
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
         odd, even = design.pairs(place, values)
-        self._seen.append((odd, even))
-        placed = np.full(len(odd), np.nan)
-        self._drawn.append(placed if design.drawn is None else design.drawn[place])
-        if design.start is not None and np.isfinite(design.start[place]).all():
-            self._start = design.start[place]
+        drawn = np.full(len(odd), np.nan) if design.drawn is None else design.drawn[place]
+        self._seen.append((odd, even, drawn))
         self._enumerated = design.exact
         self._solution = self._even = None
 
     def solve(self) -> Estimates:
         """Return values and standard errors of players, then of their pairs, ``(e, k)`` each."""
         if self._solution is None:
-            odd, even = (merged(list(parts)) for parts in zip(*self._seen, strict=True))
+            odds, evens, drawn = zip(*self._seen, strict=True)
+            odd, even, self._drawn = merged(odds), merged(evens), np.concatenate(drawn)
+            self._every, placed = odd, np.isnan(self._drawn)
+            if not placed.all():  # a Gaussian process holds no more
+                odd, even = odd.take(placed), even.take(placed)
             values, errors = self._values(odd, even)
             if self.pairs is not None:
                 more, apart = self._interactions(odd, even, self.pairs)
@@ -89,10 +88,8 @@ class Case:
         self.background_errors = np.full((odd.n_players, odd.values.shape[1]), np.nan)
         if self._enumerated:
             return self._by_enumeration(odd, even, self.index, 1)
-        if self.index != SHAPLEY:
-            odd, even = self._placed(odd), self._placed(even)
         # all indices agree on a linear odd part
-        values, errors, residual = linear(odd)
+        values, errors, residual = linear(self._every)
         if residual.any():
             values[:, residual], errors[:, residual] = self._process(odd, residual)
         if not self.index.symmetric:
@@ -103,12 +100,7 @@ class Case:
     def _interactions(self, odd: Pairs, even: Pairs, index: Index) -> Estimates:
         if self._enumerated:
             return self._by_enumeration(odd, even, index, 2)
-        return self._by_even(self._placed(odd), self._placed(even), Interactions(index))
-
-    def _placed(self, pairs: Pairs) -> Pairs:
-        """Drop the pairs drawn beyond the number that a Gaussian process can hold."""
-        placed = np.isnan(np.concatenate(self._drawn))
-        return pairs if placed.all() else pairs.take(placed)
+        return self._by_even(odd, even, Interactions(index))
 
     def _by_enumeration(self, odd: Pairs, even: Pairs, index: Index, order: int) -> Estimates:
         """Return exact values from all pairs; a symmetric index needs one part of the game."""
@@ -123,36 +115,33 @@ class Case:
 
     def _process(self, odd: Pairs, which: np.ndarray) -> Estimates:
         """Return values and errors of some outputs by the Gaussian process on the odd part."""
-        core = self._placed(odd.outputs(which))
-        posterior = self.posterior(core)
+        posterior = self.posterior(odd.outputs(which))
         values = posterior.means
         if self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior)
-        if core.block is None and len(core) - 1 < LEAST_PAIRS * core.n_players:
+        if odd.block is None and len(odd) - 1 < LEAST_PAIRS * odd.n_players:
             return values, np.full_like(values, np.nan)
         errors = standard_errors(posterior)
-        if self.index == SHAPLEY and core.block is None:
-            drawn = np.concatenate(self._drawn)
-            if np.isfinite(drawn).any():
+        if self.index == SHAPLEY and odd.block is None:
+            drawn = np.isfinite(self._drawn)
+            if drawn.sum() >= LEAST_PAIRS * odd.n_players:
                 # random pairs show the jumps that they contain
-                beyond = odd.outputs(which).take(np.isfinite(drawn))
-                return remainder(posterior, values, errors, beyond, drawn[np.isfinite(drawn)])
+                beyond = self._every.outputs(which).take(drawn)
+                return remainder(posterior, values, errors, beyond, self._drawn[drawn])
             values, errors = blended(posterior, values, errors)
         return values, overlooked(posterior, errors)
 
     def posterior(self, odd: Pairs) -> Posterior:
         """Return the posterior under the lesson's hyper-parameters, or this case's own."""
-        functional = OddValues(self.index)
-        if self._lesson is not None:
-            theta = self._lesson.mean(self.players, blocked=odd.block is not None)
-            if theta is not None:
-                kernel = self._odd_kernel(theta)
-                return Posterior(self._lesson.process(odd, kernel, functional), odd.values)
-        self.theta = self._start = fit_odd(odd, self._start)
-        return Posterior(Process(odd, self._odd_kernel(self.theta), functional), odd.values)
-
-    def _odd_kernel(self, theta: np.ndarray) -> OddKernel:
-        return OddKernel.from_vector(theta, len(self.players))
+        theta, make = self._lesson.mean(self.players, odd.block is not None), self._lesson.process
+        if theta is None:
+            first = self._seen[0][0]
+            if self.theta is None and len(self._seen) > 1 and first.values.any():
+                self.theta = fit_odd(first)  # from there, the fit to all finds better optima
+            theta = self.theta = fit_odd(odd, self.theta)
+            make = Process
+        kernel = OddKernel.from_vector(theta, len(self.players))
+        return Posterior(make(odd, kernel, OddValues(self.index)), odd.values)
 
     def _by_even(self, odd: Pairs, even: Pairs, functional: Functional) -> Estimates:
         """Return values and errors of a functional of the even part."""
@@ -161,18 +150,15 @@ class Case:
             return values, errors
         points = relative(even).outputs(residual)
         blocked = points.block is not None
-        lesson, refit = self._lesson, None
-        own = None if lesson is None else lesson.even_mean(blocked)
-        if lesson is not None and own is not None:
+        own, make, refit = self._lesson.even_mean(blocked), self._lesson.process, None
+        if own is not None:
             kernel = EvenKernel.from_vector(self._reach(odd), own)
-            process = lesson.process(points, kernel, functional)
         else:
             if self._even is None:
                 self._even = fit_even(points, self._reach(odd))
-            theta, kernel = self._even
+            (theta, kernel), make = self._even, Process
             refit = lambda others: fit_even(others, kernel.reach, theta)[1]  # noqa: E731
-            process = Process(points, kernel, functional)
-        posterior = Posterior(process, points.values)
+        posterior = Posterior(make(points, kernel, functional), points.values)
         values[:, residual] = posterior.means
         if blocked:
             errors[:, residual] = standard_errors(posterior, refit)
@@ -185,11 +171,10 @@ class Case:
     def _reach(self, odd: Pairs) -> np.ndarray:
         """Return the reaches of the odd part."""
         theta, p = self.theta, odd.n_players
-        if theta is None and self._lesson is not None:
+        if theta is None:
             theta = self._lesson.mean(self.players, odd.block is not None)
         if theta is None:
-            varies = np.abs(odd.values).max(axis=0) > 0
-            theta = fit_odd(odd.outputs(varies)) if varies.any() else np.full(p, -np.log(p))
+            theta = fit_odd(odd) if odd.values.any() else np.full(p, -np.log(p))
         return np.exp(theta[:p])
 
     @property

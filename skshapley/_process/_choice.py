@@ -38,7 +38,7 @@ def choose_pairs(
     size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
     wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
     between = kernel.cross(pool, pool)
-    prior = kernel.diagonal(pool) + kernel.noise_at(points)
+    prior = np.diag(between) + kernel.noise_at(points)
     variance = prior - np.einsum("nm,nm->m", columns[:seen], columns[:seen])
     least = 1e-9 * prior
     open_ = np.ones(m, dtype=bool)

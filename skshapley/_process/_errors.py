@@ -132,5 +132,5 @@ def background_errors(posterior: Posterior) -> np.ndarray | float:
     process, blocks = posterior.process, posterior.process.points.blocks
     if blocks is None:
         return np.nan
-    own, common = (process.prior_variance(of) for of in (blocks, None))
+    own, common = (process.prior_variance(process.entries, of) for of in (blocks, None))
     return np.sqrt(np.maximum(own - common, 0.0)[:, None] * posterior.scale)

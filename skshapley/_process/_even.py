@@ -4,12 +4,12 @@ All covariances refer to differences from the full coalition, since no interacti
 constant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from skshapley._process._kernel import JITTER, LOWEST, NOISE, SIZE, Kernel
+from skshapley._process._kernel import LOWEST, NOISE, SIZE, Kernel, Slopes
 from skshapley._process._pairs import Pairs
 
 # Least sum of reaches: below it, rounding dominates the variances of interactions of four and more
@@ -35,8 +35,8 @@ class EvenKernel(Kernel):
     single : float
         Variance of the remaining worth of single players, and of all players but one.
     each : ndarray of shape (p (p - 1)/2,) or None
-        Variances of the coefficients of order two one by one, in the order of
-        ``np.triu_indices(p, 1)``; None where the reaches share out `lowest`.
+        Variances of the coefficients of order two one by one, relative to `lowest`, in the order
+        of ``np.triu_indices(p, 1)``; None where the reaches share it out.
     """
 
     single: float = 0.0
@@ -55,11 +55,13 @@ class EvenKernel(Kernel):
         return out
 
     @classmethod
-    def from_vector(cls, reach: np.ndarray, theta: np.ndarray) -> "EvenKernel":
+    def from_vector(
+        cls, reach: np.ndarray, theta: np.ndarray, each: np.ndarray | None = None
+    ) -> "EvenKernel":
         """Return the kernel of reaches and the logarithms of its other parameters."""
         total = reach.sum()
         reach = reach if total >= LEAST_TOTAL else reach * (LEAST_TOTAL / total)
-        return cls(reach, *np.exp(theta).tolist())
+        return replace(cls(reach, *np.exp(theta).tolist()), each=each)
 
     @cached_property
     def pairs_scale(self) -> float:
@@ -67,15 +69,12 @@ class EvenKernel(Kernel):
         return float(1 - self.share @ self.share) / 2
 
     @cached_property
-    def pair_variances(self) -> np.ndarray:
-        """Variances of the coefficients of order two, ``(p, p)``, 0 on the diagonal."""
-        p = len(self.reach)
-        if self.each is None:
-            out = np.outer(self.share, self.share) * (self.lowest / self.pairs_scale)
-            np.fill_diagonal(out, 0.0)
-            return out
-        out = np.zeros((p, p))
-        out[np.triu_indices(p, 1)] = self.each
+    def pair_shares(self) -> np.ndarray:
+        """Variances of the coefficients of order two, relative to `lowest`, ``(p, p)``."""
+        out = np.outer(self.share, self.share) / self.pairs_scale
+        if self.each is not None:
+            out[np.triu_indices(len(out), 1)] = self.each
+        out = np.triu(out, 1)
         return out + out.T
 
     @cached_property
@@ -87,42 +86,23 @@ class EvenKernel(Kernel):
         both = np.exp(self.log_norm + total) + np.exp(self.log_norm - total)
         return float(both / 2 - 1 - (rho.sum() ** 2 - rho @ rho) / 2)
 
-    def order_two(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the covariance of the part of order two at variance 1, ``(n_a, n_b)``."""
-        return _relative(self._order_two, a, b)
+    @property
+    def scales(self) -> list[float]:
+        """The variances of all parts, in the order of `parts`, then of a block's own parts."""
+        lowest, higher, size, *own = super().scales
+        return [lowest, higher, size, self.single, *own]
 
-    def higher(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the covariance of interactions of four and more at variance 1, ``(n_a, n_b)``."""
-        if np.isinf(self.higher_scale):
-            return np.zeros((len(a), len(b)))
-        return _relative(self._higher, a, b)
-
-    def interactions(
-        self, a: np.ndarray, b: np.ndarray, lowest: float, higher: float
-    ) -> np.ndarray:
-        """Return the covariance of interactions with these variances, ``(n_a, n_b)``."""
-        out = higher * self.higher(a, b)
+    def parts(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        """Return orders two, four and more, the size, and single players."""
         if self.each is None:
-            out += lowest * self.order_two(a, b)
-        else:  # never with blocks
-            out += (products(a) * self.each) @ products(b).T
-        return out
-
-    def apart(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the covariance of the size's part and of single players."""
-        return self.size * size_covariance(a, b) + self.single * single_covariance(a, b)
-
-    def diagonal(self, signs: np.ndarray) -> np.ndarray:
-        """Return the diagonal of `cross`, ``(n,)``."""
-        full = np.ones((1, signs.shape[1]))
-        if self.each is None:
-            out = self.lowest * 2 * (1 - self._order_two(signs, full)[:, 0])
+            two = _relative(self._order_two, a, b)
         else:
-            out = products(signs) ** 2 @ self.each
-        if np.isfinite(self.higher_scale):
-            out += 2 * (1 - self._higher(signs, full)[:, 0])
-        out += self.single * (lone_player(signs) >= 0)
-        return out + self.size * (1 - np.abs(signs.mean(axis=1)))
+            two = (products(a) * self.each) @ products(b).T
+        if np.isinf(self.higher_scale):
+            more = np.zeros((len(a), len(b)))
+        else:
+            more = _relative(self._higher, a, b)
+        return [two, more, size_covariance(a, b), single_covariance(a, b)]
 
     def _order_two(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t."""
@@ -183,7 +163,7 @@ def lone_player(signs: np.ndarray) -> np.ndarray:
     return np.where((np.abs(total) == p - 2) & (p > 2), lone, -1)
 
 
-class EvenSlopes:
+class EvenSlopes(Slopes):
     """The even kernel at given points as a function of its vector without reaches.
 
     Parameters
@@ -196,39 +176,10 @@ class EvenSlopes:
     """
 
     def __init__(self, points: Pairs, reach: np.ndarray, each: np.ndarray | None = None) -> None:
-        priors = EvenKernel.priors(points.block is not None)
-        self._mean, self._variance, self.bounds = priors[0], priors[1], priors[2:].T
-        self.start = self._mean.copy()
+        super().__init__(points, EvenKernel.priors(points.block is not None))
         self.start[SIZE_PLACES] = SIZE_START
-        kernel, signs = EvenKernel.from_vector(reach, self._mean), points.signs
-        self._roughness = points.roughness
-        two, more = kernel.order_two(signs, signs), kernel.higher(signs, signs)
-        if each is not None:
-            told = products(signs)
-            two = (told * each) @ told.T
-        size, single = size_covariance(signs, signs), single_covariance(signs, signs)
-        self._parts = [two, more, size, single]
-        same = points.same_block
-        if same is not None:
-            self._parts += [two * same, more * same]
+        self._reach, self._each = reach, each
 
-    def prior(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return minus the log density of the prior, without its constant, and its gradient."""
-        off = theta - self._mean
-        return 0.5 * float(off @ (off / self._variance)), off / self._variance
-
-    def covariance(self, theta: np.ndarray) -> np.ndarray:
-        """Return the covariance matrix; keep the factors of its parts for `contract`."""
-        lowest, noise, size, single, *spreads = np.exp(theta)
-        own = (f * s for f, s in zip((lowest, 1.0), spreads, strict=False))
-        self._factors, self._noise = [lowest, 1.0, size, single, *own], noise
-        out = sum(f * part for f, part in zip(self._factors, self._parts, strict=True))
-        out[np.diag_indices_from(out)] += noise * self._roughness + JITTER * (1 + lowest)
-        return out
-
-    def contract(self, pull: np.ndarray) -> np.ndarray:
-        """Return sum_ij pull_ij d K_ij/d theta, for every entry of the last theta."""
-        on = [f * np.vdot(pull, part) for f, part in zip(self._factors, self._parts, strict=True)]
-        diagonal = np.diag(pull)
-        lowest = on[0] + JITTER * self._factors[0] * diagonal.sum() + sum(on[4:5])
-        return np.array([lowest, self._noise * (diagonal @ self._roughness), *on[2:]])
+    def kernel(self, theta: np.ndarray) -> EvenKernel:
+        """Return the kernel of a vector."""
+        return EvenKernel.from_vector(self._reach, theta, self._each)

@@ -7,6 +7,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.optimize import minimize
 
 from skshapley._process._even import EvenKernel, EvenSlopes, products
+from skshapley._process._kernel import Slopes
 from skshapley._process._odd import OddSlopes
 from skshapley._process._pairs import Pairs
 
@@ -35,12 +36,12 @@ class Evidence:
 
     Parameters
     ----------
-    slopes : OddSlopes or EvenSlopes
+    slopes : Slopes
     values : ndarray of shape (n, k)
         Outputs with zeros at all points do not count.
     """
 
-    def __init__(self, slopes: OddSlopes | EvenSlopes, values: np.ndarray) -> None:
+    def __init__(self, slopes: Slopes, values: np.ndarray) -> None:
         largest = np.abs(values).max(axis=0)
         self.slopes, self._values = slopes, values[:, largest > 0] / largest[largest > 0]
 
@@ -108,7 +109,7 @@ def fit_even(
     for _ in range(ROUNDS):
         if kernel.each is None:
             break
-        theta = scalars(theta, kernel.each / kernel.lowest)
+        theta = scalars(theta, kernel.each)
         kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     return first, kernel
 
@@ -130,9 +131,9 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
     n, p = points.signs.shape
     if points.block is not None or n * n * (p * (p - 1) // 2) > MOST_PRODUCTS:
         return kernel
-    features, shared = products(points.signs), kernel.pair_variances[np.triu_indices(p, 1)]
-    total = kernel.gram(points)
-    rest = total + np.tril(total, -1).T - (features * shared) @ features.T
+    features = products(points.signs)
+    shared = kernel.lowest * kernel.pair_shares[np.triu_indices(p, 1)]
+    rest = kernel.gram(points) - (features * shared) @ features.T
     each = shared
     for _ in range(STEPS):
         factor = cho_factor(rest + (features * each) @ features.T, lower=True, check_finite=False)
@@ -143,7 +144,7 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
         variance = each - each**2 * np.einsum("nm,nm->m", features, told)
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
         each = (shared + expected) / 2
-    return replace(kernel, each=each)
+    return replace(kernel, each=each / kernel.lowest)
 
 
 def thinned(pairs: Pairs, most: int) -> Pairs:

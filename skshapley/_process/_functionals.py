@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from skshapley._process._even import EvenKernel, lone_player
+from skshapley._process._kernel import weighted_sum
 from skshapley._process._odd import OddKernel, size_covariance
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
+Orders = tuple[np.ndarray, np.ndarray]  # of orders two, and four and more
 MOST_WITNESSES = 500  # pairs of players that calibrate the errors of all pairs
 
 
@@ -63,44 +65,89 @@ class Functional(ABC):
         """Return the entries of a game of pair interactions ``(p (p - 1)/2, k)``, ``(e, k)``."""
         return interactions
 
-    @abstractmethod
     def covariances(self, kernel: Any, points: Pairs, entries: np.ndarray) -> np.ndarray:
         """Return covariances of entries, for all rows, with the observed values, ``(e, n)``."""
+        lowest, higher, *beside = self._parts(kernel, points, entries)
+        if points.blocks is not None:
+            share = points.blocks.share[points.block][:, None]
+            lowest, higher = kernel.with_own(lowest, higher, share)
+        return weighted_sum(kernel.scales, [lowest, higher, *beside]).T
 
-    @abstractmethod
     def variances(self, kernel: Any, entries: np.ndarray, blocks: Blocks | None) -> np.ndarray:
         """Return the prior variances of entries, for the whole background, ``(e,)``."""
+        lowest, higher, *beside = self._squares(kernel, entries)
+        if blocks is not None:
+            lowest, higher = kernel.with_own(lowest, higher, blocks.whole)
+        return weighted_sum(kernel.scales, [lowest, higher, *beside])
+
+    @abstractmethod
+    def _parts(self, kernel: Any, points: Pairs, entries: np.ndarray) -> list[np.ndarray]:
+        """Return the covariances of the kernel's parts at variance 1, ``(n, e)`` or ``(n, 1)``."""
+
+    @abstractmethod
+    def _squares(self, kernel: Any, entries: np.ndarray) -> list[np.ndarray]:
+        """Return the variances of entries in the kernel's parts at variance 1, ``(e,)`` or one."""
 
 
 @dataclass(frozen=True)
 class OddValues(Functional):
     """Values of players by the odd part; for a symmetric index such as Shapley's, no other part."""
 
-    def covariances(self, kernel: OddKernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
-        """Return the covariances of players' values and the values seen, ``(p, n)``."""
-        signs, p = points.signs, points.n_players
-        on_linear, on_higher = kernel.block_weights(points)
-        linear = 2 * kernel.lowest * kernel.share[:, None] * signs.T
-        more = _others(signs, kernel.rho, *_powers(self.index, kernel.rho, 1)) - 1
-        higher = 2 * kernel.rho[:, None] * (signs * more).T / kernel.higher_scale
-        size = _first_difference(p, self.index) @ size_covariance(_sizes(p), signs)
-        return linear * on_linear + higher * on_higher + kernel.size * size
+    def _parts(self, kernel: OddKernel, points: Pairs, entries: np.ndarray) -> list[np.ndarray]:
+        signs, p, rho = points.signs, points.n_players, kernel.rho
+        more = _others(signs, rho, *_powers(self.index, rho, 1)) - 1
+        size = size_covariance(signs, _sizes(p)) @ _difference(self.index, p, 1)
+        higher = 2 * rho * signs * more / kernel.higher_scale
+        return [2 * kernel.share * signs, higher, size[:, None]]
 
-    def variances(
-        self, kernel: OddKernel, entries: np.ndarray, blocks: Blocks | None
-    ) -> np.ndarray:
-        """Return the prior variances of players' values, ``(p,)``."""
-        own, rho, p = 0.0 if blocks is None else blocks.whole, kernel.rho, len(kernel.reach)
+    def _squares(self, kernel: OddKernel, entries: np.ndarray) -> list[np.ndarray]:
+        rho, p = kernel.rho, len(kernel.reach)
         more = _squared(rho, *_powers(self.index, rho, 1)) - 1
-        higher = 4 * rho * more / kernel.higher_scale
-        law = _first_difference(p, self.index)
-        out = 4 * kernel.lowest * kernel.share * (1 + kernel.lowest_spread * own)
-        out += higher * (1 + kernel.higher_spread * own)
-        return out + kernel.size * law @ size_covariance(_sizes(p), _sizes(p)) @ law
+        law = _difference(self.index, p, 1)
+        size = law @ size_covariance(_sizes(p), _sizes(p)) @ law
+        return [4 * kernel.share, 4 * rho * more / kernel.higher_scale, size]
+
+
+class _EvenFunctional(Functional):
+    """Base class of functionals of the even part, of differences from the full coalition."""
+
+    def _parts(self, kernel: EvenKernel, points: Pairs, entries: np.ndarray) -> list[np.ndarray]:
+        p, order = points.n_players, len(entries)
+        signs = np.vstack([points.signs, np.ones((1, p))])
+        depth = np.minimum(_depth(p)[:, None], 1 - np.abs(points.signs.mean(axis=1)))
+        size = (_difference(self.index, p, order) @ depth)[:, None]
+        lone = lone_player(points.signs)[:, None]
+        own = (lone[:, :, None] == entries).any(axis=1)
+        single = np.where(lone >= 0, np.where(own, *self._single_law(p, order)), 0.0)
+        two, more = self._orders(kernel, signs, entries)
+        return [two[:-1] - two[-1], more[:-1] - more[-1], size, single]
+
+    def _squares(self, kernel: EvenKernel, entries: np.ndarray) -> list[np.ndarray]:
+        p, order = len(kernel.reach), len(entries)
+        law, depth = _difference(self.index, p, order), _depth(p)
+        own, other = self._single_law(p, order)
+        size, single = law @ np.minimum(depth[:, None], depth) @ law, own**2 * order
+        return [*self._own_orders(kernel, entries), size, single + (p - order) * other**2]
+
+    @abstractmethod
+    def _orders(self, kernel: EvenKernel, signs: np.ndarray, entries: np.ndarray) -> Orders:
+        """Return the covariances of orders two, and four and more, with the games' values."""
+
+    @abstractmethod
+    def _own_orders(self, kernel: EvenKernel, entries: np.ndarray) -> Orders:
+        """Return the variances of entries by orders two, and four and more."""
+
+    def _single_law(self, p: int, order: int) -> tuple[float, float]:
+        """Return the weights of a player and its complement in its own and in others' entries."""
+        if p < 3:
+            return 0.0, 0.0
+        law, sign = self.index.size_law(p - order), (-1) ** order
+        own, other = law[0] + sign * law[-1], law[-2] + sign * law[1]
+        return -sign * float(own), float(other) / (p - order)
 
 
 @dataclass(frozen=True)
-class EvenValues(Functional):
+class EvenValues(_EvenFunctional):
     """Values of players by the even part; 0 for a symmetric index."""
 
     def of_pairs(self, interactions: np.ndarray) -> np.ndarray:
@@ -112,48 +159,22 @@ class EvenValues(Functional):
         # c_ij is a quarter of the interaction, and each player has twice the mean of u of it
         return values * (self.index.moments(2)[1] / 2)
 
-    def covariances(self, kernel: EvenKernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
-        """Return the covariances of players' values and the values seen, ``(p, n)``."""
-        p, rho, signs = points.n_players, kernel.rho, _with_full(points)
-        on_two, on_higher = kernel.block_weights(points)
-        mean = self.index.moments(2)[1]
-        two = 2 * mean * signs * (signs @ kernel.pair_variances)
-        out = on_two[:, None] * (two[:-1] - two[-1])
-        if np.isfinite(kernel.higher_scale):
-            more = _others(signs, rho, *_powers(self.index, rho, -1))
-            more -= mean * ((signs @ rho)[:, None] - signs * rho)
-            more *= signs * rho * (2 / kernel.higher_scale)
-            out += on_higher[:, None] * (more[:-1] - more[-1])
-        out += (kernel.size * _first_difference(p, self.index) @ _depths(points))[:, None]
-        return (out + _single(kernel, points, entries, *self._single_law(p))).T
+    def _orders(self, kernel: EvenKernel, signs: np.ndarray, entries: np.ndarray) -> Orders:
+        rho, mean = kernel.rho, self.index.moments(2)[1]
+        more = _others(signs, rho, *_powers(self.index, rho, -1))
+        more -= mean * ((signs @ rho)[:, None] - signs * rho)
+        more *= signs * rho * (2 / kernel.higher_scale)
+        return 2 * mean * signs * (signs @ kernel.pair_shares), more
 
-    def variances(
-        self, kernel: EvenKernel, entries: np.ndarray, blocks: Blocks | None
-    ) -> np.ndarray:
-        """Return the prior variances of players' values, ``(p,)``."""
-        own, rho, p = 0.0 if blocks is None else blocks.whole, kernel.rho, len(kernel.reach)
-        mean = self.index.moments(2)[1]
-        two = 4 * mean**2 * kernel.pair_variances.sum(axis=1)
-        of_own, of_other = self._single_law(p)
-        out = two * (1 + kernel.lowest_spread * own) + _size(
-            kernel, _first_difference(p, self.index)
-        )
-        out += kernel.single * (of_own**2 + (p - 1) * of_other**2)
-        if np.isfinite(kernel.higher_scale):
-            more = _squared(rho, *_powers(self.index, rho, -1)) - mean**2 * (rho.sum() - rho)
-            out += 4 * rho * more / kernel.higher_scale * (1 + kernel.higher_spread * own)
-        return out
-
-    def _single_law(self, p: int) -> tuple[float, float]:
-        """Return the weights of a player and its complement in its own and others' values."""
-        if p < 3:
-            return 0.0, 0.0
-        law = self.index.size_law(p - 1)
-        return float(law[0] - law[-1]), float(law[-2] - law[1]) / (p - 1)
+    def _own_orders(self, kernel: EvenKernel, entries: np.ndarray) -> Orders:
+        rho, mean = kernel.rho, self.index.moments(2)[1]
+        more = _squared(rho, *_powers(self.index, rho, -1)) - mean**2 * (rho.sum() - rho)
+        two = 4 * mean**2 * kernel.pair_shares.sum(axis=1)
+        return two, 4 * rho * more / kernel.higher_scale
 
 
 @dataclass(frozen=True)
-class Interactions(Functional):
+class Interactions(_EvenFunctional):
     """Interactions of pairs of players, by a symmetric index."""
 
     least_counted = 2.0  # in a plain mean of interactions, a value would weigh 4/n
@@ -172,59 +193,25 @@ class Interactions(Functional):
         """Return the largest ratio, since few points inform about each interaction."""
         return ratios.max(axis=0)
 
-    def covariances(self, kernel: EvenKernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
-        """Return the covariances of interactions and the values seen, ``(e, n)``."""
-        p, rho, signs = points.n_players, kernel.rho, _with_full(points)
-        on_two, on_higher = kernel.block_weights(points)
-        i, j = entries
+    def _orders(self, kernel: EvenKernel, signs: np.ndarray, entries: np.ndarray) -> Orders:
+        rho, (i, j) = kernel.rho, entries
         both = signs[:, i] * signs[:, j]
-        two = 4 * kernel.pair_variances[i, j] * both
-        out = on_two[:, None] * (two[:-1] - two[-1])
-        if np.isfinite(kernel.higher_scale):
-            u, product, inverse = _products(signs, rho, *_powers(self.index, rho, 1))
-            pair = inverse[:, i] * inverse[:, j]
-            # 1/(1 + u rho t) = (1 - u rho t)/(1 - u^2 rho^2), for both players
-            level = both * (product @ pair - 1)
-            level += rho[i] * rho[j] * (product @ (u[:, None] ** 2 * pair))
-            tilt = product @ (u[:, None] * pair)
-            level -= tilt * (rho[i] * signs[:, j] + rho[j] * signs[:, i])
-            level *= 4 * rho[i] * rho[j] / kernel.higher_scale
-            out += on_higher[:, None] * (level[:-1] - level[-1])
-        out += (kernel.size * self._second_difference(p) @ _depths(points))[:, None]
-        return (out + _single(kernel, points, entries, *self._single_law(p))).T
+        u, product, inverse = _products(signs, rho, *_powers(self.index, rho, 1))
+        pair = inverse[:, i] * inverse[:, j]
+        # 1/(1 + u rho t) = (1 - u rho t)/(1 - u^2 rho^2), for both players
+        level = both * (product @ pair - 1)
+        level += rho[i] * rho[j] * (product @ (u[:, None] ** 2 * pair))
+        tilt = product @ (u[:, None] * pair)
+        level -= tilt * (rho[i] * signs[:, j] + rho[j] * signs[:, i])
+        level *= 4 * rho[i] * rho[j] / kernel.higher_scale
+        return 4 * kernel.pair_shares[i, j] * both, level
 
-    def variances(
-        self, kernel: EvenKernel, entries: np.ndarray, blocks: Blocks | None
-    ) -> np.ndarray:
-        """Return the prior variances of interactions, ``(e,)``."""
-        own, rho, p = 0.0 if blocks is None else blocks.whole, kernel.rho, len(kernel.reach)
-        i, j = entries
-        out = 16 * kernel.pair_variances[i, j] * (1 + kernel.lowest_spread * own)
-        of_own, of_other = self._single_law(p)
-        out += kernel.single * (2 * of_own**2 + (p - 2) * of_other**2)
-        out += _size(kernel, self._second_difference(p))
-        if np.isfinite(kernel.higher_scale):
-            factors, product = _squares(rho, *_powers(self.index, rho, 1))
-            more = product @ (1 / (factors[:, i] * factors[:, j])) - 1
-            more *= 16 * rho[i] * rho[j] / kernel.higher_scale
-            out += more * (1 + kernel.higher_spread * own)
-        return out
-
-    def _second_difference(self, p: int) -> np.ndarray:
-        """Return the weights of g(0..p) in any interaction, for a function g of the size."""
-        law = self.index.size_law(p - 2)
-        out = np.zeros(p + 1)
-        out[2:] += law
-        out[1:-1] -= 2 * law
-        out[:-2] += law
-        return out
-
-    def _single_law(self, p: int) -> tuple[float, float]:
-        """Return the weights of a player and its complement in its interactions and in others'."""
-        if p < 3:
-            return 0.0, 0.0
-        law = self.index.size_law(p - 2)
-        return -float(law[0] + law[-1]), float(law[1] + law[-2]) / (p - 2)
+    def _own_orders(self, kernel: EvenKernel, entries: np.ndarray) -> Orders:
+        rho, (i, j) = kernel.rho, entries
+        factors, product = _squares(rho, *_powers(self.index, rho, 1))
+        more = product @ (1 / (factors[:, i] * factors[:, j])) - 1
+        more *= 16 * rho[i] * rho[j] / kernel.higher_scale
+        return 16 * kernel.pair_shares[i, j], more
 
 
 def _powers(index: Index, rho: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
@@ -265,18 +252,10 @@ def _squared(rho: np.ndarray, u: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return product @ (1 / factors)
 
 
-def _with_full(points: Pairs) -> np.ndarray:
-    """Return the signs of the points and of the full coalition, their point of reference."""
-    return np.vstack([points.signs, np.ones((1, points.n_players))])
-
-
-def _first_difference(p: int, index: Index) -> np.ndarray:
-    """Return the weights of g(0..p) in the value of any player, for a function g of the size."""
-    law = index.size_law(p - 1)
-    out = np.zeros(p + 1)
-    out[1:] += law
-    out[:-1] -= law
-    return out
+def _difference(index: Index, p: int, order: int) -> np.ndarray:
+    """Return the weights of g(0..p) in the entry of a player or pair, for a game of the size."""
+    differences = [-1.0, 1.0] if order == 1 else [1.0, -2.0, 1.0]
+    return np.convolve(index.size_law(p - order), differences)
 
 
 def _sizes(p: int) -> np.ndarray:
@@ -287,24 +266,3 @@ def _sizes(p: int) -> np.ndarray:
 def _depth(p: int) -> np.ndarray:
     """Return 1 - |2 s - p|/p of the sizes 0..p."""
     return 1 - np.abs(2 * np.arange(p + 1) / p - 1)
-
-
-def _depths(points: Pairs) -> np.ndarray:
-    """Return covariances of all sizes with the points' sizes at variance 1, ``(p + 1, n)``."""
-    own = 1 - np.abs(points.signs.mean(axis=1))
-    return np.minimum(_depth(points.n_players)[:, None], own)
-
-
-def _size(kernel: EvenKernel, law: np.ndarray) -> float:
-    """Return the prior variance of the size's part under a law of the sizes."""
-    depth = _depth(len(law) - 1)
-    return float(kernel.size * law @ np.minimum(depth[:, None], depth) @ law)
-
-
-def _single(
-    kernel: EvenKernel, points: Pairs, entries: np.ndarray, own: float, other: float
-) -> np.ndarray:
-    """Return the covariances with the part of single players, ``(n, e)``."""
-    lone = lone_player(points.signs)[:, None]
-    counts = np.where((lone[:, :, None] == entries).any(axis=1), own, other)
-    return kernel.single * np.where(lone >= 0, counts, 0.0)

@@ -9,14 +9,13 @@ have a variance of their own. So does the part that depends on the size alone.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from skshapley._process._pairs import Pairs
 
 JITTER = 1e-8
-PANEL = 128  # rows of a matrix in one step: few enough to stay in the cache
 SHORTEST, LONGEST = 0.01, 1.2  # the least reach is SHORTEST/p
 
 
@@ -91,44 +90,43 @@ class Kernel(ABC):
     def higher_scale(self) -> float:
         """The normalizer: the summed variances of all interactions above the lowest order."""
 
-    @abstractmethod
-    def interactions(
-        self, a: np.ndarray, b: np.ndarray, lowest: float, higher: float
-    ) -> np.ndarray:
-        """Return the covariance of interactions with these variances, ``(n_a, n_b)``."""
+    @property
+    def scales(self) -> list[float]:
+        """The variances of all parts, in the order of `parts`, then of a block's own parts."""
+        own = self.lowest * self.lowest_spread, self.higher_spread
+        return [self.lowest, 1.0, self.size, *own]
 
     @abstractmethod
-    def apart(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the covariance of the parts beside interactions, ``(n_a, n_b)``."""
+    def parts(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        """Return covariances of parts at variance 1, ``(n_a, n_b)``: lowest and higher orders, ...
 
-    @abstractmethod
-    def diagonal(self, signs: np.ndarray) -> np.ndarray:
-        """Return the diagonal of `cross` at one list of signs, ``(n,)``."""
+        The parts beside interactions follow.
+        """
 
     def cross(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the covariance between noiseless games at two lists of signs, without blocks."""
-        out = self.interactions(a, b, self.lowest, 1.0)
-        out += self.apart(a, b)
-        return out
+        return weighted_sum(self.scales, self.parts(a, b))
 
     def noise_at(self, points: Pairs) -> np.ndarray:
         """Return the noise variance of points, jitter included, ``(n,)``."""
         return self.noise * points.roughness + JITTER * (1 + self.lowest)
 
-    def gram(self, points: Pairs) -> np.ndarray:
+    def parts_at(self, points: Pairs) -> list[np.ndarray]:
+        """Return the parts at points, and with blocks each block's own lowest and higher orders."""
+        parts = self.parts(points.signs, points.signs)
+        same = points.same_block
+        return parts if same is None else [*parts, parts[0] * same, parts[1] * same]
+
+    def gram(self, points: Pairs, parts: list[np.ndarray] | None = None) -> np.ndarray:
         """Return the covariance matrix of observed values, with noise and jitter, ``(n, n)``.
 
-        Only its lower triangle is filled in.
+        Parameters
+        ----------
+        points : Pairs
+        parts : list of ndarray, or None
+            Of `parts_at`, if they are known.
         """
-        signs, n = points.signs, len(points)
-        out = np.zeros((n, n))
-        for start in range(0, n, PANEL):
-            stop = min(start + PANEL, n)
-            out[start:stop, :stop] = self.cross(signs[start:stop], signs[:stop])
-        if points.block is not None:
-            own = self.lowest * self.lowest_spread, self.higher_spread
-            for at in points.by_block():
-                out[np.ix_(at, at)] += self.interactions(signs[at], signs[at], *own)
+        out = weighted_sum(self.scales, self.parts_at(points) if parts is None else parts)
         out[np.diag_indices_from(out)] += self.noise_at(points)
         return out
 
@@ -149,18 +147,61 @@ class Kernel(ABC):
         out += sign * np.exp(2 * level) / out
         return out
 
-    def block_weights(self, points: Pairs) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factors of covariances with the whole background's parts, ``(n,)`` each.
-
-        The first factor is for the lowest order, the second for higher orders.
-        """
-        share = np.zeros(len(points))
-        if points.blocks is not None:
-            share = points.blocks.share[points.block]
-        return 1 + self.lowest_spread * share, 1 + self.higher_spread * share
+    def with_own(self, lowest: Any, higher: Any, own: Any) -> tuple[Any, Any]:
+        """Return quantities of both orders plus blocks' own parts, at `own` times these."""
+        return lowest * (1 + self.lowest_spread * own), higher * (1 + self.higher_spread * own)
 
     @property
     def key(self) -> tuple:
         """The hyper-parameters as a hashable key."""
         told = (getattr(self, field.name) for field in fields(self))
         return tuple(x.tobytes() if isinstance(x, np.ndarray) else x for x in told)
+
+
+def weighted_sum(scales: list[float], parts: list[np.ndarray]) -> np.ndarray:
+    """Return the sum of the parts times their scales."""
+    out = scales[0] * parts[0]
+    for scale, part in zip(scales[1:], parts[1:], strict=False):
+        out += scale * part
+    return out
+
+
+class Slopes(ABC):
+    """A kernel at given points as a function of the logarithms of its scalars.
+
+    Parameters
+    ----------
+    points : Pairs
+    priors : ndarray of shape (4, h)
+        Means, variances and bounds.
+    """
+
+    def __init__(self, points: Pairs, priors: np.ndarray) -> None:
+        self.points = points
+        self._mean, self._variance, self.bounds = priors[0], priors[1], priors[2:].T
+        self.start = self._mean.copy()
+
+    @abstractmethod
+    def kernel(self, theta: np.ndarray) -> Kernel:
+        """Return the kernel of a vector."""
+
+    def prior(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return minus the log density of the prior, without its constant, and its gradient."""
+        off = theta - self._mean
+        return 0.5 * float(off @ (off / self._variance)), off / self._variance
+
+    def covariance(self, theta: np.ndarray) -> np.ndarray:
+        """Return the covariance matrix; keep its parts for `contract`."""
+        self._kernel = self.kernel(theta)
+        self._parts = self._kernel.parts_at(self.points)
+        return self._kernel.gram(self.points, self._parts)
+
+    def contract(self, pull: np.ndarray) -> np.ndarray:
+        """Return sum_ij pull_ij d K_ij/d theta, for every entry of the last theta."""
+        kernel, diagonal = self._kernel, np.diag(pull)
+        pairs = zip(kernel.scales, self._parts, strict=False)
+        lowest, _, *rest = (scale * np.vdot(pull, part) for scale, part in pairs)
+        lowest += JITTER * kernel.lowest * diagonal.sum()
+        if self.points.block is not None:
+            lowest += rest[-2]
+        return np.array([lowest, kernel.noise * (diagonal @ self.points.roughness), *rest])

@@ -127,29 +127,31 @@ def span(values: np.ndarray) -> np.ndarray:
     return np.maximum(values.max(axis=0), 0.0) - np.minimum(values.min(axis=0), 0.0)
 
 
-class Regression:
-    """Weighted least squares for Shapley values, exact at the first of the points.
+def regression(
+    signs: np.ndarray, weights: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Shapley values by weighted least squares, and their variances, ``(p, k)`` each.
+
+    The solution is exact at the first of the points. The variances are MacKinnon & White's (1985)
+    HC3, which approximate a jackknife over pairs.
 
     Parameters
     ----------
     signs : ndarray of shape (n, p)
         The full coalition first.
     weights : ndarray of shape (n,)
-        Relative to the largest.
+    values : ndarray of shape (n, k)
     """
-
-    def __init__(self, signs: np.ndarray, weights: np.ndarray) -> None:
-        total = signs.sum(axis=1, keepdims=True)
-        self._half, self.design = total / 2, (signs - total / signs.shape[1]) / 2
-        weighted = self.design.T * (weights / weights.max())
-        self.influence = np.linalg.pinv(weighted @ self.design, hermitian=True) @ weighted
-
-    def solve(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Shapley values of ``(n, k)`` values, ``(p, k)``, and residuals ``(n, k)``."""
-        share = 2 * values[:1] / self.design.shape[1]
-        target = values - self._half * share
-        change = self.influence @ target
-        return change + share, target - self.design @ change
+    total, p = signs.sum(axis=1, keepdims=True), signs.shape[1]
+    design = (signs - total / p) / 2
+    weighted = design.T * (weights / weights.max())
+    influence = np.linalg.pinv(weighted @ design, hermitian=True) @ weighted
+    share = 2 * values[:1] / p
+    target = values - total / 2 * share
+    change = influence @ target
+    leverage = np.einsum("pn,np->n", influence, design)
+    residual = (target - design @ change) / np.maximum(1 - leverage, LEAST_LEFT)[:, None]
+    return change + share, influence**2 @ residual**2
 
 
 def blended(
@@ -162,8 +164,7 @@ def blended(
     The errors are assumed to agree in sign, which is the worst case.
 
     Every size has its weight in the Shapley kernel, shared by the points of that size and of the
-    complement's size. Many points of one size therefore do not outweigh the others. The variances
-    are MacKinnon & White's (1985) HC3, which approximate a jackknife over pairs.
+    complement's size. Many points of one size therefore do not outweigh the others.
 
     Parameters
     ----------
@@ -180,11 +181,7 @@ def blended(
     inner = size > 0
     weights = np.zeros(len(signs))
     weights[inner] = 1 / (size * (p - size) * count[size])[inner]
-    regression = Regression(signs, weights)
-    other, residual = regression.solve(posterior.values)
-    leverage = np.einsum("pn,np->n", regression.influence, regression.design)
-    residual /= np.maximum(1 - leverage, LEAST_LEFT)[:, None]
-    variance = regression.influence**2 @ residual**2
+    other, variance = regression(signs, weights, posterior.values)
     total = (errors**2).sum(axis=0), variance.sum(axis=0)
     share = total[0] / np.maximum(total[0] + total[1], 1e-300)
     return values + share * (other - values), (1 - share) * errors + share * np.sqrt(variance)
@@ -208,13 +205,11 @@ def remainder(
     expected : ndarray of shape (n,)
         Expected number of pairs of that size.
     """
-    n, p = drawn.signs.shape
+    p = drawn.n_players
     signs = np.vstack([np.ones((1, p)), drawn.signs])
     left = np.vstack([posterior.values[:1], drawn.values]) - posterior.mean(signs)
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = np.append(0.0, 1 / (size * (p - size) * expected))
-    regression = Regression(signs, weights)
-    change, residual = regression.solve(left)
-    variance = regression.influence**2 @ residual**2 * n / max(1, n - p)
+    change, variance = regression(signs, weights, left)
     share = (errors**2).sum(axis=0) / np.maximum((errors**2 + variance).sum(axis=0), 1e-300)
     return values + share * change, np.sqrt((1 - share) ** 2 * errors**2 + share**2 * variance)

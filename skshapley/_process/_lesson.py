@@ -1,6 +1,5 @@
 """Hyper-parameters fitted to a few background rows, the pilots, for all rows to explain."""
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,16 +31,16 @@ class Lesson:
     even: tuple[np.ndarray, ...] = ()
     # caches, not part of the state: a sampler's designs by their request, and factorised processes
     designs: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _processes: OrderedDict[Any, Process] = field(default_factory=OrderedDict, repr=False)
+    _processes: dict[Any, Process] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the large caches, which are quickly rebuilt."""
-        known = {"taught": self.taught, "even": self.even}
-        return known | {"designs": {}, "_processes": OrderedDict()}
+        return {**self.__dict__, "designs": {}, "_processes": {}}
 
-    def knows(self, players: np.ndarray) -> bool:
-        """Return True if exactly these players matter to one of the pilots."""
-        return any(np.array_equal(players, at) for at, _ in self.taught)
+    def known(self, players: np.ndarray) -> np.ndarray | None:
+        """Return the mean vector if exactly these players matter to a pilot; otherwise None."""
+        known = any(np.array_equal(players, at) for at, _ in self.taught)
+        return self.mean(players, blocked=False) if known else None
 
     def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
         """Return the mean of the pilots' vectors for these players.
@@ -76,6 +75,5 @@ class Lesson:
         if key not in self._processes:
             self._processes[key] = Process(points, kernel, functional)
             if len(self._processes) > MOST_KEPT:
-                self._processes.popitem(last=False)
-        self._processes.move_to_end(key)
+                self._processes.pop(next(iter(self._processes)))
         return self._processes[key]

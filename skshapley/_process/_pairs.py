@@ -9,6 +9,7 @@ v_r, has an own part of variance g q sum_r w_r^2. Its covariance with a block's 
 the weight of the block's rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -158,7 +159,7 @@ def relative(pairs: Pairs) -> Pairs:
     return Pairs(rest.signs, rest.values - values, rest.block, rest.blocks)
 
 
-def merged(parts: list[Pairs]) -> Pairs:
+def merged(parts: Sequence[Pairs]) -> Pairs:
     """Join the points of several designs."""
     if len(parts) == 1:
         return parts[0]
@@ -184,15 +185,11 @@ class OddDesign(Design):
     drawn : ndarray of shape (r, m/2) or None
         Expected number of pairs of the same size, for randomly drawn pairs. NaN for pairs placed on
         purpose; None if all pairs are.
-    start : ndarray of shape (r, h) or None
-        Logarithms of the hyper-parameters that chose the pairs, as a start for the fit. NaN for
-        rows without them.
     """
 
     block: NDArray[np.intp] | None = None
     blocks: tuple[Blocks, ...] | None = None
     drawn: NDArray[np.float64] | None = None
-    start: NDArray[np.float64] | None = None
 
     def pairs(self, instance: int, values: NDArray[np.float64]) -> tuple[Pairs, Pairs]:
         """Return the odd and the even part of one row's values ``(m, k)``."""

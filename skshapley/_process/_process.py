@@ -30,8 +30,8 @@ class Process:
     def __init__(self, points: Pairs, kernel: Kernel, functional: Functional) -> None:
         self.points, self.kernel, self.functional = points, kernel, functional
         self.factor = cholesky(kernel.gram(points), lower=True, check_finite=False)
-        self._entries = functional.entries(points.n_players)
-        self._witnesses = functional.witnesses(points.n_players)
+        self.entries = functional.entries(points.n_players)
+        self._witnesses = self.entries[:, functional.witnesses(points.n_players)]
 
     def solve(self, values: np.ndarray) -> np.ndarray:
         """Return the inverse of the covariance matrix times values ``(n, k)``."""
@@ -45,21 +45,20 @@ class Process:
         """Return the covariances of entries with the observed values, ``(e, n)``."""
         return self.functional.covariances(self.kernel, self.points, entries)
 
-    def prior_variance(self, blocks: Blocks | None) -> np.ndarray:
-        """Return the prior variances of the witnesses, with or without blocks of rows, ``(m,)``."""
-        entries = self._entries[:, self._witnesses]
+    def prior_variance(self, entries: np.ndarray, blocks: Blocks | None) -> np.ndarray:
+        """Return the prior variances of entries, with or without blocks of rows, ``(e,)``."""
         return self.functional.variances(self.kernel, entries, blocks)
 
     def _left(self, entries: np.ndarray, covariances: np.ndarray) -> np.ndarray:
         """Return the posterior variances of entries at scale 1, ``(e,)``."""
-        prior = self.functional.variances(self.kernel, entries, self.points.blocks)
+        prior = self.prior_variance(entries, self.points.blocks)
         told = self.halves(covariances)
         return np.maximum(prior - np.einsum("ne,ne->e", told, told), 0.0)
 
     @cached_property
     def witnessed(self) -> np.ndarray:
         """The covariances of the witnesses with the observed values, ``(m, n)``."""
-        return self.covariances(self._entries[:, self._witnesses])
+        return self.covariances(self._witnesses)
 
     @cached_property
     def influence(self) -> np.ndarray:
@@ -69,7 +68,7 @@ class Process:
     @cached_property
     def witness_variance(self) -> np.ndarray:
         """The posterior variances of the witnesses at scale 1, ``(m,)``."""
-        return self._left(self._entries[:, self._witnesses], self.witnessed)
+        return self._left(self._witnesses, self.witnessed)
 
     @cached_property
     def variance(self) -> np.ndarray:
@@ -87,10 +86,10 @@ class Process:
     @cached_property
     def _chunks(self) -> list[np.ndarray]:
         """All entries in parts of bounded size; empty if every entry is a witness."""
-        total, step = self._entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
-        if total == len(self._witnesses):
+        total, step = self.entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
+        if total == self._witnesses.shape[1]:
             return []
-        return [self._entries[:, start : start + step] for start in range(0, total, step)]
+        return [self.entries[:, start : start + step] for start in range(0, total, step)]
 
     @cached_property
     def left_out_variance(self) -> np.ndarray:
@@ -163,6 +162,6 @@ class Posterior:
         process, kernel = self.process, self.process.kernel
         between = kernel.cross(points.signs, process.points.signs)
         told = process.halves(between)
-        prior = kernel.diagonal(points.signs) + kernel.noise_at(points)
+        prior = np.diag(kernel.gram(points))
         variance = np.maximum(prior - np.einsum("nm,nm->m", told, told), 1e-12 * prior)
         return between @ self._weights, variance

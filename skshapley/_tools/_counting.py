@@ -27,6 +27,23 @@ def uniform_of_size(rng: np.random.Generator, sizes: np.ndarray, p: int) -> np.n
     return order < sizes[:, None]
 
 
+def shared_out(total: float, weights: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Return shares of `total` in proportion to weights, none above its `room`.
+
+    An excess goes to the others. The sum is `total`, unless all are full.
+    """
+    shares, free, left = np.zeros(len(weights)), weights > 0, float(total)
+    while free.any():
+        shares[free] = left * weights[free] / weights[free].sum()
+        over = free & (shares > room)
+        if not over.any():
+            break
+        shares[over] = room[over]
+        free &= ~over
+        left = total - shares[~free].sum()
+    return shares
+
+
 def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
     """Return ints with these means and their sum, each amount rounded up or down at random.
 

@@ -205,12 +205,8 @@ class Sampler(Parametrised, ABC):
         """
         looked_at = self._n_references(n_rows, n_players, n_references)
         price = self.price(n_players, looked_at)
-        n_draws = self._n_draws(n_rows, price, n_players)
+        n_draws = price.n_draws(n_rows)
         return Bought(price, n_draws, looked_at, looked_at < n_references, price.least)
-
-    def _n_draws(self, n_rows: int, price: Price, n_players: int) -> int:
-        """Return the number of draws that `n_rows` model rows buy; 0 below the smallest design."""
-        return price.n_draws(n_rows)
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to use.

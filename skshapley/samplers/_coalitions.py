@@ -23,7 +23,7 @@ from math import comb
 import numpy as np
 
 from skshapley._tools._constraints import Flag, Maybe, Number
-from skshapley._tools._counting import log_binomial, rounded, uniform_of_size
+from skshapley._tools._counting import log_binomial, rounded, shared_out, uniform_of_size
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 
@@ -138,17 +138,23 @@ def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
     """
     p = len(law) - 1
     room = np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float)
-    share, free, left = np.zeros(p + 1), law > 0, float(n_pairs)
-    while True:
-        share[free] = left * law[free] / law[free].sum()
-        over = free & (share > room)
-        if not over.any():
-            return share
-        share[over] = room[over]
-        free &= ~over
-        left = n_pairs - share[~free].sum()
-        if not free.any():
-            return share
+    return shared_out(n_pairs, law, room)
+
+
+def all_of_size(size: int, p: int) -> np.ndarray:
+    """Return all coalitions of one size, ``(m, p)``; of halves those with player 0."""
+    halves = 2 * size == p
+    chosen = np.array(list(combinations(range(halves, p), size - halves)), dtype=np.intp)
+    coalitions = np.zeros((len(chosen), p), dtype=bool)
+    np.put_along_axis(coalitions, chosen, True, axis=1)
+    coalitions[:, 0] |= halves
+    return coalitions
+
+
+def first_met(coalitions: np.ndarray) -> np.ndarray:
+    """Return the places at which coalitions ``(n, p)`` are met for the first time, in order."""
+    packed = np.packbits(coalitions, axis=1)
+    return np.sort(np.unique(packed, axis=0, return_index=True)[1])
 
 
 def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) -> np.ndarray:
@@ -156,21 +162,14 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
     halves = 2 * size == p
     available = comb(p, size) // (2 if halves else 1)
     if available <= max(64, 3 * count):
-        rest = range(1, p) if halves else range(p)  # a half is identified by the side of player 0
-        chosen = np.array(list(combinations(rest, size - 1 if halves else size)), dtype=np.intp)
-        chosen = chosen[rng.permutation(available)[:count]]
-        coalitions = np.zeros((count, p), dtype=bool)
-        np.put_along_axis(coalitions, chosen, True, axis=1)
-        coalitions[:, 0] |= halves
-        return coalitions
+        return all_of_size(size, p)[rng.permutation(available)[:count]]
     found = np.empty((0, p), dtype=bool)
     while len(found) < count:
         more = uniform_of_size(rng, np.full(count - len(found), size), p)
         if halves:
             more ^= ~more[:, :1]
         found = np.concatenate([found, more])
-        packed = np.packbits(found, axis=1)
-        found = found[np.sort(np.unique(packed, axis=0, return_index=True)[1])]
+        found = found[first_met(found)]
     return found
 
 
@@ -439,7 +438,7 @@ class OuterSizes(Kernel):
             count = sum(comb(p, s) for s in sizes)
             if left * law[sizes].sum() / law.sum() < count - 1e-8 * count:
                 break
-            whole.append(_all_of_size(p, size))
+            whole.append(with_complements(all_of_size(size, p)))
             left -= count
             law[sizes] = 0.0
         expected = np.array([comb(p, s) if law[s] == 0 else 0.0 for s in range(p + 1)])
@@ -461,13 +460,3 @@ class OuterSizes(Kernel):
             return np.empty((0, p), dtype=bool)
         sizes = rng.choice(p + 1, size=n // 2, p=law / law.sum())
         return with_complements(uniform_of_size(rng, sizes, p))
-
-
-def _all_of_size(p: int, size: int) -> np.ndarray:
-    """Return all coalitions of a size, each followed by its complement."""
-    chosen = np.array(list(combinations(range(p), size)), dtype=np.intp)
-    if 2 * size == p:
-        chosen = chosen[chosen[:, 0] == 0]
-    coalitions = np.zeros((len(chosen), p), dtype=bool)
-    np.put_along_axis(coalitions, chosen, True, axis=1)
-    return with_complements(coalitions)

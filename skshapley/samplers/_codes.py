@@ -12,7 +12,7 @@ import numpy as np
 
 from skshapley._tools._constraints import Count, Flag
 from skshapley._tools._random import generator, uniform_permutations
-from skshapley.samplers._base import SamplerTask, SamplerTraits
+from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler
 from skshapley.samplers._quadrature import bayesian_weights
 
@@ -39,7 +39,7 @@ class PermutationCode(PermutationSampler):
     """
 
     traits = SamplerTraits(one_shot=True)
-    _most_in_set = 2**14  # permutations per set; a larger budget buys more sets
+    _most_in_unit = 2**14  # permutations per set; a larger budget buys more sets
     _constraints = {
         **PermutationSampler._constraints,
         "paired": Flag(),
@@ -65,28 +65,19 @@ class PermutationCode(PermutationSampler):
         return 2 if self.paired else 1
 
     @property
-    def _sets_per_row(self) -> int:
+    def _sets_per_row(self) -> int:  # type: ignore[override]
         return self.replicates
-
-    def _unit(self, n_draws: int, n_references: int) -> int:
-        rows = n_references if self._single(n_references) else 1
-        return min(self._unit_of_parts(n_draws, rows * self.replicates), self._most_in_set)
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p = self.n_players_
         labels = uniform_permutations(rng, n_units, p)
         return labels[:, self._set(unit, p)].reshape(-1, p)
 
-    def _start(self, task: SamplerTask) -> None:
-        super()._start(task)
-        self._weights_by_size: dict[int, np.ndarray] = {}
-
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
         # relabelling does not change the weights
-        if unit not in self._weights_by_size:
-            chosen = self._set(unit, permutations.shape[1])
-            self._weights_by_size[unit] = bayesian_weights(chosen, self._kernel())
-        return np.tile(self._weights_by_size[unit], len(permutations) // unit)
+        r, n, p = permutations.shape
+        weights = bayesian_weights(self._set(unit, p), self._kernel())
+        return np.tile(weights, (r, n // unit))
 
 
 def set_generator(n: int, p: int) -> np.random.Generator:

@@ -24,7 +24,7 @@ is a constraint.
 """
 
 from functools import cache
-from itertools import islice
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -40,10 +40,9 @@ from skshapley.samplers._graph_sampler import (
     GRAPH_CONSTRAINTS,
     GraphSampler,
     LinearPlan,
-    Local,
+    NeighbourhoodSampler,
     TooManyCoalitions,
-    assemble,
-    refuse_above,
+    listed,
 )
 from skshapley.samplers._graphs import (
     Graph,
@@ -52,11 +51,10 @@ from skshapley.samplers._graphs import (
     as_graph,
     connected_sets,
     masks_to_arrays,
-    patches,
 )
 
 
-class LocalShapley(GraphSampler):
+class LocalShapley(NeighbourhoodSampler):
     """L-Shapley of order k: players at a distance above k from a player are absent from its game.
 
     With N_k(i) the players at distance at most k from i, including i,
@@ -95,15 +93,12 @@ class LocalShapley(GraphSampler):
     array([0.5, 1. , 1. , 1. , 0.5])
     """
 
-    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
-        alike = patches(graph, self.order)
-        sizes = [patch.members.shape[1] for patch in alike]
-        # 2^(n - 1 - t) subsets of n positions have the lowest position t
-        counts = [2.0 ** np.arange(n - 1, -1, -1) for n in sizes]
-        refuse_above(limit, alike, counts, graph.n_nodes)
-        parts = [Local(patch, *_subsets(patch.members.shape[1], patch.centre)) for patch in alike]
-        exact = min(sizes) == graph.n_nodes
-        return assemble(parts, graph.n_nodes, exact)
+    @staticmethod
+    def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        n = patch.members.shape[1]
+        if 2**n > limit + 2:
+            raise TooManyCoalitions
+        return _subsets(n, patch.centre)
 
 
 @cache
@@ -188,7 +183,7 @@ class LocalPermutations(Sampler):
         return MarginalDesign(coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False)
 
 
-class ConnectedShapley(GraphSampler):
+class ConnectedShapley(NeighbourhoodSampler):
     """C-Shapley of order k: marginal contributions to connected sets of the neighbourhood.
 
     phi_i is the sum over connected sets U of N_k(i) with i of (u - 1)! b! / (u + b)! times v(U) -
@@ -222,32 +217,15 @@ class ConnectedShapley(GraphSampler):
     array([1., 2., 3., 4.])
     """
 
-    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
-        alike = patches(graph, self.order)
-        parts = [Local(patch, *_connected(patch, limit)) for patch in alike]
-        counts = [
-            np.bincount(part.patterns[1:].argmax(axis=1), minlength=part.patterns.shape[1])
-            for part in parts
-        ]
-        refuse_above(limit, alike, counts, graph.n_nodes)
-        return assemble(parts, graph.n_nodes, graph.complete)
-
-
-def _connected(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the connected sets with and without the centre, and their weights.
-
-    The first pattern is the empty set: the centre alone, without itself.
-    """
-    n, centre = patch.members.shape[1], patch.centre
-    masks = list(islice(connected_sets(patch.links, centre, (1 << n) - 1), limit + 2))
-    if len(masks) > limit + 1:
-        raise TooManyCoalitions
-    present = masks_to_arrays(masks, n)
-    border = (present @ masks_to_arrays(patch.links, n)) & ~present
-    weights = beta(present.sum(axis=1), border.sum(axis=1) + 1.0)
-    without = present.copy()
-    without[:, centre] = False
-    return np.concatenate([without, present]), np.concatenate([-weights, weights])
+    @staticmethod
+    def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        n, centre = patch.members.shape[1], patch.centre
+        present = listed(connected_sets(patch.links, centre, (1 << n) - 1), limit, n)
+        border = (present @ masks_to_arrays(patch.links, n)) & ~present
+        weights = beta(present.sum(axis=1), border.sum(axis=1) + 1.0)
+        without = present.copy()
+        without[:, centre] = False  # the first set is the lone centre
+        return np.concatenate([without, present]), np.concatenate([-weights, weights])
 
 
 class Myerson(GraphSampler):
@@ -284,10 +262,8 @@ class Myerson(GraphSampler):
         self.graph = graph
 
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
-        masks = list(islice(all_connected_sets(graph), limit + 2))
-        if len(masks) > limit + 1:
-            raise TooManyCoalitions
-        coalitions = sparse.csr_array(masks_to_arrays([0, *masks], graph.n_nodes))
+        sets = chain([0], all_connected_sets(graph))
+        coalitions = sparse.csr_array(listed(sets, limit + 1, graph.n_nodes))
         return LinearPlan(coalitions, _weights(coalitions, graph.adjacency), graph.complete)
 
 
@@ -351,15 +327,12 @@ class ConnectedRegression(GraphSampler):
         p = graph.n_nodes
         if graph.grid is None:
             sets = (mask for mask in all_connected_sets(graph, self.order) if mask.bit_count() < p)
-            masks = list(islice(sets, limit + 1))
-            listed = sparse.csr_array(masks_to_arrays(masks, p))
+            found = sparse.csr_array(listed(sets, limit, p))
         else:
-            listed = _cubes(graph.grid, self.order)
-        if listed.shape[0] > limit:
-            raise TooManyCoalitions
+            found = _cubes(graph.grid, self.order)
         ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))
-        weights = _Solution(listed, _kernel(np.diff(listed.indptr), p, self.balanced))
-        return LinearPlan(sparse.vstack([ends, listed], format="csr"), weights, exact=False)
+        weights = _Solution(found, _kernel(np.diff(found.indptr), p, self.balanced))
+        return LinearPlan(sparse.vstack([ends, found], format="csr"), weights, exact=False)
 
 
 def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:

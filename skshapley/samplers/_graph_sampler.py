@@ -6,8 +6,9 @@ several players is evaluated once.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,16 @@ from scipy import sparse
 from skshapley._tools._constraints import Constraint, Count
 from skshapley._tools._random import generator
 from skshapley.designs import LinearDesign
-from skshapley.samplers._base import Price, Sampler, SamplerTraits
-from skshapley.samplers._graphs import NAMES, Graph, Patch, as_graph, is_graph
+from skshapley.samplers._base import Bought, Price, Sampler, SamplerTraits
+from skshapley.samplers._graphs import (
+    NAMES,
+    Graph,
+    Patch,
+    as_graph,
+    is_graph,
+    masks_to_arrays,
+    patches,
+)
 
 MOST_COALITIONS = 2**22
 PLANS_KEPT = 8
@@ -33,10 +42,18 @@ class TooManyCoalitions(Exception):  # noqa: N818 - internal to the samplers
     """More coalitions than allowed; raised while counting."""
 
 
-class LinearPlan:
+def listed(sets: Iterator[int], limit: int, n_nodes: int) -> np.ndarray:
+    """Return sets given as bit masks, ``(m, n_nodes)`` bool; the full one is beyond the limit."""
+    masks = list(islice(sets, limit + 2))
+    if len(masks) > limit + 1:
+        raise TooManyCoalitions
+    return masks_to_arrays(masks, n_nodes)
+
+
+class LinearPlan(NamedTuple):
     """The sparse coalitions and weights of a graph method, for all rows.
 
-    Parameters
+    Attributes
     ----------
     coalitions : scipy.sparse.csr_array of shape (m, p), bool
         Distinct; they may include the empty and the full coalition.
@@ -45,14 +62,15 @@ class LinearPlan:
         Whether the attributions are the Shapley values, for any game.
     """
 
-    def __init__(self, coalitions: sparse.csr_array, weights, exact: bool) -> None:
-        self.coalitions, self.weights, self.exact = coalitions, weights, exact
-        sizes = np.diff(coalitions.indptr)
-        self.n_evals = int(((sizes > 0) & (sizes < coalitions.shape[1])).sum())
+    coalitions: sparse.csr_array
+    weights: Any
+    exact: bool
 
-    def design(self) -> LinearDesign:
-        """Return the design with dense coalitions."""
-        return LinearDesign(self.coalitions.toarray()[None], weights=self.weights, exact=self.exact)
+    @property
+    def n_evals(self) -> int:
+        """The number of coalitions that are neither empty nor full."""
+        sizes = np.diff(self.coalitions.indptr)
+        return int(((sizes > 0) & (sizes < self.coalitions.shape[1])).sum())
 
 
 @lru_cache(maxsize=PLANS_KEPT)
@@ -99,24 +117,24 @@ class GraphSampler(Sampler):
         n = self._affordable(n_players, MOST_COALITIONS).n_evals
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        n_evals = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
-        return max(1, min(n_references, n_rows // max(n_evals, 1)))
-
-    def _n_draws(self, n_rows: int, price: Price, n_players: int) -> int:
-        """Return the number of coalitions; the count stops soon above the budget.
+    def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
+        """Return all coalitions, and the number of background rows that the budget buys.
 
         Raises
         ------
         ValueError
-            If they cost more than `n_rows`; the error names the largest order that fits.
+            If they cost more than `n_rows`; the error names the largest order that fits. Not many
+            more than the budget are counted.
         """
-        n_evals = n_rows // price.references
-        return self._affordable(n_players, min(n_evals, MOST_COALITIONS)).n_evals
+        n = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
+        looked_at = max(1, min(n_references, n_rows // max(n, 1)))
+        price = self.price(n_players, looked_at)
+        return Bought(price, n, looked_at, looked_at < n_references, n)
 
     def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
         # one design for all rows
-        return self._affordable(self.n_players_, n).design()
+        coalitions, weights, exact = self._affordable(self.n_players_, n)
+        return LinearDesign(coalitions.toarray()[None], weights=weights, exact=exact)
 
     def _affordable(self, n_players: int, limit: int) -> LinearPlan:
         graph = as_graph(self.graph, n_players, type(self).__name__)
@@ -163,6 +181,7 @@ class Local(NamedTuple):
     ----------
     patch : Patch
     patterns : ndarray of shape (s, n), bool
+        The first one is empty.
     weights : ndarray of shape (s,)
         Weights of the patterns in the attribution of the central node.
     """
@@ -172,25 +191,29 @@ class Local(NamedTuple):
     weights: np.ndarray
 
 
-def refuse_above(
-    limit: int, patches: list[Patch], counts: list[np.ndarray], n_players: int
-) -> None:
-    """Raise TooManyCoalitions if there are certainly more than `limit` different coalitions.
+class NeighbourhoodSampler(GraphSampler):
+    """Base class of the samplers that look at coalitions inside each player's neighbourhood."""
 
-    Coalitions with different lowest players are different. For each player, the largest count in a
-    single neighbourhood is therefore a lower bound. The sum of these bounds needs no list of
-    coalitions.
+    @staticmethod
+    @abstractmethod
+    def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the patterns ``(s, n)`` of a patch, the empty one first, and their weights.
 
-    Parameters
-    ----------
-    counts : list of ndarray of shape (n,)
-        For each patch, the number of patterns by their lowest position.
-    """
-    lowest = np.zeros(n_players)
-    for patch, count in zip(patches, counts, strict=True):
-        np.maximum.at(lowest, patch.members, np.broadcast_to(count, patch.members.shape))
-    if lowest.sum() - 1 > limit:  # one of them may be the full coalition, which costs nothing
-        raise TooManyCoalitions
+        TooManyCoalitions if there are more than `limit`.
+        """
+
+    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
+        parts, p, lowest = [], graph.n_nodes, np.zeros(graph.n_nodes)
+        for patch in patches(graph, self.order):
+            patterns, weights = self._patterns(patch, limit)
+            parts.append(Local(patch, patterns, weights))
+            # coalitions with different lowest players differ: for each player, the most that one
+            # neighbourhood has adds up to a lower bound (the full coalition costs nothing)
+            counts = np.bincount(patterns[1:].argmax(axis=1), minlength=patterns.shape[1])
+            np.maximum.at(lowest, patch.members, np.broadcast_to(counts, patch.members.shape))
+            if lowest.sum() - 1 > limit:
+                raise TooManyCoalitions
+        return assemble(parts, p, exact=all(len(part.weights) == 2**p for part in parts))
 
 
 def assemble(parts: list[Local], n_players: int, exact: bool) -> LinearPlan:

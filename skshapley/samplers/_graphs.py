@@ -82,10 +82,13 @@ def is_graph(graph: Any) -> bool:
     if isinstance(graph, str):
         return graph in ("chain", "ring")
     if isinstance(graph, tuple):
-        return len(graph) == 2 and graph[0] == "grid"
-    if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
-        return True
-    return np.ndim(graph) == 2 if not sparse.issparse(graph) else True
+        return len(graph) == 2 and graph[0] == "grid" and _is_shape(graph[1])
+    return _matrix(graph) is not None
+
+
+def _is_shape(shape: Any) -> bool:
+    lengths = shape if isinstance(shape, Sequence) else ()
+    return len(lengths) > 0 and all(isinstance(n, int | np.integer) and n >= 1 for n in lengths)
 
 
 def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
@@ -94,10 +97,10 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), array or sparse matrix (p, p), or networkx.Graph
-        A matrix has an edge wherever it is not zero; its diagonal is ignored. Grids number their
-        nodes in C order, as `sklearn.feature_extraction.image.grid_to_graph` does. The nodes of a
-        networkx graph are players by label if the labels are 0..p-1, else in the order of
-        ``graph.nodes``.
+        Of a kind that `is_graph` accepts. A matrix has an edge wherever it is not zero; its
+        diagonal is ignored. Grids number their nodes in C order, as
+        `sklearn.feature_extraction.image.grid_to_graph` does. The nodes of a networkx graph are
+        players by label if the labels are 0..p-1, else in the order of ``graph.nodes``.
     n_nodes : int
         Number of players.
     owner : str
@@ -106,21 +109,20 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
     Raises
     ------
     ValueError
-        For an unknown name, another number of nodes than players, or a matrix that is not
-        symmetric.
+        For another number of nodes than players, or a matrix that is not symmetric.
     """
     if isinstance(graph, str):
-        if graph not in ("chain", "ring"):
-            raise ValueError(
-                f"{owner} has no graph named {graph!r}: choose one of {NAMES}, or pass an adjacency"
-                f" matrix or a networkx graph."
-            )
         ends = np.stack([np.arange(n_nodes), np.arange(1, n_nodes + 1) % n_nodes])
         return _from_edges(ends if graph == "ring" else ends[:, :-1], n_nodes)
     if isinstance(graph, tuple):
-        shape = _grid_shape(graph, n_nodes, owner)
+        shape = tuple(graph[1])
+        if prod(shape) != n_nodes:
+            raise ValueError(
+                f"{owner} got the grid shape {shape} of {prod(shape)} nodes for {n_nodes} players;"
+                f" it needs one node per player."
+            )
         return _from_edges(_grid_edges(shape), n_nodes, grid=shape)
-    matrix = _matrix(graph, owner)
+    matrix = _matrix(graph)
     if matrix.shape != (n_nodes, n_nodes):
         raise ValueError(
             f"{owner} got a graph of shape {matrix.shape} for {n_nodes} players; it needs one node"
@@ -134,25 +136,6 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
     return _from_edges(np.stack(matrix.nonzero()), n_nodes)
 
 
-def _grid_shape(graph: Any, n_nodes: int, owner: str) -> tuple[int, ...]:
-    try:
-        name, shape = graph
-        shape = tuple(int(length) for length in shape)
-    except (TypeError, ValueError):
-        name, shape = None, ()
-    if name != "grid" or not shape or min(shape) < 1:
-        raise ValueError(
-            f'{owner} takes a grid as ("grid", shape) with a shape of positive ints, such as'
-            f' ("grid", (28, 28)); got {graph!r}.'
-        )
-    if prod(shape) != n_nodes:
-        raise ValueError(
-            f"{owner} got the grid shape {shape} of {prod(shape)} nodes for {n_nodes} players; it"
-            f" needs one node per player."
-        )
-    return shape
-
-
 def _grid_edges(shape: tuple[int, ...]) -> np.ndarray:
     """Return the edges ``(2, e)`` between neighbours along each axis."""
     nodes = np.arange(prod(shape)).reshape(shape)
@@ -163,8 +146,8 @@ def _grid_edges(shape: tuple[int, ...]) -> np.ndarray:
     return np.concatenate(edges, axis=1)
 
 
-def _matrix(graph: Any, owner: str) -> sparse.csr_array:
-    """Return a sparse 0/1 matrix of an array, a sparse matrix or a networkx graph."""
+def _matrix(graph: Any) -> Any:
+    """Return the sparse matrix of an array, a sparse matrix or a networkx graph; None of others."""
     if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
         import networkx as nx
 
@@ -172,16 +155,15 @@ def _matrix(graph: Any, owner: str) -> sparse.csr_array:
         if set(nodes) == set(range(len(nodes))):
             nodes = sorted(nodes)
         graph = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=None)
-    try:
-        matrix = graph if sparse.issparse(graph) else np.asarray(graph, dtype=float)
-        if matrix.ndim != 2 or np.isnan(matrix.data if sparse.issparse(matrix) else matrix).any():
-            raise ValueError
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{owner} takes a graph as {NAMES}, an adjacency matrix (dense or sparse, no NaN), or a"
-            f" networkx graph; got {graph!r}."
-        ) from None
-    return sparse.csr_array(matrix).astype(bool)
+    if not sparse.issparse(graph):
+        try:
+            graph = np.asarray(graph, dtype=float)
+        except (TypeError, ValueError):
+            return None
+    if graph.ndim != 2:
+        return None
+    matrix = sparse.csr_array(graph)
+    return None if np.isnan(matrix.data).any() else matrix.astype(bool)
 
 
 def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = None) -> Graph:

@@ -7,7 +7,6 @@ earlier choices. SBQ takes the candidate that reduces the variance of the integr
 sets have ``paired=False``.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -32,7 +31,8 @@ class GreedyCode(PermutationCode):
         As for `PermutationCode`.
     """
 
-    _most_in_set = 2**10  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
+    _most_in_unit = 2**10  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
+    _by_variance = False
     _constraints = {
         **PermutationCode._constraints,
         "kernel": Named(KERNELS, PermutationKernel),
@@ -65,8 +65,11 @@ class GreedyCode(PermutationCode):
         kernel = self._kernel()
         if self.paired:
             kernel.of_pairs()
-        if self.weights != "equal":
+        if self._by_variance or self.weights != "equal":
             kernel.check_weights()
+
+    def _set(self, n: int, p: int) -> np.ndarray:
+        return _greedy(self._kernel(), n, p, self.candidates, self.paired, self._by_variance)
 
 
 class Herding(GreedyCode):
@@ -113,9 +116,6 @@ class Herding(GreedyCode):
     array([3., 3., 0.])
     """
 
-    def _set(self, n: int, p: int) -> np.ndarray:
-        return _herded(self._kernel(), n, p, self.candidates, self.paired)
-
 
 class SequentialBayesianQuadrature(GreedyCode):
     """Permutations chosen one by one to reduce the variance of the mean most, with weights.
@@ -160,6 +160,8 @@ class SequentialBayesianQuadrature(GreedyCode):
     array([2., 2., 2.])
     """
 
+    _by_variance = True
+
     def __init__(
         self,
         kernel: str | PermutationKernel = "mallows",
@@ -171,37 +173,15 @@ class SequentialBayesianQuadrature(GreedyCode):
     ) -> None:
         super().__init__(kernel, candidates, paired, replicates, references, weights)
 
-    def _check_together(self) -> None:
-        super()._check_together()
-        self._kernel().check_weights()
 
-    def _set(self, n: int, p: int) -> np.ndarray:
-        return _most_news(self._kernel(), n, p, self.candidates, self.paired)
-
-
-@lru_cache(maxsize=32)
-def _herded(kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool) -> np.ndarray:
-    return _greedy(kernel, n, p, candidates, paired, lambda kernel, n: least_alike)
-
-
-@lru_cache(maxsize=32)
-def _most_news(
-    kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool
-) -> np.ndarray:
-    return _greedy(kernel, n, p, candidates, paired, lambda kernel, n: MostNews(kernel, n, p))
-
-
+@lru_cache(maxsize=64)
 def _greedy(
-    kernel: PermutationKernel,
-    n: int,
-    p: int,
-    candidates: int,
-    paired: bool,
-    chooser: Callable[[PermutationKernel, int], Callable[[np.ndarray], int]],
+    kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool, by_variance: bool
 ) -> np.ndarray:
     """Return a set of `n` permutations, as consecutive pairs if `paired`."""
     rng = set_generator(n, p)
     if paired:
         kernel, n = kernel.of_pairs(), n // 2
-    chosen = greedy_permutations(kernel, n, p, rng, candidates, chooser(kernel, n))
+    choose = MostNews(kernel, n, p) if by_variance else least_alike
+    chosen = greedy_permutations(kernel, n, p, rng, candidates, choose)
     return with_reverses(chosen) if paired else chosen

@@ -6,8 +6,8 @@ values. Each choice reduces the variance of the Shapley values most, under the G
 the solver "gp". Rows with hyper-parameters from other rows share designs.
 """
 
-from copy import copy, deepcopy
-from typing import Any
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from skshapley._process import (
     Process,
     choose_pairs,
     fit_odd,
+    merged,
 )
 from skshapley._tools._constraints import Flag, OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
@@ -46,6 +47,18 @@ LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is su
 # sizes, only pairs of these sizes can show it.
 MOST_BY_SIZE, MANY = 0.5, 300
 POOL = 600
+
+
+# pairs ``(m, p)``, their blocks, and the expected number of each size of those drawn at random
+_Asked = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
+
+
+class _State(NamedTuple):
+    """The pairs asked for one row against all background rows, or the blocks of these rows."""
+
+    pairs: np.ndarray
+    rows: Any = None
+    blocks: Any = None
 
 
 class Odd(Sampler):
@@ -118,6 +131,8 @@ class Odd(Sampler):
         least = self.price(n_players, n_references).least
         if self.references == "all" or n_references * least <= n_rows:
             return super()._n_references(n_rows, n_players, n_references)
+        if n_rows < LEAST_ROWS * least:
+            least = self.price(n_players, 1).least
         return max(1, min(n_references, n_rows // least))
 
     def draws_now(self, asked: int) -> int:
@@ -131,13 +146,12 @@ class Odd(Sampler):
         return min(first - asked, left) if asked < first else left
 
     def _start(self, task: SamplerTask) -> None:
-        self._states: list[Any] = [None] * len(self.rngs_)
-        self._leaders, self._given = np.arange(len(self.rngs_)), {}
-        self._lesson, self._part = task.lesson, task.part
-        self._asked: dict[int, tuple] = {}
-        self._order: np.ndarray | None = None
-        lesson = task.lesson
-        if lesson is None or task.players is None or task.shared_rngs is None:
+        r = len(self.rngs_)
+        self._part, self._lesson, self._order = task.part, task.lesson, None
+        self._states: list[Any] = [None] * r
+        self._seen: list[list[Pairs]] = [[] for _ in range(r)]
+        self._leaders, self._asked, self._given = np.arange(r), {}, {}
+        if task.lesson is None or task.players is None or task.shared_rngs is None:
             return
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
             # with equal weights, each row may have its own blocks: their matrices are equal
@@ -147,11 +161,10 @@ class Odd(Sampler):
         alike = np.column_stack([task.numbers, task.players])
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
-        for leader, own in zip(first, sets, strict=True):
-            members = own[1:]
-            self._asked[leader] = own.tobytes(), self.n_draws_, self.references, self.adaptive
+        for leader, (number, *own) in zip(first, sets, strict=True):
+            self._asked[leader] = number, *own, self.n_draws_
             self.rngs_[leader] = task.shared_rngs[leader]
-            self._given[leader] = lesson.mean(members, False) if lesson.knows(members) else None
+            self._given[leader] = task.lesson.known(np.array(own))
 
     def _chooses(self, n_pairs: int) -> bool:
         p = self.n_players_
@@ -165,117 +178,97 @@ class Odd(Sampler):
         asks = [self._ask_once(leader, n // 2) for leader in leaders]
         pairs, *others = zip(*asks, strict=True)
         signs = np.stack(pairs)[place]
-        block, drawn, start = (None if x[0] is None else np.stack(x)[place] for x in others)
-        state = self._states[leaders[0]]
+        block, drawn = (None if x[0] is None else np.stack(x)[place] for x in others)
+        states = [self._states[row] for row in whose]
         coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
         return OddDesign(
             coalitions,
             coalition_references=self._references(rows, block),
-            exact=state.rows is None and len(state.pairs) == n_all_pairs(self.n_players_),
+            exact=block is None and len(states[0].pairs) == n_all_pairs(self.n_players_),
             block=block,
-            blocks=None if block is None else tuple(self._states[row].blocks for row in whose),
+            blocks=None if block is None else tuple(state.blocks for state in states),
             drawn=drawn,
-            start=start,
         )
 
-    def _ask_once(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
+    def _ask_once(self, row: int, n: int) -> _Asked:
         """Return the result of `_ask_one`, computed once for a shared design."""
         if row not in self._asked:
             return self._ask_one(row, n)
-        key = self._asked[row] = (*self._asked[row], n)
+        key = self._asked[row] = *self._asked[row], n
         if key not in self._lesson.designs:
-            made = self._ask_one(row, n)
-            self._lesson.designs[key] = made, copy(self._states[row]), deepcopy(self.rngs_[row])
-        made, state, rng = self._lesson.designs[key]
-        self._states[row], self.rngs_[row] = copy(state), deepcopy(rng)
-        return made
+            asked = self._ask_one(row, n)
+            self._lesson.designs[key] = asked, self._states[row], deepcopy(self.rngs_[row])
+        asked, self._states[row], rng = self._lesson.designs[key]
+        self.rngs_[row] = deepcopy(rng)
+        return asked
 
-    def _ask_one(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
-        """Return pairs ``(m, p)``, their blocks, expected numbers, and the start, for one row."""
-        state, rng = self._states[row], self.rngs_[row]
-        p, full = self.n_players_, np.ones((1, self.n_players_), dtype=bool)
+    def _ask_one(self, row: int, n: int) -> _Asked:
+        """Return n pairs of one row to explain, at first with the full coalition."""
+        rng, p, state = self.rngs_[row], self.n_players_, self._states[row]
+        first = state is None
         if state is None:
-            state = self._states[row] = self._open(rng, n)
-            if state.rows is not None:
-                return (*state.deal(rng, n, first=True), None, None)
-            first = first_pairs(rng, p, min(n, MOST_PAIRS))
-            state.pairs = first
-            first = np.concatenate([full, first])
-            rest = n + 1 - len(first)
-            return (*self._with_drawn(state, rng, first, rest), None)
-        if state.rows is not None:
-            return (*state.deal(rng, n, first=False), None, None)
+            state = self._states[row] = self._open(rng)
+        if state.blocks is not None:
+            count = len(state.rows)
+            pairs, block = dealt_pairs(rng, state.blocks.share, p, count * n)
+            ends = np.arange(count if first else 0)
+            full = np.ones((len(ends), p), dtype=bool)
+            return np.concatenate([full, pairs]), np.concatenate([ends, block]), None
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
-        chosen, theta = self._choose(row, placed)
-        state.pairs = np.concatenate([state.pairs, chosen])
-        return (*self._with_drawn(state, rng, chosen, n - placed), theta)
+        asked = first_pairs(rng, p, placed) if first else self._choose(row, placed)
+        self._states[row] = _State(np.concatenate([state.pairs, asked]))
+        if first:
+            asked = np.concatenate([np.ones((1, p), dtype=bool), asked])
+        if placed == n:
+            return asked, None, None
+        more, expected = leverage_pairs(rng, p, n - placed)
+        drawn = np.concatenate([np.full(len(asked), np.nan), expected])
+        return np.concatenate([asked, more]), None, drawn
 
-    def _with_drawn(
-        self, state: "_State", rng: np.random.Generator, placed: np.ndarray, n: int
-    ) -> tuple[np.ndarray, None, np.ndarray | None]:
-        if n == 0:
-            return placed, None, None
-        more, expected = leverage_pairs(rng, self.n_players_, n)
-        drawn = np.concatenate([np.full(len(placed), np.nan), expected])
-        return np.concatenate([placed, more]), None, drawn
-
-    def _choose(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return n new pairs, and the hyper-parameters used to choose them or None."""
-        state, rng = self._states[row], self.rngs_[row]
-        p, held = self.n_players_, len(state.pairs)
-        points = self._light(row) if n and self._chooses(held + n) else None
-        if points is None:
-            nothing = np.full(p + 3, np.nan)
-            return filled(rng, [np.empty((0, p), dtype=bool)], n, seen=state.pairs), nothing
-        process = Process(points, OddKernel.from_vector(state.theta, p), OddValues())
-        half = max(POOL, 3 * n) // 2
-        pool = filled(
-            rng,
-            [leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)],
-            min(2 * half, n_all_pairs(p) - held),
-            seen=state.pairs,
-        )
-        share = MOST_BY_SIZE * min(1.0, (held + n) / MANY)
-        sizes = sizes_missing(rng, state.pairs, n, int(share * n))
-        chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
-        known = np.concatenate([state.pairs, chosen])
-        more = filled(rng, [np.empty((0, p), dtype=bool)], n - len(chosen), seen=known)
-        return np.concatenate([chosen, more]), state.theta
-
-    def _light(self, row: int) -> Pairs | None:
-        """Return the points for the choice, with current hyper-parameters, or None."""
-        state = self._states[row]
-        if row not in self._given:
-            told = state.told()
-            state.theta = None if told is None else fit_odd(told, state.theta)
-            return told
-        state.theta = self._given[row]
-        if state.theta is None:
-            return None
-        seen = np.concatenate([np.ones((1, self.n_players_), dtype=bool), state.pairs])
-        return Pairs(np.where(seen, 1.0, -1.0), np.empty((len(seen), 0)))
-
-    def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
-        # kept for the next choice
-        if not self.adaptive or design.block is not None or self._given:
-            return
-        for i, row in enumerate(rows):
-            state = self._states[row]
-            if len(state.pairs) < MOST_CHOSEN:
-                state.seen.append(design.pairs(i, values[i])[0])
-
-    def _open(self, rng: np.random.Generator, n: int) -> "_State":
-        count = self._n_blocks(self.n_draws_ // 2)
+    def _open(self, rng: np.random.Generator) -> "_State":
+        none, count = np.empty((0, self.n_players_), dtype=bool), self._n_blocks(self.n_draws_ // 2)
         if count == 1:
-            return _State()
+            return _State(none)
         if self._part < 1:  # balanced by construction
             each = len(self.reference_weights_) // count
             dealt = np.arange(each * count).reshape(count, each)
         else:
             dealt = dealt_rows(rng, self.reference_weights_, count)
         blocks = Blocks.of(dealt, self.reference_weights_)
-        blocks = Blocks(blocks.share * self._part, blocks.whole * self._part)
-        return _State(dealt, blocks, self.n_players_)
+        return _State(none, dealt, Blocks(blocks.share * self._part, blocks.whole * self._part))
+
+    def _choose(self, row: int, n: int) -> np.ndarray:
+        """Return n new pairs."""
+        rng, pairs = self.rngs_[row], self._states[row].pairs
+        p, held = self.n_players_, len(pairs)
+        theta = self._theta(row) if n and self._chooses(held + n) else None
+        if theta is None:
+            return filled(rng, pairs[:0], n, seen=pairs)
+        seen = np.concatenate([np.ones((1, p), dtype=bool), pairs])
+        points = Pairs(np.where(seen, 1.0, -1.0), np.empty((held + 1, 0)))
+        process = Process(points, OddKernel.from_vector(theta, p), OddValues())
+        half = max(POOL, 3 * n) // 2
+        pool = np.concatenate([leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)])
+        pool = filled(rng, pool, min(2 * half, n_all_pairs(p) - held), seen=pairs)
+        share = MOST_BY_SIZE * min(1.0, (held + n) / MANY)
+        sizes = sizes_missing(rng, pairs, n, int(share * n))
+        chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
+        return filled(rng, chosen, n, seen=pairs)
+
+    def _theta(self, row: int) -> np.ndarray | None:
+        """Return the hyper-parameters for the choice, by the lesson or by the values seen."""
+        if self._given:
+            return self._given[row]
+        values = merged(self._seen[row])
+        return fit_odd(values) if values.values.any() else None
+
+    def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
+        # kept for the next choice
+        if not self.adaptive or design.block is not None or self._given:
+            return
+        for i, row in enumerate(rows):
+            if len(self._states[row].pairs) < MOST_CHOSEN:
+                self._seen[row].append(design.pairs(i, values[i])[0])
 
     def _n_blocks(self, n: int) -> int:
         """Return the number of blocks of the background, for n pairs per row."""
@@ -292,32 +285,3 @@ class Odd(Sampler):
             blocks = self._order[rows[:, None, None], blocks]
         each = np.take_along_axis(blocks, block[:, :, None], axis=1)
         return np.repeat(each, 2, axis=1)
-
-
-class _State:
-    """A sampler's state for one row to explain."""
-
-    def __init__(self, rows=None, blocks=None, n_players: int = 0) -> None:
-        self.pairs = np.empty((0, n_players), dtype=bool)
-        self.rows, self.blocks = rows, blocks
-        self.theta: np.ndarray | None = None
-        self.seen: list[Pairs] = []
-
-    def told(self) -> Pairs | None:
-        """Return the known values of varying outputs, or None if there is no basis for a choice."""
-        if not self.seen:
-            return None
-        values = np.concatenate([pairs.values for pairs in self.seen])
-        varies = np.abs(values).max(axis=0) > 0
-        if not varies.any():
-            return None
-        return Pairs(np.concatenate([pairs.signs for pairs in self.seen]), values[:, varies])
-
-    def deal(self, rng: np.random.Generator, n: int, first: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return n pairs per block and their blocks; the first call includes the full coalition."""
-        count, p = len(self.rows), self.pairs.shape[1]
-        pairs, block = dealt_pairs(rng, self.blocks.share, p, count * n)
-        if first:
-            pairs = np.concatenate([np.ones((count, p), dtype=bool), pairs])
-            block = np.concatenate([np.arange(count), block])
-        return pairs, block

@@ -1,6 +1,6 @@
 """Asymmetric Shapley values: permutations in which causes come before effects."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -137,11 +137,6 @@ default="antithetic"
 
     def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:
         design = self._started._ask(rows, n)
-        parts = {field.name: getattr(design, field.name) for field in fields(design)}
-        parts["permutations"] = np.stack(
-            [
-                self._extensions.of(one, self._own[row])
-                for one, row in zip(design.permutations, rows, strict=True)
-            ]
-        )
-        return OrderedDesign(**parts)
+        drawn = zip(design.permutations, rows, strict=True)
+        orders = [self._extensions.of(one, self._own[row]) for one, row in drawn]
+        return OrderedDesign(**{**vars(design), "permutations": np.stack(orders)})

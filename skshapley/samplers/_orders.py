@@ -7,8 +7,8 @@ first of their positions. Layers, forests and all series-parallel orders decompo
 players this way. Indivisible rests are drawn by counting, or by a Markov chain.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, log
 from numbers import Integral
@@ -127,13 +127,15 @@ class Block:
     parts: tuple["Block", ...]
     before: NDArray[np.bool_]
 
+    @cached_property
+    def table(self) -> dict[int, tuple[list[int], NDArray]] | None:
+        """The possible next players after each set that is closed downward; None if too many."""
+        return _ideals(self.before)
+
     @property
-    def primes(self) -> Iterator["Block"]:
-        """Yield the indivisible blocks."""
-        if self.kind == "prime":
-            yield self
-        for part in self.parts:
-            yield from part.primes
+    def has_prime(self) -> bool:
+        """Whether it is an indivisible block, or has one among its parts."""
+        return self.kind == "prime" or any(part.has_prime for part in self.parts)
 
 
 def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = None) -> Block:
@@ -172,7 +174,6 @@ class Extensions:
 
     def __init__(self, before: NDArray[np.bool_]) -> None:
         self._whole = taken_apart(before)
-        self._tables = {id(block): _ideals(block.before) for block in self._whole.primes}
 
     def of(self, permutations: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
         """Return an extension for each permutation ``(n, p)``.
@@ -184,7 +185,7 @@ class Extensions:
             Used only for indivisible blocks.
         """
         places = np.argsort(permutations, axis=1)
-        rngs = rng.spawn(len(permutations)) if self._tables else []
+        rngs = rng.spawn(len(permutations)) if self._whole.has_prime else []
         self._arrange(self._whole, places, rngs)
         return np.argsort(places, axis=1)
 
@@ -200,7 +201,7 @@ class Extensions:
                     places[:, part.members] = np.take_along_axis(own[:, start:end], rank, axis=1)
                     start = end
             else:
-                table = self._tables[id(block)]
+                table = block.table
                 drawn = _chain(block.before, rngs) if table is None else _counted(table, rngs)
                 np.put_along_axis(places, block.members[drawn], own, axis=1)
         for part in block.parts:

@@ -26,7 +26,6 @@ WEIGHTS = ("equal", "bayesian")
 FEW_REFERENCES = 32  # up to this number, all rows are used if there is a unit for each
 MANY_REFERENCES = 256  # from this number on, a stopping rule does not wait for all rows
 ONCE_AGAIN = 16  # one of this number of sampled background rows is used twice
-MOST_WEIGHED = 2**11  # permutations weighted together, by a linear system of this size
 
 
 class PermutationSampler(Sampler):
@@ -51,6 +50,8 @@ class PermutationSampler(Sampler):
     """
 
     produces = PermutationDesign
+    _sets_per_row = 1  # the fewest units on each background row, or on all of them
+    _most_in_unit = 2**11  # permutations that are weighed together, by as many equations
     _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
 
     def __init__(self, references: str = "stratified", weights: str = "equal") -> None:
@@ -65,37 +66,28 @@ class PermutationSampler(Sampler):
         """Return the smallest size of a unit; every unit is a multiple of it."""
         return 1
 
-    def _unit(self, n_draws: int, n_references: int) -> int:
-        """Return the number of permutations in a unit when `n_draws` are asked for."""
-        if self.weights == "equal":
-            return self._usual_unit(n_draws, n_references)
-        unit = self._unit_of_parts(n_draws, n_references if self._single(n_references) else 1)
-        return min(unit, MOST_WEIGHED)
-
-    def _usual_unit(self, n_draws: int, n_references: int) -> int:
-        return self._whole_unit(self.n_players_, n_references)
-
     def _whole_unit(self, n_players: int, n_references: int) -> int:
         """Return the size of a unit if requests may be small."""
         return self._least_unit(n_players)
 
-    def _set_unit(self, n: int) -> int:
-        """Return the size of a unit in a set of `n` permutations; the last unit may be shorter."""
-        return self._unit(n, 1)
-
-    def _unit_of_parts(self, n_draws: int, n_parts: int) -> int:
-        """Return the size of a unit if the draws are divided into at least `n_parts` units."""
+    def _unit(self, n_draws: int, n_references: int) -> int:
+        """Return the number of permutations in a unit when `n_draws` are asked for."""
+        if not self.traits.one_shot:
+            return self._whole_unit(self.n_players_, n_references)
+        rows = n_references if self._single(n_references) else 1
         least = self._least_unit(self.n_players_)
-        return least * max(1, n_draws // n_parts // least)
+        unit = least * max(1, n_draws // (rows * self._sets_per_row) // least)
+        return min(unit, self._most_in_unit)
 
     def _kernel(self) -> PermutationKernel:
         """Return the kernel of the Bayesian weights."""
         return MallowsKernel()
 
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
-        """Return the weights of permutations ``(n, p)`` within their units, ``(n,)``."""
-        units = permutations.reshape(-1, unit, permutations.shape[1])
-        return np.concatenate([bayesian_weights(one, self._kernel()) for one in units])
+        """Return the weights of permutations ``(r, n, p)`` within their units, ``(r, n)``."""
+        units = permutations.reshape(-1, unit, permutations.shape[2])
+        weights = [bayesian_weights(one, self._kernel()) for one in units]
+        return np.reshape(weights, permutations.shape[:2])
 
     def _single(self, n_references: int) -> bool:
         return self.references != "all" and n_references > 1
@@ -145,11 +137,6 @@ class PermutationSampler(Sampler):
         few = units < 2 * b and b > FEW_REFERENCES
         return units < b or few or b > MANY_REFERENCES
 
-    @property
-    def _sets_per_row(self) -> int:
-        """The smallest number of units on each background row, or on all of them."""
-        return 1
-
     def _start(self, task: SamplerTask) -> None:
         # background rows have a separate stream
         children = [rng.spawn(2) for rng in self.rngs_]
@@ -178,7 +165,8 @@ class PermutationSampler(Sampler):
         """
         self.check()
         self.start(SamplerTask(n_players, [rng], n))
-        unit = self._set_unit(n + -n % self._least_unit(n_players))
+        # full units, the last of which is cut short
+        unit = self._unit(n, 1) if self.traits.one_shot else self._whole_unit(n_players, 1)
         permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
         if self.weights == "equal":
             return permutations, np.full(n, 1 / n)
@@ -192,9 +180,7 @@ class PermutationSampler(Sampler):
         unit = self._unit(n, n_references)
         n_units = n // unit
         permutations = np.stack([self._draw(self.rngs_[row], n_units, unit) for row in rows])
-        weights = None
-        if self.weights != "equal":
-            weights = np.stack([self._weigh(one, unit) for one in permutations])
+        weights = None if self.weights == "equal" else self._weigh(permutations, unit)
         if not self._single(n_references):
             return PermutationDesign(permutations, unit, weights=weights)
         references = np.stack([self._dealers[row].deal(n_units) for row in rows])
@@ -369,20 +355,16 @@ class Orthogonal(PermutationSampler):
     def _least_unit(self, n_players: int) -> int:
         return 2
 
-    def _usual_unit(self, n_draws: int, n_references: int) -> int:
-        pairs = n_draws // 2
-        dimension = max(1, self.n_players_ - 1)
+    def _unit(self, n_draws: int, n_references: int) -> int:
+        if self.traits.one_shot:
+            return super()._unit(n_draws, n_references)
+        pairs, dimension = n_draws // 2, max(1, self.n_players_ - 1)
         if not self._single(n_references):
             return 2 * (pairs // -(-pairs // dimension))
         pairs_per_row = pairs // n_references
         # at least two for the spread within a row, and about thirty in total for degrees of freedom
         blocks_per_row = max(2, -(-30 // n_references), -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
-
-    def _set_unit(self, n: int) -> int:
-        # full blocks, as published: a set needs no standard errors
-        block = 2 * max(1, self.n_players_ - 1)
-        return min(n, block) if self.weights == "equal" else n
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p, pairs = self.n_players_, unit // 2

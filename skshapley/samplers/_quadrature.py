@@ -15,8 +15,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from skshapley._tools._random import uniform_permutations
 from skshapley.samplers._kernels import PermutationKernel
 
-BLOCK = 128
-LIKENESS_ENTRIES = 2**22
 LEAST_NEWS = 1e-9
 
 
@@ -29,8 +27,6 @@ def greedy_permutations(
     choose: Callable[[np.ndarray], int],
 ) -> np.ndarray:
     """Choose `n` permutations of `p` players one by one, each among uniform candidates.
-
-    The candidates of a whole block are compared with all earlier choices in one call.
 
     Parameters
     ----------
@@ -49,18 +45,11 @@ def greedy_permutations(
     """
     chosen = np.empty((n, p), dtype=np.intp)
     kept = np.repeat(kernel.features(np.arange(p)[None]), n, axis=1)
-    block = min(BLOCK, max(1, LIKENESS_ENTRIES // (candidates * n)))
-    for start in range(0, n, block):
-        drawn = uniform_permutations(rng, min(block, n - start) * candidates, p)
+    for k in range(n):
+        drawn = uniform_permutations(rng, candidates, p)
         seen = kernel.features(drawn)
-        likeness = np.empty((len(drawn), min(start + block, n)))
-        likeness[:, :start] = kernel.matrix(seen, kept[:, :start], p)
-        for k in range(start, likeness.shape[1]):
-            first = (k - start) * candidates
-            pick = first + choose(likeness[first : first + candidates, :k])
-            chosen[k], kept[:, k] = drawn[pick], seen[:, pick]
-            rest = seen[:, first + candidates :]
-            likeness[first + candidates :, k] = kernel.matrix(kept[:, [k]], rest, p)[0]
+        pick = choose(kernel.matrix(seen, kept[:, :k], p))
+        chosen[k], kept[:, k] = drawn[pick], seen[:, pick]
     return chosen
 
 

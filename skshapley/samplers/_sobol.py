@@ -88,7 +88,7 @@ def _sorted_directions(n: int, p: int, mapping: str, paired: bool) -> np.ndarray
 
 def sobol_permutations(rng: np.random.Generator, n: int, p: int, mapping: str) -> np.ndarray:
     """Return the permutations of a sequence scrambled by `rng`, ``(n, p)``."""
-    points = _gaussian(rng, n, p) if mapping == "gaussian" else _sphere(rng, n, p)
+    points = ndtri(_sobol(rng, n, p - 1)) if mapping == "gaussian" else _sphere(rng, n, p)
     return np.argsort(points @ hyperplane_basis(p), axis=1, kind="stable")
 
 
@@ -110,10 +110,6 @@ def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
     exponent = max(0, int(n - 1).bit_length())
     points = qmc.Sobol(dimension, scramble=True, seed=rng).random_base2(exponent)[:n]
     return np.clip(points, EDGE, 1 - EDGE)
-
-
-def _gaussian(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
-    return ndtri(_sobol(rng, n, p - 1))
 
 
 def _sphere(rng: np.random.Generator, n: int, p: int) -> np.ndarray:

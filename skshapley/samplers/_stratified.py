@@ -14,7 +14,6 @@ from skshapley._tools._counting import rounded
 from skshapley._tools._moments import Moments
 from skshapley.designs import PairDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask
-from skshapley.samplers._pairs import pair_design
 
 ALLOCATIONS = ("neyman", "castro")
 LEAST_IN_STRATUM = 2
@@ -100,7 +99,7 @@ class Stratified(Sampler):
         drawn = zip(rows, players, sizes, strict=True)
         sets = np.stack([_others(self.rngs_[row], p, *line) for row, *line in drawn])
         certain = np.isin(np.arange(p), (0, p - 1))
-        return pair_design(sets, players, sizes, np.full(p, 1 / p), certain)
+        return PairDesign.joining(sets, players, sizes, np.full(p, 1 / p), certain)
 
     def _allocate(self, row: int, n: int) -> np.ndarray:
         """Return the cells player * p + size of `n` draws, with repetitions."""
@@ -152,10 +151,7 @@ def _others(rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.nda
     """Return one uniform coalition of each size among the other players, ``(n, p)``."""
     keys = rng.random((len(players), p))
     keys[np.arange(len(players)), players] = 2.0  # comes last, so it is in no coalition of p - 1
-    order = np.argsort(keys, axis=1)
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.broadcast_to(np.arange(p), order.shape), axis=1)
-    return place < sizes[:, None]
+    return keys.argsort(axis=1).argsort(axis=1) < sizes[:, None]
 
 
 def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:

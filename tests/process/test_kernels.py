@@ -61,16 +61,13 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
             parts[lowest].append(
                 (reach if lowest else np.tanh(reach))[players].prod() ** 0.5 * product
             )
-    higher = kernel.interactions(signs, signs, 0.0, 1.0)
-    both = kernel.interactions(signs, signs, 1.0, 1.0)
-    for lowest, found in ((True, both - higher), (False, higher)):
+    first, higher = kernel.parts(signs, signs)[:2]
+    for lowest, found in ((True, first), (False, higher)):
         explicit = np.array(parts[lowest] or [np.zeros(2**p)]).T
         explicit = explicit @ explicit.T
         if explicit.any():  # parts have variance 1; differences to the full coalition have 2
             explicit *= (1 if odd else 2) / np.diag(explicit).mean()
         np.testing.assert_allclose(found, explicit, atol=1e-11)
-    diagonal = np.diag(kernel.cross(signs, signs))
-    np.testing.assert_allclose(kernel.diagonal(signs), diagonal, atol=1e-11)
 
 
 @pytest.mark.thinned
@@ -91,12 +88,11 @@ def test_functionals_and_their_variances_are_those_of_the_kernel(functional, p, 
 def test_pairs_with_variances_of_their_own(functional):
     rng, p = np.random.default_rng(0), 6
     plain = some_kernel(functional, rng.uniform(0.05, 0.9, p))
-    same = replace(plain, each=plain.pair_variances[np.triu_indices(p, 1)])
+    same = replace(plain, each=plain.pair_shares[np.triu_indices(p, 1)])
     crossed = plain.cross(cube(p), cube(p))
     np.testing.assert_allclose(same.cross(cube(p), cube(p)), crossed, atol=1e-12)
     kernel, entries = replace(plain, each=rng.exponential(size=15)), functional.entries(p)
     covariance = kernel.cross(cube(p), cube(p))
-    np.testing.assert_allclose(kernel.diagonal(cube(p)), np.diag(covariance), atol=1e-12)
     told = truth(covariance, functional)
     found = functional.covariances(kernel, all_points(p), entries)
     np.testing.assert_allclose(found, told, atol=1e-10)

@@ -80,7 +80,8 @@ def test_blocks_agree_with_a_joint_normal(rows, weights, functional):
                   Blocks.of(rows, weights))  # fmt: skip
     shares = np.stack([np.bincount(part, minlength=b) / len(part) for part in rows])
     unit = (shares**2).sum(axis=1).mean()
-    own = kernel.interactions(all_signs, all_signs, 0.6 * kernel.lowest, 1.7) / unit
+    first, higher = kernel.parts(all_signs, all_signs)[:2]
+    own = (0.6 * kernel.lowest * first + 1.7 * higher) / unit
     common = kernel.cross(all_signs, all_signs)
     joint = np.kron(np.ones((b, b)), common) + np.kron(np.eye(b), own)
     to_seen = np.einsum("nr,nc->nrc", shares[block], np.eye(2**p)[place_of(pairs)]).reshape(6, -1)
@@ -113,8 +114,7 @@ def test_many_pairs_of_players_are_worked_on_in_chunks():
     pairs = Pairs(pairs.signs, rng.normal(size=(50, 2)))
     found, entries = posterior_of(pairs, kernel, functional), functional.entries(p)
     between = functional.covariances(kernel, pairs, entries)
-    lower = kernel.gram(pairs)
-    seen = np.tril(lower) + np.tril(lower, -1).T
+    seen = kernel.gram(pairs)
     np.testing.assert_allclose(found.means, between @ np.linalg.solve(seen, pairs.values))
     told = np.einsum("en,ne->e", between, np.linalg.solve(seen, between.T))
     variance = functional.variances(kernel, entries, None) - told

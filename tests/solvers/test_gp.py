@@ -207,6 +207,21 @@ def test_first_pairs_are_different_and_as_many_as_asked(p, share):
     assert (pairs.any(axis=1) & ~pairs.all(axis=1)).all()
 
 
+@pytest.mark.parametrize("b", [1, 5, 8, 100])
+def test_the_least_budget_is_the_one_that_the_error_names(b):
+    """A permutation and its reverse against one row: 2 (p - 1) model rows and the row itself."""
+    X = np.random.default_rng(0).normal(size=(b + 1, 6))
+
+    def explained(max_rows):
+        model = lambda Z: np.tanh(np.asarray(Z).sum(axis=1))  # noqa: E731
+        explainer = ShapleyExplainer(model, sampler="odd", max_rows=max_rows, random_state=0)
+        return explainer.fit(X[:b]).explain(X[b:])
+
+    with pytest.raises(ValueError, match="needs at least 11 model rows"):
+        explained(10)
+    assert np.isfinite(explained(11).values).all()
+
+
 def test_hadamard_rows_are_orthogonal():
     rows = np.where(hadamard_pairs(np.random.default_rng(0), 8, 8), 1, -1)
     np.testing.assert_array_equal(rows @ rows.T, 8 * np.eye(8))
@@ -305,10 +320,10 @@ def test_every_row_is_used_equally_often(small_blocks):
 
 @pytest.mark.parametrize(
     ("p", "n_pairs", "in_blocks"),
-    [(8, 42, True), (8, 43, False), (30, 1240, True), (30, 1260, False)],
+    [(8, 42, True), (8, 43, False), (30, 1690, True), (30, 1710, False)],
 )
 def test_the_whole_budget_decides_on_blocks(p, n_pairs, in_blocks):
-    """From a third of 127 pairs on, and with more than half of 2500 a block, there are none."""
+    """From a third of 127 pairs on, and with more than half of 3400 a block, there are none."""
     n = 2 * n_pairs
     rows = 210  # five for each pair a player
     sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows)))

@@ -113,6 +113,14 @@ def test_error_is_small_and_intervals_cover(index):
     assert np.mean(held) > 0.83
 
 
+def test_other_indices_use_the_pairs_that_a_process_holds(monkeypatch):
+    """Pairs beyond these are drawn at random; they count for Shapley values only."""
+    monkeypatch.setattr("skshapley.samplers._odd.MOST_PAIRS", 100)
+    reward = saturating(12)
+    found, expected = run(reward, 12, 500, "banzhaf").values, truth(reward, 12, "banzhaf")
+    assert ((found - expected) ** 2).sum() < 0.02 * (expected**2).sum()
+
+
 def test_banzhaf_values_do_not_add_up_and_say_so():
     reward = saturating(12)
     found = run(reward, 12, 200, "banzhaf")

@@ -128,8 +128,8 @@ def test_mean_of_what_pilots_teach():
     np.testing.assert_allclose(
         lesson.mean(np.array([0, 1, 2, 4]), blocked=False), [-1, -4, level, level, 2, 3, 4]
     )
-    assert lesson.knows(np.array([1, 3]))
-    assert not lesson.knows(np.array([0, 3]))
+    np.testing.assert_allclose(lesson.known(np.array([1, 3])), lesson.mean(second[0], False))
+    assert lesson.known(np.array([0, 3])) is None
 
 
 def test_errors_of_instances_that_share_designs_hardly_line_up():
