@@ -90,7 +90,7 @@ def of_accuracy(line):
     """Errors of two seeds; of models that are fitted alike on all machines."""
     from benchmarks.accuracy import __main__ as accuracy
 
-    tasks = accuracy.tasks_of(line["task"], among=False)
+    tasks = accuracy.TASKS[line["task"]](accuracy.INSTANCES)
     found = [accuracy.measure(line["method"], tasks, line["budget"], seed)[0] for seed in (0, 1)]
     return line["error"], np.mean(found), EVERY * line["error"]
 
@@ -283,7 +283,7 @@ class Recomputed:
     with_data: bool = False
 
 
-TABLES = ("goals", "means", "real", "wins", "worst", "clock", "coverage", "tasks")
+TABLES = ("goals", "means", "real", "wins", "worst", "tasks")
 COVERAGE = "python -m benchmarks.coverage, after taking the file away"
 MITCHELL = "make bench-permutations, hours"
 CHEN = "make bench-structured"

@@ -20,19 +20,18 @@ import warnings
 
 import numpy as np
 
-from benchmarks.accuracy.methods import EXACT, METHODS, PEERS, POOLED, SPREAD, Counted
+from benchmarks.accuracy.methods import METHODS, PEERS, Counted
 from benchmarks.accuracy.report import note_versions, report
-from benchmarks.accuracy.tasks import CLOCK, TASKS
+from benchmarks.accuracy.tasks import TASKS
 from benchmarks.accuracy.truths import CACHE
 
 RUNS = CACHE / "accuracy.jsonl"
-BUDGETS = (1, 2, 4, 10, 20, 50)
-CLOCK_BUDGETS = (*BUDGETS, 100, 200)
-INSTANCES, CLOCK_INSTANCES = 2, 40
+BUDGETS = (2, 4, 10, 20, 50)
+INSTANCES = 2
 
 
 def measure(method, tasks, budget, seed):
-    """Return error, coverage, rows and CPU seconds an instance; None if the budget is too small."""
+    """Return error, rows and CPU seconds of a row; None if the budget is too small."""
     lines = []
     for task in tasks:
         truth, counted = task.truth(), Counted(task)
@@ -41,15 +40,11 @@ def measure(method, tasks, budget, seed):
         seconds = time.process_time() - begin
         if found is None:
             return None
-        values, errors = (None if part is None else part[:: task.step] for part in found)
-        if not np.isfinite(values).all():
+        if not np.isfinite(found).all():
             return None
-        error = ((values - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1)
-        covered = np.nan
-        if errors is not None and np.isfinite(errors).all():
-            covered = np.mean(abs(values - truth) <= 1.96 * errors + 1e-12)
+        error = ((found - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1)
         r = len(task.instances)
-        lines.append((error.mean(), covered, counted.rows / r, seconds / r))
+        lines.append((error.mean(), counted.rows / r, seconds / r))
     return np.mean(lines, axis=0).tolist()
 
 
@@ -58,29 +53,11 @@ def wanted(arguments):
     tasks = arguments.tasks.split(",") if arguments.tasks else TASKS
     methods = arguments.methods.split(";") if arguments.methods else METHODS
     for task in tasks:
-        budgets = CLOCK_BUDGETS if task in CLOCK else BUDGETS
-        if arguments.budgets:
-            budgets = [float(b) for b in arguments.budgets.split(",")]
+        budgets = [float(b) for b in arguments.budgets.split(",")] if arguments.budgets else BUDGETS
         for budget in budgets:
             for method in methods:
-                if not sensible(task, budget, method):
-                    continue
                 for seed in range(int(min(arguments.seeds, METHODS[method].most_seeds))):
                     yield task, f"{budget:g}", method, seed
-
-
-def tasks_of(name, among):
-    """Return the tasks of a name; `among` more instances than are judged, for the clock."""
-    return TASKS[name](CLOCK_INSTANCES, among) if name in CLOCK else TASKS[name](INSTANCES)
-
-
-def sensible(task, budget, method):
-    """Whether to run a method: below 2 d only spread ones, and exact ones once, on a model."""
-    if method in EXACT:
-        return task in CLOCK and task.endswith("xgb") and budget == min(CLOCK_BUDGETS)
-    if task in CLOCK and method in POOLED and budget > 50:
-        return False
-    return budget >= 2 or method in SPREAD
 
 
 def done():
@@ -105,14 +82,13 @@ def run(arguments):
     found, begin, made, warm = done(), time.process_time(), {}, set()
     for key in wanted(arguments):
         task, budget, method, seed = key
-        name = task, task in CLOCK and method in POOLED
         if key in found:
             continue
         if time.process_time() - begin > arguments.seconds:
             return
-        if name not in made:
-            made[name] = tasks_of(*name)
-        tasks = made[name]
+        if task not in made:
+            made[task] = TASKS[task](INSTANCES)
+        tasks = made[task]
         if tasks[0].n_players > METHODS[method].most_players:
             continue
         if method in PEERS and (task, method) not in warm:  # what is compiled on the first call
@@ -122,7 +98,7 @@ def run(arguments):
         with RUNS.open("a") as file:
             file.write(json.dumps({"key": key, "found": line}) + "\n")
         if line:
-            error, _, rows, seconds = line
+            error, rows, seconds = line
             print(
                 f"{task:15s} {budget:>3s}d {method:22s} {seed} error {error:.1e}"
                 f"  rows {rows:.0f}  {1e3 * seconds:.0f} ms",

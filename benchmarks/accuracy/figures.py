@@ -24,7 +24,7 @@ DRAWN = {
 
 def curves(cells, methods):
     """Yield method, budgets, geometric means of error, rows a player and seconds."""
-    tasks = {budget: common(errors_at(cells, budget)).index for budget in budgets_of(cells, 2)}
+    tasks = {budget: common(errors_at(cells, budget)).index for budget in budgets_of(cells)}
     most = max(map(len, tasks.values()))  # another set of tasks would bend the curves
     tasks = {budget: names for budget, names in tasks.items() if len(names) == most}
     for method in methods:
@@ -83,23 +83,6 @@ def draw_suite(cells, folder):
         ax.set_ylim(top=1)  # kernel regressions on 2 d evaluations are far above
     axes[0].set_ylabel("squared error / squared norm")
     save(figure, axes, folder / "suite.png")
-
-
-def draw_clock(cells, folder):
-    """Errors against CPU time on the two models of 30 inputs."""
-    tasks = list(dict.fromkeys(cells["task"]))
-    if not tasks:
-        return
-    figure, axes = axes_of(len(tasks))
-    for ax, task in zip(axes, tasks, strict=True):
-        for method in DRAWN:
-            curve = cells[(cells["task"] == task) & (cells["method"] == method)]
-            if len(curve):
-                curve = curve.sort_values("budget")
-                line(ax, method, curve["seconds"], curve["error"])
-        ax.set(title=task, xlabel="CPU seconds an instance", xscale="log")
-    axes[0].set_ylabel("squared error / squared norm")
-    save(figure, axes, folder / "clock.png")
 
 
 def draw_cells(cells, folder):

@@ -1,7 +1,7 @@
 """What this folder measures: our samplers and solvers, and what other packages offer.
 
-Every method takes a game, a budget of evaluations an instance and a seed, and returns values and
-standard errors ``(r, p)`` or None for the latter; or None if the budget is too small for it.
+Every method takes a game, a budget of evaluations of a row and a seed, and returns values
+``(r, p)``, or None if the budget is too small for it.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from math import comb
 
 import numpy as np
 
-from benchmarks.accuracy.truths import shap_trees
 from skshapley import ShapleyExplainer
 from skshapley.samplers import Antithetic, Odd
 
@@ -66,7 +65,7 @@ class Ours:
             if "too small" in str(error):
                 return None
             raise
-        return found.values, found.standard_errors
+        return found.values
 
 
 @dataclass
@@ -93,7 +92,7 @@ def shap_permutation(counted, evals, seed):
     if not walks:
         return None
     found = explainer(counted.task.instances, max_evals=walks * (2 * p + 1), silent=True)
-    return found.values, None
+    return found.values
 
 
 def shap_kernel(counted, evals, seed):
@@ -104,7 +103,7 @@ def shap_kernel(counted, evals, seed):
     values = explainer.shap_values(
         counted.task.instances, nsamples=evals - 2, l1_reg=False, silent=True
     )
-    return np.asarray(values), None
+    return np.asarray(values)
 
 
 def lightshap(method):
@@ -128,7 +127,7 @@ def lightshap(method):
             verbose=False,
         )
         shape = counted.task.instances.shape
-        return found.shap_values.reshape(shape), found.standard_errors.reshape(shape)
+        return found.shap_values.reshape(shape)
 
     return call
 
@@ -164,24 +163,13 @@ def shapiq(name, **parameters):
                     return None
                 raise
             values.append(found.get_n_order_values(1))
-        return np.array(values), None
+        return np.array(values)
 
     return call
 
 
-def exact_trees(counted, evals, seed):
-    """The default on a tree ensemble: tables, and no sampling."""
-    found = ShapleyExplainer(counted.task.model).fit(counted.task.background)
-    return found.explain(counted.task.instances).values, None
-
-
-def shap_exact(counted, evals, seed):
-    return shap_trees(counted.task.model, counted.task.background, counted.task.instances), None
-
-
 # Those of the first group spread the same model rows over more coalitions, each against one
 # background row or some; those of the second average every coalition over the whole background.
-# EXACT are for trees alone.
 SPREAD = {
     "default": Ours(),
     "odd": Ours("odd"),
@@ -211,7 +199,4 @@ PEERS = {
         shapiq("ProxySPEX", index="SV", max_order=1), most_players=16, most_seeds=1
     ),
 }
-EXACT = {"default, exact trees": Peer(exact_trees), "shap trees": Peer(shap_exact)}
-# Those that learn from the first instances of a run, at a cost that the others share.
-POOLED = ("odd", "odd, all rows", *EXACT)
-METHODS = SPREAD | AVERAGED | PEERS | EXACT
+METHODS = SPREAD | AVERAGED | PEERS

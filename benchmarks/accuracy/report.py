@@ -5,18 +5,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.accuracy.figures import DRAWN, draw_cells, draw_clock, draw_suite
+from benchmarks.accuracy.figures import DRAWN, draw_cells, draw_suite
 from benchmarks.accuracy.methods import METHODS
 from benchmarks.accuracy.tables import (
-    clock_table,
-    coverage_table,
     goals_table,
     means_table,
     tasks_table,
     wins_table,
     worst_table,
 )
-from benchmarks.accuracy.tasks import CLOCK, SUITE, TASKS
+from benchmarks.accuracy.tasks import SUITE, TASKS
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "doc" / "results" / "accuracy"
@@ -43,8 +41,6 @@ TITLES = {
     "real": "Squared error, geometric mean over models on real tables",
     "wins": "Tasks on which a method has the least error",
     "worst": "Where we are worst",
-    "clock": "CPU milliseconds an instance to the same error",
-    "coverage": "Coverage of nominal 95 % intervals, mean and worst task",
     "tasks": "Squared error by task at 10 d",
 }
 
@@ -57,39 +53,28 @@ def report(runs):
     parts = tables(pd.read_csv(RESULTS / "cells.csv"))
     write(parts)
     show(parts["means"])
-    kinds = kinds_of(cells)
-    draw_suite(cells[kinds == "suite"], RESULTS)
-    draw_clock(cells[kinds == "clock"], RESULTS)
-    draw_cells(cells[kinds != "clock"], RESULTS)
-
-
-def kinds_of(cells):
-    """Say of each cell whether its task is in the "suite", for the "clock", or a real table."""
-    groups = {"suite": SUITE, "clock": CLOCK}
-    names = {task: name for name, tasks in groups.items() for task in tasks}
-    return cells["task"].map(lambda task: names.get(task, "tables"))
+    draw_suite(cells[cells["task"].isin(SUITE)], RESULTS)
+    draw_cells(cells, RESULTS)
 
 
 def tables(cells):
     """Return all tables of the cells, by name."""
-    kinds = kinds_of(cells)
-    suite, real, clock = (cells[kinds == kind] for kind in ("suite", "tables", "clock"))
+    in_suite = cells["task"].isin(SUITE)
+    suite, real = cells[in_suite], cells[~in_suite]
     return {
         "goals": goals_table(suite),
         "means": means_table(suite),
         "real": means_table(real),
         "wins": wins_table(suite),
         "worst": worst_table(suite),
-        "clock": clock_table(clock),
-        "coverage": coverage_table(suite),
-        "tasks": tasks_table(cells[kinds != "clock"], DRAWN),
+        "tasks": tasks_table(cells, DRAWN),
     }
 
 
 def merged(runs):
     """Return a line for each task, method and budget: those of cells.csv, or newer ones."""
     lines = [(*key, *found) for key, found in runs.items() if found]
-    columns = ["task", "budget", "method", "seed", "error", "coverage", "rows", "seconds"]
+    columns = ["task", "budget", "method", "seed", "error", "rows", "seconds"]
     runs = pd.DataFrame(lines, columns=columns).astype({"budget": float})
     cells = runs.groupby(KEY, as_index=False, sort=False).mean().drop(columns="seed")
     path = RESULTS / "cells.csv"

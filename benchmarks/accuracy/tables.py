@@ -3,18 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy.methods import AVERAGED, EXACT, METHODS, PEERS, SPREAD
+from benchmarks.accuracy.methods import AVERAGED, METHODS, PEERS, SPREAD
 
 FLOOR = 1e-10  # of errors in geometric means: nothing is measured below
 # A budget's means are over the tasks on which all of these were measured.
 ALWAYS = ("leverage", "permutations, all rows", "shap permutation", "shap kernel")
-TARGETS = (1e-2, 1e-3, 1e-4)
-# Whose time is compared with whose.
-RACES = {
-    "default": PEERS,
-    "odd": PEERS,
-    "default, exact trees": PEERS | EXACT,
-}
 # What is to be shown: ours, theirs, {budget: most of the ratio of squared errors}.
 GOALS = (
     ("default", "shap permutation", {2: 1 / 6, 4: 1 / 6, 10: 1 / 6}),
@@ -41,16 +34,15 @@ def geometric(values):
     return float(np.exp(np.log(np.maximum(values, FLOOR)).mean()))
 
 
-def budgets_of(cells, least=1):
-    return [budget for budget in sorted(cells["budget"].unique()) if budget >= least]
+def budgets_of(cells):
+    return sorted(cells["budget"].unique())
 
 
 def means_table(cells):
     """Geometric means by method and budget; in brackets over how many tasks, where not all."""
     table = pd.DataFrame(index=list(METHODS))
     for budget in budgets_of(cells):
-        errors = errors_at(cells, budget)
-        errors = common(errors) if budget > 1 else errors
+        errors = common(errors_at(cells, budget))
         head = f"{budget:g}d ({len(errors)} tasks)"
         for method in errors:
             values = errors[method].dropna()
@@ -112,7 +104,7 @@ def wins_table(cells):
     """On how many tasks a method has the least error, of all and at equal evaluations."""
     table = pd.DataFrame(index=list(METHODS))
     for head, methods in (("all", METHODS), ("averaged", AVERAGED | PEERS)):
-        for budget in budgets_of(cells, 2):
+        for budget in budgets_of(cells):
             errors = common(errors_at(cells, budget))
             best = errors[[m for m in errors if m in methods]].idxmin(axis=1)
             table[f"{head}, {budget:g}d"] = best.value_counts()
@@ -127,7 +119,7 @@ def worst_table(cells, n=12):
         ("odd", METHODS),
         ("odd, all rows", AVERAGED | PEERS),
     ):
-        for budget in budgets_of(cells, 2):
+        for budget in budgets_of(cells):
             errors = errors_at(cells, budget).clip(lower=FLOOR)
             if ours not in errors:
                 continue
@@ -140,57 +132,6 @@ def worst_table(cells, n=12):
     table = pd.DataFrame(lines, columns=["method", "cell", "ratio", "best other"])
     table = table.sort_values(["method", "ratio"], ascending=[True, False])
     return table.groupby("method", sort=False).head(n).round({"ratio": 2}).set_index("method")
-
-
-def time_to(curve, target):
-    """Return CPU seconds at which a curve of one method reaches an error, or NaN.
-
-    Between two budgets the logarithms are interpolated; below the least budget its time is taken.
-    """
-    curve = curve.sort_values("budget")
-    seconds, errors = np.log(curve["seconds"].to_numpy()), np.log(curve["error"].to_numpy())
-    reached = np.flatnonzero(errors <= np.log(target))
-    if not len(reached):
-        return np.nan
-    i = reached[0]
-    if i == 0:
-        return float(np.exp(seconds[0]))
-    share = (np.log(target) - errors[i - 1]) / (errors[i] - errors[i - 1])
-    return float(np.exp(seconds[i - 1] + share * (seconds[i] - seconds[i - 1])))
-
-
-def clock_table(cells):
-    """CPU milliseconds an instance to an error, and the best peer's time over the default's."""
-    table = pd.DataFrame(index=list(METHODS))
-    for task, of_task in cells.groupby("task"):
-        for target in TARGETS:
-            for method, curve in of_task.groupby("method"):
-                table.loc[method, f"{task}, {target:.0e}"] = 1e3 * time_to(curve, target)
-    table = table.dropna(how="all")
-    if not len(table):
-        return table
-    shown = table.map(lambda ms: "" if np.isnan(ms) else f"{ms:.3g}")
-    for method, others in RACES.items():
-        if method in table.index:
-            peers = [m for m in table.index if m in others and m != method]
-            ratio = table.loc[peers].min() / table.loc[method]
-            shown.loc[f"best peer / {method}"] = ratio.map(
-                lambda x: "" if np.isnan(x) else f"{x:.1f}"
-            )
-    return shown.rename_axis("method")
-
-
-def coverage_table(cells):
-    """Mean over tasks of the share of values within 1.96 standard errors, and the least task's."""
-    table = pd.DataFrame(index=list(METHODS))
-    for budget in budgets_of(cells, 2):
-        at = cells[(cells["budget"] == budget) & cells["coverage"].notna()]
-        for method, found in at.groupby("method"):
-            worst = found.loc[found["coverage"].idxmin()]
-            table.loc[method, f"{budget:g}d"] = (
-                f"{found['coverage'].mean():.2f} ({worst['coverage']:.2f} {worst['task']})"
-            )
-    return table.dropna(how="all").rename_axis("method").fillna("")
 
 
 def tasks_table(cells, methods, budget=10):

@@ -1,8 +1,7 @@
 """The tasks of this folder: models, backgrounds, instances, and their Shapley values.
 
 SUITE are models on data that scikit-learn bundles or makes, and functions alone; TABLES are models
-on tables of the folder SKSHAPLEY_DATA, where it is set; CLOCK are the two whose CPU time is
-compared.
+on tables of the folder SKSHAPLEY_DATA, where it is set.
 """
 
 from collections.abc import Callable
@@ -31,7 +30,6 @@ from benchmarks.accuracy.truths import (
 )
 
 BACKGROUND = 100
-CLOCK_STEP = 10  # of the instances of CLOCK so many's errors are known
 LEARNT = 5000  # most rows that a model is fitted on
 
 
@@ -39,8 +37,7 @@ LEARNT = 5000  # most rows that a model is fitted on
 class Task:
     """A model (or a game alone), and where it is explained.
 
-    `respond(estimator, rows)` is the response; `compute(instances)` the Shapley values ``(r, p)``,
-    which are known of every `step`-th instance.
+    `respond(estimator, rows)` is the response; `compute(instances)` the Shapley values ``(r, p)``.
     """
 
     name: str
@@ -49,18 +46,13 @@ class Task:
     background: np.ndarray
     instances: np.ndarray
     compute: Callable[[np.ndarray], np.ndarray]
-    step: int = 1
 
     @property
     def n_players(self):
         return self.instances.shape[1]
 
-    @property
-    def judged(self):
-        return self.instances[:: self.step]
-
     def truth(self):
-        return kept(self.name, self.background, self.judged, self.compute)
+        return kept(self.name, self.background, self.instances, self.compute)
 
 
 class Function:
@@ -160,16 +152,11 @@ def fitted(name, kind):
     return model, respond, X, train, test
 
 
-def model_task(data, kind, rows, step=1, among=False):
-    """Return the task of a model on a data set.
-
-    Every `step`-th of the rows is explained, alone or `among` the others.
-    """
+def model_task(data, kind, rows):
+    """Return the task of a model on a data set."""
     model, respond, X, train, test = fitted(data, kind)
     background = X[np.random.default_rng(5).choice(train, BACKGROUND, replace=False)]
     instances = X[test[:rows]]
-    if not among:
-        instances, step = instances[::step], 1
 
     def truth(instances):
         if X.shape[1] <= ENUMERATED:
@@ -183,7 +170,7 @@ def model_task(data, kind, rows, step=1, among=False):
             return product_truth(inside, outside, model.dual_coef_[0])
         return perceptron_truth(model, background, instances)
 
-    return Task(f"{data}-{kind}", model, respond, background, instances, truth, step)
+    return Task(f"{data}-{kind}", model, respond, background, instances, truth)
 
 
 def synthetic_task(p, rows):
@@ -274,10 +261,4 @@ TABLES = (
     if permutation_tasks.DATA
     else {}
 )
-CLOCK = {
-    f"friedman30-{kind}": lambda rows, among, kind=kind: [
-        model_task("friedman30", kind, rows, CLOCK_STEP, among)
-    ]
-    for kind in ("xgb", "mlp")
-}
-TASKS = SUITE | TABLES | CLOCK
+TASKS = SUITE | TABLES
