@@ -73,7 +73,7 @@ def test_commands_are_targets_of_the_makefile():
 
 
 ACCURACY = {
-    'skshapley, `sampler="odd"`': "default",
+    'skshapley, `sampler="odd"`': "odd",
     "shapiq KernelSHAP": "shapiq kernel",
     "shap PermutationExplainer": "shap permutation",
     "shap KernelExplainer(l1_reg=False)": "shap kernel",
@@ -83,7 +83,7 @@ ACCURACY = {
     "shapiq RegressionMSR, linear": "shapiq RegressionMSR",
     "shapiq PolySHAP, pairs": "shapiq PolySHAP",
     "shapiq ProxySHAP": "shapiq ProxySHAP",
-    "skshapley, default": "walks, a row each",
+    "skshapley, default": "default",
 }
 
 
