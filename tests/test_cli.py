@@ -241,6 +241,7 @@ def phi(folder):
 
 
 PLOTS = {
+    "importance": (),
     "beeswarm": ("--output", "setosa", "--max-features", "3"),
     "bar": ("--output", "virginica", "--max-rows", "5"),
     "waterfall": ("--output", "setosa", "--row", "12"),

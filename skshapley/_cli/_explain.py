@@ -15,6 +15,7 @@ import pandas as pd
 from skshapley._cli._status import FAILED, OK, UsageError, check_path
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._tables._model_columns import model_columns
+from skshapley._tools._params import needed
 from skshapley.batches import explain_batches
 from skshapley.batches._file_sources import read_sparse
 from skshapley.batches._run import opened
@@ -80,21 +81,16 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
 
         with _readable(path, "--model"):
             return joblib.load(path)
-    try:
-        import skops.io
-    except ImportError as error:
-        raise UsageError(
-            "A .skops model needs skops; install it with: pip install 'skshapley[skops]'."
-        ) from error
+    skops = needed("skops.io", "A .skops model", "skops")
     with _readable(path, "--model"):
-        unknown = sorted(set(skops.io.get_untrusted_types(file=path)) - set(trust))
+        unknown = sorted(set(skops.get_untrusted_types(file=path)) - set(trust))
     if unknown:
         raise UsageError(
             f"--model {str(path)!r} holds types that are not trusted: {', '.join(unknown)}. If you"
             f" know where it comes from, pass --trust {' '.join([*trust, *unknown])}"
         )
     with _readable(path, "--model"):
-        return skops.io.load(path, trusted=list(trust))
+        return skops.load(path, trusted=list(trust))
 
 
 @contextmanager

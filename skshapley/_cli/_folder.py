@@ -6,23 +6,17 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
-from skshapley import plots
 from skshapley._cli._status import FAILED, OK, UsageError, check_path
 from skshapley._report import report_html
 from skshapley._tools._files import write_whole
 from skshapley._tools._params import needed
 from skshapley.batches import ExplanationDataset
 from skshapley.explanation import Explanation
+from skshapley.plots import PlotAccessor
 
 DPI = 150  # of a picture in dots; .svg and .pdf have no dots
-DISPLAYS: dict[str, type[plots.Display]] = {
-    "bar": plots.BarDisplay,
-    "beeswarm": plots.BeeswarmDisplay,
-    "decision": plots.DecisionDisplay,
-    "dependence": plots.DependenceDisplay,
-    "matrix": plots.MatrixDisplay,
-    "waterfall": plots.WaterfallDisplay,
-}
+# Methods of `explanation.plot`
+KINDS = ("bar", "beeswarm", "decision", "dependence", "importance", "matrix", "waterfall")
 
 
 def _opened(arguments: Namespace) -> ExplanationDataset:
@@ -55,26 +49,23 @@ def run_status(arguments: Namespace) -> int:
     wrong = dataset.check()
     for sentence in wrong:
         sys.stderr.write(f"skshapley: {sentence}\n")
+    skipped = 0 if wrong else len(dataset.skipped())
+    found = f"{len(wrong)} damaged or lost"
+    if not wrong:
+        found = f"{len(dataset)} rows explained, {skipped} set aside"
     state = "finished" if dataset.finished else "not finished"
-    if wrong:
-        sys.stdout.write(f"{arguments.folder}: {state}, {len(wrong)} damaged or lost\n")
-        return FAILED
-    skipped = len(dataset.skipped())
-    sys.stdout.write(
-        f"{arguments.folder}: {state}, {len(dataset)} rows explained, {skipped} set aside\n"
-    )
-    return OK if dataset.finished and not skipped else FAILED
+    sys.stdout.write(f"{arguments.folder}: {state}, {found}\n")
+    return OK if dataset.finished and not (wrong or skipped) else FAILED
 
 
 def run_plot(arguments: Namespace) -> int:
     """Draw a folder of explanations into a file."""
     mpl = needed("matplotlib", "skshapley plot")
     _check_out(arguments)
-    display = DISPLAYS[arguments.kind]
-    options = _options(arguments, display)
+    options = _options(arguments)
     dataset = _opened(arguments)
     row = options.get("row")
-    if row is None and display is plots.WaterfallDisplay and len(dataset) != 1:
+    if row is None and arguments.kind == "waterfall" and len(dataset) != 1:
         raise UsageError(
             f"--kind {arguments.kind} shows one row of the {len(dataset)} in"
             f" {str(arguments.folder)!r}: pass --row N, from 0 to {len(dataset) - 1}."
@@ -86,7 +77,7 @@ def run_plot(arguments: Namespace) -> int:
     if "output" in options:
         options["output"] = _label(explanation, options["output"])
     mpl.use("Agg")  # no window opens
-    figure = display.from_explanation(explanation, **options).figure_
+    figure = getattr(explanation.plot, arguments.kind)(**options).figure_
     kind = arguments.out.suffix[1:] or "png"
     if kind not in figure.canvas.get_supported_filetypes():
         raise UsageError(
@@ -97,9 +88,9 @@ def run_plot(arguments: Namespace) -> int:
     return _written(arguments, lambda file: figure.savefig(file, **how))
 
 
-def _options(arguments: Namespace, display: type[plots.Display]) -> dict[str, Any]:
+def _options(arguments: Namespace) -> dict[str, Any]:
     """Return the options that were given, if the display takes them."""
-    taken = inspect.signature(display.from_explanation).parameters
+    taken = inspect.signature(getattr(PlotAccessor, arguments.kind)).parameters
     options = {
         name: getattr(arguments, name)
         for name in ("row", "output", "features", "max_features")
@@ -114,8 +105,9 @@ def _options(arguments: Namespace, display: type[plots.Display]) -> dict[str, An
 def _label(explanation: Explanation, text: str) -> object:
     """Return the output with the given label as text."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
-    if text in map(str, names):
-        return names[list(map(str, names)).index(text)]
+    for name in names:
+        if str(name) == text:
+            return name
     raise UsageError(f"--output {text!r} is none of the outputs: {names}.")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import skshapley
 from skshapley._cli._explain import run_explain
-from skshapley._cli._folder import DISPLAYS, run_plot, run_report, run_status
+from skshapley._cli._folder import KINDS, run_plot, run_report, run_status
 from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
 
@@ -42,10 +42,10 @@ def main(argv: list[str] | None = None) -> int:
         return _told("interrupted; the same command goes on from here", FAILED)
     except MemoryError:
         return _told("out of memory; the same command goes on from here", FAILED)
-    except (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError) as error:
-        return _told(error, FAILED)
     except Exception as error:  # of a model or a library, of whatever kind
-        return _told(f"{type(error).__name__}: {error}", FAILED)
+        known = (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError)
+        kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
+        return _told(f"{kind}{error}", FAILED)
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def _status_arguments(add: Add) -> None:
 
 def _plot_arguments(add: Add) -> None:
     _status_arguments(add)
-    add("--kind", choices=sorted(DISPLAYS), required=True, help="the display")
+    add("--kind", choices=KINDS, required=True, help="the display")
     add("--output", metavar="LABEL", help="the output to show, where there are several")
     add("--row", type=int, metavar="N", help="the row to show, from 0, of those explained")
     add("--features", nargs="+", metavar="NAME", help="the features to show")

@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley.plots._common import ordered_numbers
+from skshapley.plots._common import ends_of, ordered_numbers
 from skshapley.plots._text import shorten
 
 # A script's numbers are doubles: larger integers would change their last digits
 LARGEST_INTEGER = 2**53
 DATA_DIGITS = 10
 TEXT_LETTERS = 120
-# The ends of the colours, as in the displays: one outlier does not make all others look alike
-COLOUR_ENDS = (0.05, 0.95)
 
 
 def rounded(numbers: NDArray[np.float64], digits: int) -> list[float | None]:
@@ -41,8 +39,8 @@ def column(data: pd.Series) -> dict[str, Any]:
     if isinstance(data.dtype, pd.CategoricalDtype):
         return _texts(data, list(data.cat.categories), ordered=bool(data.cat.ordered))
     numbers = ordered_numbers(data)
-    known = numbers[~np.isnan(numbers)]
-    if not len(known) or pd.api.types.is_timedelta64_dtype(data) or _too_large(data):
+    unordered = np.isnan(numbers).all() or pd.api.types.is_timedelta64_dtype(data)
+    if unordered or _too_large(data):
         told = [text(value) for value in data]
         names = sorted({value for value in told if value is not None})
         return _texts(pd.Series(told, dtype=object), names, ordered=False)
@@ -58,15 +56,11 @@ def text(value: Any) -> str | None:
 
 
 def _numbers(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:
-    finite = numbers[np.isfinite(numbers)]
-    ends = np.quantile(finite, COLOUR_ENDS) if len(finite) else np.zeros(2)
-    if ends[0] == ends[1] and len(finite):
-        ends = np.array([finite.min(), finite.max()])
     infinite = np.flatnonzero(np.isinf(numbers))
     return {
         "kind": kind,
         "x": rounded(numbers, DATA_DIGITS if kind == "number" else 17),
-        "ends": rounded(ends, DATA_DIGITS),
+        "ends": rounded(np.array(ends_of(numbers)), DATA_DIGITS),
         "texts": {str(row): "∞" if numbers[row] > 0 else "−∞" for row in infinite},
     }
 
@@ -86,10 +80,8 @@ def _seconds(data: pd.Series) -> NDArray[np.float64]:
 
 def _too_large(data: pd.Series) -> bool:
     """Return whether a column has integers that a script cannot hold, such as long keys."""
-    if not pd.api.types.is_integer_dtype(data):
-        return False
-    known = data.dropna()
-    return bool(len(known)) and max(abs(int(known.min())), abs(int(known.max()))) > LARGEST_INTEGER
+    whole = pd.api.types.is_integer_dtype(data)
+    return whole and any(abs(int(end)) > LARGEST_INTEGER for end in (data.min(), data.max()))
 
 
 def _short(number: float) -> float:

@@ -52,9 +52,9 @@ def content(
     rows = np.arange(n) * r // n
     outputs = _by_output(explanation)
     order = _order(outputs)
-    kept = order[:max_features]
-    kept = order if len(order) - len(kept) <= 1 else kept
-    rest = order[len(kept) :]
+    n_kept = len(order) if max_features is None else max_features
+    n_kept += n_kept == len(order) - 1  # the only one left out is shown as well
+    kept, rest = order[:n_kept], order[n_kept:]
     shown = explanation[rows]
     n_partnered = max(MOST_PARTNERED // len(outputs), LEAST_PARTNERED)
     return {
@@ -159,16 +159,14 @@ def _pairs(
     if whole.interactions is None:
         return []
     places = {int(player): place for place, player in enumerate(kept)}
-    shown = whole.interactions[rows]
-    pairs: list[dict[str, Any]] = []
-    for (first, second), line in whole.interactions.importance().iterrows():
-        if first in places and second in places and len(pairs) < MOST_PAIRS:
-            size = line[["importance", "standard_error"]].to_numpy(dtype=float)
-            pairs.append(
-                {
-                    "features": [places[first], places[second]],
-                    "importance": rounded(size, VALUE_DIGITS),
-                    "values": rounded(shown.values[:, first, second], VALUE_DIGITS),
-                }
-            )
-    return pairs
+    values = whole.interactions[rows].values
+    sizes = whole.interactions.importance()[["importance", "standard_error"]]
+    known = sizes[[set(pair) <= places.keys() for pair in sizes.index]].head(MOST_PAIRS)
+    return [
+        {
+            "features": [places[first], places[second]],
+            "importance": rounded(np.array(size), VALUE_DIGITS),
+            "values": rounded(values[:, first, second], VALUE_DIGITS),
+        }
+        for (first, second), *size in known.itertuples()
+    ]

@@ -75,12 +75,8 @@ def _base_value(explanation: "Explanation") -> str | None:
     base = explanation.base_values
     if not (base == base[0]).all():
         return None
-    value = float(base[0])
-    return (
-        f"{number(value)}, a probability of {expit(value):.3g}"
-        if is_logit(explanation)
-        else number(value)
-    )
+    probability = f", a probability of {expit(base[0]):.3g}" if is_logit(explanation) else ""
+    return f"{number(base[0])}{probability}"
 
 
 def _count(n: int | None, noun: str) -> str | None:
@@ -103,26 +99,28 @@ def _converged(explanation: "Explanation") -> str | None:
 
 
 def _standard_errors(explanation: "Explanation") -> str:
-    errors = explanation.standard_errors
-    if errors is None or not np.isfinite(errors).any():
+    known = _finite(explanation.standard_errors)
+    if not len(known):
         return "not known: the method has none"
-    known = errors[np.isfinite(errors)]
     if not known.any():
         return "0: the attributions are exact for this background"
     largest = np.abs(explanation.values).max()
     share = f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
-    return f"{number(np.median(known))} as a rule (median), {number(known.max())} at most{share}"
+    return f"{_usual(known)}{share}"
 
 
 def _background_errors(explanation: "Explanation") -> str:
-    errors = explanation.background_errors
-    if errors is None or not np.isfinite(errors).any():
-        return "not known"
-    known = errors[np.isfinite(errors)]
-    return (
-        f"{number(np.median(known))} as a rule (median), {number(known.max())} at most: what"
-        f" another background of the same kind would change"
-    )
+    known = _finite(explanation.background_errors)
+    meaning = "what another background of the same kind would change"
+    return f"{_usual(known)}: {meaning}" if len(known) else "not known"
+
+
+def _finite(errors: np.ndarray | None) -> np.ndarray:
+    return np.zeros(0) if errors is None else errors[np.isfinite(errors)]
+
+
+def _usual(errors: np.ndarray) -> str:
+    return f"{number(np.median(errors))} as a rule (median), {number(errors.max())} at most"
 
 
 def _adds_up(explanation: "Explanation") -> str:

@@ -71,13 +71,11 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
     names: list[tuple[str, object]] = []
     for name in data.columns:
         column = data[name]
-        if pd.api.types.is_numeric_dtype(column):
-            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
-            names.append((str(name), None))
-            continue
-        numbers = pd.to_numeric(column, errors="coerce") if column.dtype == object else None
-        if numbers is not None and numbers.notna().sum() == column.notna().sum():
-            columns.append(numbers.to_numpy(dtype=np.float64))
+        numbers = column
+        if column.dtype == object:
+            numbers = pd.to_numeric(column, errors="coerce")
+        if pd.api.types.is_numeric_dtype(numbers) and numbers.count() == column.count():
+            columns.append(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
             names.append((str(name), None))
             continue
         for value in pd.unique(column.dropna()):

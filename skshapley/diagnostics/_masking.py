@@ -4,7 +4,6 @@ Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the
 against the share of masked features, averaged over instances.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,32 +141,39 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     """
     fractions = _checked_fractions(fractions)
     values = _by_instance(values)
-    if not hasattr(explainer, "explain"):
+    if hasattr(explainer, "explain"):
+        game = _log_odds_game(explainer, X)
+        if {len(v) for v in values} != {game.n_players} or len(values) != game.n_rows:
+            raise ValueError(
+                f"masking_curve got values of {len(values)} rows with"
+                f" {sorted({len(v) for v in values})} players: pass values of shape"
+                f" ({game.n_rows}, {game.n_players}), one for each row of X and player."
+            )
+        changes = _changes(game, values, fractions, n_jobs)
+    else:
         games = [explainer] if callable(explainer) else list(explainer)
         if X is not None or len(games) != len(values):
             raise ValueError(
-                f"masking_curve got {len(games)} games, values of {len(values)} instances and"
-                f" {'no X' if X is None else 'X'}: pass one game for each instance, and X only with"
-                f" an explainer."
+                f"masking_curve got {len(games)} games, values of {len(values)} rows and"
+                f" {'no X' if X is None else 'X'}: pass one game for each row, and X only with an"
+                f" explainer."
             )
-        deleted, inserted = zip(
-            *(_of_game(g, v, fractions) for g, v in zip(games, values, strict=True)), strict=True
-        )
-        return MaskingCurve(fractions, np.stack(deleted), np.stack(inserted))
-    game = _log_odds_game(explainer, X)
-    if {len(v) for v in values} != {game.n_players} or len(values) != game.n_rows:
-        raise ValueError(
-            f"masking_curve got values of {len(values)} instances with"
-            f" {sorted({len(v) for v in values})} players: pass values of shape ({game.n_rows},"
-            f" {game.n_players}), one for each instance of X and player."
-        )
-    with Evaluator(game, n_jobs) as evaluator:
-        rows = np.arange(game.n_rows)
-        coalitions = np.stack([_coalitions(v, fractions) for v in values])
-        repeated = np.repeat(rows, coalitions.shape[1])
-        requests = Requests(repeated, coalitions.reshape(-1, game.n_players), None)
-        changes = evaluator(requests).reshape(game.n_rows, 2, -1) - game.full(rows)[:, None]
+        each = zip(games, values, strict=True)
+        found = [_changes(FunctionGame(one, len(own)), [own], fractions) for one, own in each]
+        changes = np.concatenate(found)
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
+
+
+def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
+    """Return how the response changes by deletion and by insertion, ``(r, 2, q)``."""
+    _check_one_output(game)
+    rows = np.arange(game.n_rows)
+    coalitions = np.stack([_coalitions(v, fractions) for v in values])
+    repeated = np.repeat(rows, coalitions.shape[1])
+    requests = Requests(repeated, coalitions.reshape(-1, game.n_players), None)
+    with Evaluator(game, n_jobs) as evaluator:
+        worth = evaluator(requests).reshape(game.n_rows, 2, -1)
+    return worth - game.full(rows)[:, None]
 
 
 def _checked_fractions(fractions) -> NDArray[np.float64]:
@@ -199,16 +205,14 @@ def _log_odds_game(explainer, X) -> Game:
     """Return the game of the rows to explain, with the response to follow as its one output."""
     check_is_fitted(explainer, "reward_")
     if X is None:
-        raise ValueError("masking_curve got X=None with an explainer: pass the instances.")
+        raise ValueError("masking_curve got X=None with an explainer: pass the rows.")
     if hasattr(explainer.estimator, "predict_proba"):
         # a copy that shares the model: clone would unfit it
         wanted = {"response_method": "log_odds", "output": "predicted"}
         copy = type(explainer)(**{**explainer.get_params(deep=False), **wanted})
         background, weights = explainer.background_, explainer.background_weights_
         explainer = copy.fit(background, sample_weight=weights)
-    game = explainer.reward_.game(X)
-    _check_one_output(game)
-    return game
+    return explainer.reward_.game(X)
 
 
 def _check_one_output(game) -> None:
@@ -227,16 +231,6 @@ def _coalitions(values, fractions) -> NDArray[np.bool_]:
     rank[np.argsort(-values, kind="stable")] = np.arange(p)
     first = rank < np.round(fractions * p)[:, None]
     return np.concatenate([~first, first])
-
-
-def _of_game(game: Callable, values, fractions) -> list[NDArray[np.float64]]:
-    """Return the changes of a game of one instance."""
-    worth = FunctionGame(game, len(values))
-    _check_one_output(worth)
-    coalitions = _coalitions(values, fractions)
-    only = np.zeros(1, dtype=int)
-    changes = worth(coalitions[None], only)[0, :, 0] - worth.full(only)[0, 0]
-    return np.split(changes, 2)
 
 
 def removal_curve(

@@ -188,26 +188,18 @@ class InteractionsDisplay(ByRow, Display):
 
 def _table(interactions, row, max_features) -> pd.DataFrame:
     """Return the cells of the triangle, features with the largest interactions first."""
-    p = len(interactions.feature_names)
-    matrix = interactions.matrix()
-    player = np.arange(p)
-    if row is not None:
-        values, main = interactions.values[row], matrix[row][player, player]
-        errors = interactions.standard_errors
-        errors = np.full((p, p), np.nan) if errors is None else errors[row].copy()
+    pairs, main = interactions.values, interactions.main_effects
+    errors = interactions.standard_errors
+    if row is None:
+        pairs, main = np.abs(pairs), np.abs(main)
+        errors = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
     else:
-        values = np.abs(interactions.values).mean(axis=0)
-        main = np.abs(matrix[:, player, player]).mean(axis=0)
-        spread = np.abs(interactions.values).std(axis=0, ddof=1)
-        errors = spread / np.sqrt(len(interactions))
+        pairs, main = pairs[[row]], main[[row]]
+        errors = np.full(pairs[0].shape, np.nan) if errors is None else errors[row].copy()
+    values, names = pairs.mean(axis=0), interactions.feature_names
     order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:max_features]
+    np.fill_diagonal(values, main.mean(axis=0))
+    np.fill_diagonal(errors, np.nan)
     i, j = (order[part] for part in np.tril_indices(len(order)))
-    cells = np.where(i == j, main[i], values[i, j])
-    return pd.DataFrame(
-        {
-            "feature": interactions.feature_names[i],
-            "other": interactions.feature_names[j],
-            "value": cells,
-            "standard_error": np.where(i == j, np.nan, errors[i, j]),
-        }
-    )
+    cells = {"feature": names[i], "other": names[j], "value": values[i, j]}
+    return pd.DataFrame(cells | {"standard_error": errors[i, j]})

@@ -109,9 +109,9 @@ def test_the_band_is_that_of_the_mean():
     [
         (
             (additive([1.0, 2.0]), [[1.0, 2.0], [2.0, 1.0]]),
-            "values of 2 instances and no X",
+            "values of 2 rows and no X",
         ),
-        ((additive([1.0, 2.0]), [1.0, 2.0], np.zeros((1, 2))), "1 instances and X: pass one game"),
+        ((additive([1.0, 2.0]), [1.0, 2.0], np.zeros((1, 2))), "1 rows and X: pass one game"),
         (
             (lambda S: np.stack([S[:, 0], S[:, 1]], axis=1), [1.0, 2.0]),
             "2 outputs: choose one",
