@@ -1,1 +1,1 @@
-"""Records of results: explanations, importances, their files, and their exchange with others."""
+"""Records of results: explanations, importances, files, and conversions."""

@@ -61,16 +61,14 @@ class Explanation(Portable):
     """Attributions of r rows over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
-    For each instance and output, ``base_values + values.sum(axis=1) + efficiency_gap ==
-    predictions``, minus `others` if features were left out. The gap is 0, up to rounding, for
-    Shapley values by any method. Other values (Banzhaf, beta, and values on graphs) need not add
-    up.
+    For each row and output, ``base_values + values.sum(axis=1) + efficiency_gap == predictions``,
+    minus `others` if features were left out. The gap of Shapley values is 0 up to rounding. Other
+    values (Banzhaf, beta, and values on graphs) need not add up.
 
-    Rows, features and outputs are chosen by position, name or label: ``explanation[:10]``,
+    Select rows, features and outputs by position, name or label: ``explanation[:10]``,
     ``explanation["age"]``, ``explanation[3, ["age", "sex"]]``, ``explanation[:, :, "yes"]``,
-    ``explanation.loc["row 7"]``. A selection is an Explanation with the same number of axes: a
-    single row or feature keeps its axis, and only a single output loses it. NumPy takes an
-    explanation for its `values`.
+    ``explanation.loc["row 7"]``. A selection is an Explanation. A single row or feature keeps its
+    axis; only a single output loses it. NumPy functions use the `values` of an explanation.
 
     Attributes
     ----------
@@ -78,34 +76,34 @@ class Explanation(Portable):
         Attributions in the units of the model's response.
     standard_errors : ndarray of the same shape, or None
         Standard errors of the attributions against the given background. None if the method has no
-        standard errors; NaN if an instance has too few units.
+        standard errors; NaN if a row has too few units.
     base_values : ndarray of shape (r,) or (r, k)
         v(empty): the mean response over the background.
     predictions : ndarray of shape (r,) or (r, k)
-        v(all): the response at the instance.
+        v(all): the response of the row.
     data : DataFrame of shape (r, p)
-        The instances, one column per player; a group shows its columns' values as text.
+        The explained rows, with one column per player; groups are shown as text.
     feature_names : ndarray of shape (p,), str
         Names of the players.
     output_names : ndarray of shape (k,), or None
         Names of the outputs, e.g. class labels; None for a single output.
     n_evaluations : ndarray of shape (r,)
-        Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one
-        coalition, against one background row or more.
+        Evaluations per row, including v(empty) and v(all). One evaluation is v of one coalition,
+        against one or more background rows.
     n_model_rows : ndarray of shape (r,), int
-        Model rows per instance, without those of v(empty), which all instances share. NaN if
-        unknown, like the evaluations.
+        Model rows per row, without those of v(empty), which all rows share. NaN if unknown, like
+        the evaluations.
     converged : ndarray of shape (r,), bool
-        Exact, or accurate enough for the stopping rule.
+        True for rows that are exact, or accurate enough for the stopping rule.
     settings : Settings
         Parameters and methods, as attributes: ``explanation.settings.sampler``.
     background_errors : ndarray of the shape of `values`, or None
-        Standard errors due to the background as a sample of a population. Add them to
-        `standard_errors` in squares. NaN or None if unknown.
+        Standard errors due to the background as a sample of a population. To combine them with
+        `standard_errors`, add squares. NaN or None if unknown.
     interactions : Interactions or None
         Interactions of all pairs of players, if requested.
     others : ndarray of the shape of `base_values`, or None
-        Sum of the features that were left out, as by ``explanation["age"]``. Base values and
+        Sum of the unselected features, for example in ``explanation["age"]``. Base values and
         predictions are still those of the model.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
@@ -146,7 +144,7 @@ class Explanation(Portable):
     interactions: Interactions | None = None
     others: np.ndarray | None = None
 
-    # Pictures and reports are rooms above this one: `skshapley/__init__.py` puts them here.
+    # `skshapley/__init__.py` sets pictures and reports, which are in higher layers.
     plot: ClassVar[Any]
     report: ClassVar[Callable[..., Path | None]]
 
@@ -157,7 +155,7 @@ class Explanation(Portable):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.__post_init__()  # pickled arrays come back writeable
+        self.__post_init__()  # unpickled arrays are writeable
 
     if not TYPE_CHECKING:
 
@@ -173,7 +171,7 @@ class Explanation(Portable):
 
     @property
     def index(self) -> pd.Index:
-        """The index of the rows, as they were given."""
+        """The index of the explained rows."""
         return self.data.index
 
     @property
@@ -196,12 +194,11 @@ class Explanation(Portable):
         """Return some rows, features or outputs, as an Explanation.
 
         ``[rows]``, ``[features]`` by name, ``[rows, features]`` or ``[rows, features, output]``.
-        Rows are an int (one instance, still 2-D), a slice, positions or a mask; features are names,
-        positions, a slice or a mask; the output is its name or position. Strings are names, and
-        ints are positions.
+        Rows are an int (one row, still 2-D), a slice, positions or a mask. Features are names,
+        positions, a slice or a mask. The output is a name or position. Strings are names, and ints
+        are positions.
 
-        Of features that are left out, the sum of their attributions is kept in `others`;
-        interactions are not kept.
+        The sum of unselected features is stored in `others`; their interactions are dropped.
         """
         return _selection.chosen(self, key)
 
@@ -213,8 +210,8 @@ class Explanation(Portable):
     def __abs__(self) -> "Explanation":
         """Return the sizes of the attributions.
 
-        They have the standard errors of the attributions, as they vary no more. They add up to no
-        prediction: base values and predictions are NaN, and interactions are not kept.
+        They have the standard errors of the attributions, which are upper bounds. They do not add
+        up to a prediction: base values and predictions are NaN, and interactions are dropped.
         """
         unknown = np.full(self.base_values.shape, np.nan)
         parts: dict = {"values": np.abs(self.values), "others": None, "interactions": None}
@@ -229,20 +226,20 @@ class Explanation(Portable):
         """Return the mean over the rows, as an explanation of one row called "mean".
 
         The mean attributions add up to the mean prediction. Their standard errors are for exactly
-        these instances, whose errors are independent; the error of the background is shared by
-        all, and stays (an upper bound). Evaluations and model rows are those of all together.
+        these rows, which have independent errors. The background error is common to all rows and
+        does not shrink (an upper bound). Evaluations and model rows are totals.
 
-        For importances use `importance`, which has the errors of instances that are a sample.
+        For importances use `importance`: its errors include the choice of rows.
 
         Parameters
         ----------
         axis : int, default=0
-            There is no other.
+            Must be 0.
 
         Raises
         ------
         ValueError
-            For another axis, or without instances.
+            For another axis, or without rows.
         """
         if axis != 0 or isinstance(axis, bool):
             raise ValueError(
@@ -278,7 +275,7 @@ class Explanation(Portable):
         Raises
         ------
         ValueError
-            If there is no such output.
+            For an unknown output.
         """
         return _selection.output(self, name)
 
@@ -288,9 +285,9 @@ class Explanation(Portable):
         Parameters
         ----------
         kind : {"wide", "long"}, default="wide"
-            "wide": a row per instance, a column per player (per output and player where there are
-            several outputs). "long": a row per instance, output and player, with columns
-            ``row, [output,] feature, data, value, standard_error, background_error``.
+            "wide": one line per row, one column per player (per output and player, if there are
+            several outputs). "long": one line per row, output and player, with columns ``row,
+            [output,] feature, data, value, standard_error, background_error``.
         """
         if kind not in ("wide", "long"):
             raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
@@ -316,22 +313,22 @@ class Explanation(Portable):
     ) -> pd.DataFrame:
         """Return the mean absolute attribution of each player, largest first, with its errors.
 
-        The instances are taken for a sample of more of their kind. Estimation noise makes small
-        attributions look larger than they are, hence their means as well: ``max_bias`` says by how
-        much at most. A larger budget makes it smaller, more instances do not. With a `confidence`,
-        the bias is removed, up to a rest of at most ``max_bias``.
+        The rows are treated as a sample of a population. Estimation noise increases the size of
+        small attributions, and therefore their means; ``max_bias`` is an upper bound of this bias.
+        A larger budget reduces it, more rows do not. With a `confidence`, the bias is removed,
+        except for a rest of at most ``max_bias``.
 
         Parameters
         ----------
         cohorts : str or array-like of shape (r,), default=None
-            A column of `data`, or a label (a mask: True or False) for each instance: the
-            importances within each cohort.
+            A column of `data`, or a label for each row (a mask: True or False). The importances are
+            computed within each cohort.
         confidence : float, default=None
-            Of intervals and ranks, such as .95. None: no intervals, and the bias stays.
+            Confidence of intervals and ranks, such as .95. None: no intervals and no bias
+            correction.
         simultaneous : bool, default=True
-            Whether intervals and ranks hold for all players (and outputs) at once in that share of
-            samples, by the largest studentised mean of the multiplier bootstrap over instances; or
-            each by itself.
+            Whether intervals and ranks hold for all players (and outputs) simultaneously, by the
+            largest studentised mean of a multiplier bootstrap over rows, or for each separately.
 
         Returns
         -------
@@ -340,31 +337,31 @@ class Explanation(Portable):
             unknown:
 
             - ``importance``: the mean absolute attribution;
-            - ``standard_error``: its standard error by both causes, from the spread of the
-              instances; it needs two of them;
-            - ``sampling_error``: the part due to the choice of instances: the rest of
-              ``standard_error`` without ``estimation_error``;
-            - ``estimation_error``: the part due to the instances' own standard errors, exact if
+            - ``standard_error``: its standard error by both causes, from the spread of at least two
+              rows;
+            - ``sampling_error``: the part due to the choice of rows, that is, ``standard_error``
+              without ``estimation_error``;
+            - ``estimation_error``: the part due to the standard errors of single rows; exact if
               attributions are far from zero, otherwise an upper bound;
-            - ``max_bias``: upper bound of the bias, reached where all attributions are zero, if
-              their errors are normal;
+            - ``max_bias``: upper bound of the bias, reached if all attributions are zero and their
+              errors normal;
             - ``background_error``: upper bound of the error due to the background as a sample. It
-              is shared by all instances, so more instances do not make it smaller.
+              is common to all rows, so more rows do not reduce it.
 
-            With a confidence ``importance`` has the bias removed (a single one may then be below
-            zero), and there are in place of the parts of the error
+            With a confidence, the bias of ``importance`` is removed (so it may be negative), and
+            other columns replace the parts of the error:
 
-            - ``low``, ``high``: the interval, for both causes of error, not for the background.
-              Infinite where the rows do not show how large attributions can be: of heavy tails
-              below some hundred rows, and of attributions that are the same in all rows, but 0;
-            - ``rank``, ``best_rank``, ``worst_rank``: the place of the player in its output, and
-              the places that the data do not rule out.
+            - ``low``, ``high``: the interval for both causes of error, without the background
+              error. It is infinite if the rows do not show how large attributions can be: for
+              heavy tails with less than some hundred rows, and for equal non-zero attributions in
+              all rows;
+            - ``rank``, ``best_rank``, ``worst_rank``: the rank of the player in its output, and the
+              limits of the ranks that the data allow.
 
         Raises
         ------
         ValueError
-            If there is no such column, or not a label for each row; or for an invalid
-            confidence.
+            For an unknown column, a wrong number of labels, or an invalid confidence.
 
         Examples
         --------
@@ -402,15 +399,15 @@ class Explanation(Portable):
     def to_shap(self) -> Any:
         """Return a `shap.Explanation` with the same numbers, for shap's own plots.
 
-        Its ``data`` are numbers, for the colours of shap's plots: other values are replaced
-        by their rank. ``display_data`` are the values themselves. Most of shap's plots draw one
-        output: choose it by `output` before.
+        Its ``data`` are numbers, for the colours of shap's plots; other values are replaced by
+        ranks. ``display_data`` has the original values. Most of shap's plots draw one output:
+        select it by `output` first.
         """
         return to_shap(self)
 
     @classmethod
     def from_shap(cls, explanation) -> "Explanation":
-        """Return the numbers of a `shap.Explanation`, for our displays and tables.
+        """Return the numbers of a `shap.Explanation` as an Explanation.
 
         Its ``error_std`` is the spread of single permutations and not a standard error, so
         `standard_errors` are None. Its cost is unknown (NaN). The predictions are the base values
@@ -419,12 +416,12 @@ class Explanation(Portable):
         Parameters
         ----------
         explanation : shap.Explanation
-            Of one row or many, one output or several.
+            An explanation of one or more rows, and one or more outputs.
 
         Raises
         ------
         ValueError
-            If features differ from row to row, as tokens do, or base values are missing.
+            If features differ between rows, as for tokens, or base values are missing.
         """
         return cls(**parts_of_shap(explanation))
 
@@ -446,17 +443,17 @@ class Explanation(Portable):
         Parameters
         ----------
         values : shapiq.InteractionValues, or list of them
-            One for each instance.
+            One for each row.
         data : array or frame of shape (r, p), default=None
-            The instances, which shapiq's values do not keep.
+            The explained rows, which shapiq does not store.
         feature_names : sequence of str, default=None
             By default the columns of `data`, or x0, x1, ...
 
         Raises
         ------
         ValueError
-            If there are higher interactions among the values, pairs without values of players or
-            those of Banzhaf, or data or names are not theirs.
+            For interactions above order 2, pairs without values of players, Banzhaf pairs, or data
+            or names that do not match.
         """
         return cls(**parts_of_shapiq(values, data, feature_names))
 
@@ -467,7 +464,7 @@ class Explanation(Portable):
         Parameters
         ----------
         explanations : sequence of Explanation
-            In the order that their instances shall have.
+            In the order of the merged rows.
 
         Raises
         ------
@@ -508,9 +505,9 @@ class Explanation(Portable):
     def save(self, path: str | os.PathLike) -> None:
         """Write the explanation into a Parquet file, which `load` and other programs read.
 
-        The file has a line for each row and output, in the columns of the files of
-        `skshapley.batches`: ``row``, ``key:<name>`` (the index), ``output`` where there are
-        several, ``prediction``, ``base_value``, then ``value:<feature>``, ``error:<feature>``,
+        The file has one line per row and output, with the columns of the files of
+        `skshapley.batches`: ``row``, ``key:<name>`` (the index), ``output`` (if there are several),
+        ``prediction``, ``base_value``, then ``value:<feature>``, ``error:<feature>``,
         ``background:<feature>`` and ``data:<feature>`` for each feature, and the costs. A column of
         mixed objects becomes JSON.
 
@@ -524,7 +521,7 @@ class Explanation(Portable):
         ImportError
             If pyarrow is not installed.
         TypeError
-            If a column of `data` holds objects other than numbers, texts, dates and the like.
+            If a column of `data` contains objects other than numbers, texts and dates.
         ValueError
             If two features have the same name, or the path ends in another format's suffix.
 
@@ -555,9 +552,9 @@ class Explanation(Portable):
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Explanation":
-        """Read a file that `save` wrote.
+        """Read a file written by `save`.
 
-        Names, types and sizes are checked before the data are read, and no code in the file is run.
+        Names, types and sizes are checked before the data are read. Loading runs no code.
 
         Parameters
         ----------
@@ -568,7 +565,7 @@ class Explanation(Portable):
         ImportError
             If pyarrow is not installed.
         ValueError
-            If the file is damaged, is another, or was written by a later version.
+            If the file is damaged, has another format, or was written by a later version.
         """
         return cls(**ExplanationFile.open(Path(path)).parts())
 

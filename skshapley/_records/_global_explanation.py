@@ -12,16 +12,15 @@ from skshapley._records._inferred import check_confidence, inferences, units
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GlobalExplanation:
-    """How much each player lowers a model's loss on average: SAGE values, with standard errors.
+    """SAGE values: the mean loss of a model saved by each player, with standard errors.
 
-    They are the weighted means of the attributions of the losses at single rows, and add up to
-    ``base_loss - full_loss`` as those do.
+    They are weighted means of the attributions of the losses of single rows, and add up to
+    ``base_loss - full_loss``.
 
     Parameters
     ----------
     rows : Explanation
-        Of minus the loss at each of the r rows: a positive attribution is a loss that the player
-        saves.
+        Explanation of minus the loss of each of the r rows: a positive attribution saves loss.
     weights : ndarray of shape (r,)
         Weights of the rows, with sum 1.
 
@@ -58,21 +57,21 @@ class GlobalExplanation:
 
     @property
     def standard_errors(self) -> np.ndarray:
-        """Standard errors ``(p,)`` for rows that are a sample of more of their kind.
+        """Standard errors ``(p,)``, with the rows as a sample of a population.
 
-        From the spread of the rows, hence with both the choice of rows and the estimation noise of
-        each in them; NaN for a single row.
+        They come from the spread of the rows, so they include the choice of rows and the estimation
+        noise of each row. NaN for a single row.
         """
         unit = units(self.rows.values, len(self.feature_names))
         return Means.of(self.rows.values / unit, self.weights).errors * unit
 
     @property
     def estimation_errors(self) -> np.ndarray:
-        """The part of the standard errors ``(p,)`` that a larger budget would take away.
+        """The part of the standard errors ``(p,)`` that a larger budget would remove.
 
-        That is the standard errors for exactly these rows. An upper bound where rows have few
-        units, whose own errors are widened for it (`PermutationMean`); NaN where they have none, as
-        with a single pair of walks each.
+        These are the standard errors for exactly these rows. They are an upper bound if rows have
+        few units, because their errors are widened (`PermutationMean`). NaN if rows have no errors,
+        as with a single pair of permutations each.
         """
         errors = self.rows.standard_errors
         if errors is None:
@@ -81,7 +80,7 @@ class GlobalExplanation:
 
     @property
     def base_loss(self) -> float:
-        """Mean loss of the mean response over the background, which knows no feature."""
+        """Mean loss of the mean response over the background, without any feature."""
         return -float(self.weights @ self.rows.base_values)
 
     @property
@@ -96,8 +95,8 @@ class GlobalExplanation:
         -------
         importance : DataFrame
             Index: feature. Columns, as of `Explanation.importance`: ``importance``, the SAGE
-            values; ``standard_error`` by both causes; ``sampling_error``, the part of it that other
-            rows would bring; ``estimation_error``, the part that more evaluations would take away.
+            values; ``standard_error`` by both causes; ``sampling_error``, the part due to the
+            choice of rows; ``estimation_error``, the part that more evaluations would remove.
         """
         total, estimation = self.standard_errors, self.estimation_errors
         columns = {
@@ -115,19 +114,18 @@ class GlobalExplanation:
         Parameters
         ----------
         confidence : float, default=0.95
-            Of intervals and ranks.
+            Confidence of intervals and ranks.
         simultaneous : bool, default=True
-            Whether they hold for all players at once in that share of samples of rows, or each by
-            itself.
+            Whether they hold for all players simultaneously, or for each separately.
 
         Returns
         -------
         importance : DataFrame
             Index: feature. Columns ``importance``, the SAGE values; ``standard_error`` by both
-            causes; ``low`` and ``high``; ``rank``, ``best_rank`` and ``worst_rank``, the places
-            that the data do not rule out; ``p_value`` of a player that saves no loss or costs some;
-            ``p_adjusted``: players up to q of it are a selection of which a share of q or less is
-            false on average (Benjamini & Yekutieli 2001).
+            causes; ``low`` and ``high``; ``rank``, ``best_rank`` and ``worst_rank``, the ranks that
+            the data allow; ``p_value`` of the hypothesis that the player saves no loss;
+            ``p_adjusted``: if players up to q are selected, a share of at most q is false on
+            average (Benjamini & Yekutieli 2001).
 
         Raises
         ------

@@ -18,7 +18,7 @@ COSTS = ("n_evaluations", "n_model_rows", "converged")
 ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
 PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
 MAY_LACK = ("standard_errors", "background_errors", "others")
-IN_FULL = ("value", "prediction")  # columns by which the length of a file is known
+IN_FULL = ("value", "prediction")  # columns that determine the length of a file
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Header:
     ----------
     format : int
     n_rows : int
-        Rows that were explained.
+        Number of explained rows.
     of_tokens : bool
-        Whether the lines are those of documents.
+        Whether the lines belong to documents.
     features, outputs : dict
-        Names as JSON; outputs are None where there is one.
+        Names as JSON; outputs are None if there is only one.
     settings : dict
     index : list of [name, note], or None
-        The levels of the index and their types; None where the index is ``row``.
+        The levels of the index and their types; None if the index is ``row``.
     data : list of dict
         The type of each column of the data.
     lacking : list of str
@@ -84,7 +84,7 @@ class Header:
         return header
 
     def expected(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the columns and the types that each may have; any without one."""
+        """Return the names of the columns with the valid types; an empty set allows any type."""
         number, count = ("double",), ("double", "int64")
         p = len(self.features["names"])
         names = [decoded(name) for name in self.features["names"]]
@@ -108,7 +108,7 @@ class Header:
         return columns | dict.fromkeys(COSTS[:2], count) | {COSTS[2]: ("bool",)}
 
     def check(self, metadata: Any, size: int) -> None:
-        """Refuse a file with names, types or sizes that contradict its header.
+        """Raise an error if names, types or sizes contradict the header.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class FutureFormatError(Exception):
 
 
 def _check_sizes(metadata: Any, size: int) -> None:
-    """Refuse a file that unpacks to much more than it is long."""
+    """Raise an error if a file unpacks to much more than its length."""
     total = 0
     for group in range(metadata.num_row_groups):
         for place in range(metadata.num_columns):
@@ -156,7 +156,7 @@ def kind_of(column: str) -> str:
 
 
 def key_column(name: Any, place: int, levels: list | None) -> str:
-    """Return the column of a level of the index; one without a name is called by its place."""
+    """Return the column of a level of the index; unnamed levels are named by position."""
     unnamed = "index" if len(levels or ()) == 1 else f"index {place}"
     return f"key:{unnamed if name is None else decoded(name)}"
 
@@ -165,15 +165,15 @@ def key_column(name: Any, place: int, levels: list | None) -> str:
 
 
 def sealed(data: bytes) -> Iterator[bytes]:
-    """Yield a Parquet file with the hash of its footer, which readers pass over, before it."""
+    """Yield a Parquet file with a hash before its footer, which readers ignore."""
     start = _start(data[-8:], len(data))
     yield from (data[:start], _hash(data[start:]), data[start:])
 
 
 def check_seal(file: BinaryIO) -> None:
-    """Refuse a Parquet file with another footer than was written.
+    """Raise an error if the footer of a Parquet file has changed.
 
-    pyarrow ends the process where it meets some footers that are damaged.
+    pyarrow crashes on some damaged footers.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 8, 0))
@@ -185,7 +185,7 @@ def check_seal(file: BinaryIO) -> None:
 
 
 def _start(tail: bytes, size: int) -> int:
-    """Return the place of a Parquet file's footer: its length and a mark come last."""
+    """Return the position of a Parquet file's footer; its length and a mark come last."""
     start = size - 8 - int.from_bytes(tail[:4], "little")
     if tail[4:] != b"PAR1" or start < 4:
         raise ValueError("it is no Parquet file")

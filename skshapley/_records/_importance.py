@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 def importance(explanation: "Explanation") -> pd.DataFrame:
     """Return the table of `Explanation.importance`, without cohorts.
 
-    The errors e_i of the n instances are independent, of deviation s_i. |.| brings no two numbers
-    further apart, hence Var |phi_i + e_i| <= s_i^2 and | E |phi_i + e_i| - |phi_i| | <= E |e_i|.
+    The errors e_i of the n rows are independent, with deviations s_i. The function |.| is a
+    contraction, so Var |phi_i + e_i| <= s_i^2 and | E |phi_i + e_i| - |phi_i| | <= E |e_i|.
     """
     size = np.abs(explanation.values)
     n, shape = len(size), size.shape[1:]
     noise = explanation.standard_errors
     noise = np.full(size.shape, np.nan) if noise is None else noise
     apart = explanation.background_errors
-    # in powers of two that the largest is about 1 of, since squares of large numbers are no floats
+    # scaled by a power of two to about 1, because squares of large numbers overflow
     largest = np.fmax.reduce(np.concatenate([size, noise]), axis=0, initial=0.0)
     unit = np.ldexp(1.0, np.frexp(largest)[1])
     size, noise = size / unit, noise / unit
@@ -69,11 +69,11 @@ def cohort_masks(
     ----------
     explanation : Explanation
     cohorts : str or array-like of shape (r,)
-        A column of `explanation.data`, or a label (or True and False) for each instance.
+        A column of `explanation.data`, or a label (or True and False) for each row.
     owner : str
         Who asks.
     word : str, default="cohort"
-        The name of one of them.
+        The word for a cohort, for errors.
     """
     if isinstance(cohorts, str):
         if cohorts not in explanation.data.columns:

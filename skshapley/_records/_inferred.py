@@ -20,7 +20,7 @@ CONFIDENCE = {
     "confidence": Number(above=0, below=1, hint=".95, for example"),
     "simultaneous": Flag(),
 }
-# Solvers with values shrunk towards a prior: noise does not make them too large
+# Solvers with values shrunk towards a prior: noise does not increase them
 SHRINKING = ("GaussianProcess", "LeaveOneOutProcess")
 
 
@@ -35,9 +35,9 @@ def inferred_importance(
     Parameters
     ----------
     batches : callable
-        Returns the explanations, each time anew.
+        Returns a new iterator of the explanations.
     sample : Explanation
-        Some of the instances, to estimate the sizes of attributions and errors.
+        Some of the rows, to estimate the sizes of attributions and errors.
     confidence : float
     simultaneous : bool
     """
@@ -96,7 +96,7 @@ def flat(array: np.ndarray) -> np.ndarray:
 
 
 def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np.ndarray:
-    """Return errors as `flat` does; NaN where there are none."""
+    """Return errors as `flat` does; NaN without errors."""
     errors = getattr(explanation, kind)
     return flat(np.full(explanation.values.shape, np.nan) if errors is None else errors)
 
@@ -104,13 +104,13 @@ def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np
 def long_frame(
     rows: pd.Index, outputs: np.ndarray | None, players: dict[str, np.ndarray], numbers: dict
 ) -> pd.DataFrame:
-    """Return a frame with a line for each row, output and player (or pair of players).
+    """Return a frame with one line per row, output and player (or pair of players).
 
     Parameters
     ----------
     rows : Index of length r
     outputs : ndarray of shape (k,), or None
-        None leaves out their column.
+        None omits their column.
     players : dict of ndarray of shape (p,)
         Names by column.
     numbers : dict of ndarray of shape (r, k p)
@@ -127,12 +127,12 @@ def long_frame(
 def units(values: np.ndarray, n_players: int) -> np.ndarray:
     """Return a power of two near the largest size of each output, for each of its players.
 
-    Squares of large numbers are no floats.
+    Squares of large numbers overflow.
     """
     largest = np.abs(values).max(axis=0, initial=0.0).reshape(-1, n_players).max(axis=1)
     return np.repeat(np.ldexp(1.0, np.frexp(largest)[1]), n_players)
 
 
 def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
-    """Refuse an invalid confidence."""
+    """Raise ValueError for an invalid confidence."""
     check_values(owner, {"confidence": confidence, "simultaneous": simultaneous}, CONFIDENCE)

@@ -24,14 +24,14 @@ class Interactions(Portable):
 
     The interaction of two players is the amount that they add together beyond their separate
     contributions, on average over coalitions of the others: the mean of v(S + i + j) - v(S + i) -
-    v(S + j) + v(S). The index says which average.
+    v(S + j) + v(S). The index defines the average.
 
     Attributes
     ----------
     values : ndarray of shape (r, p, p) or (r, p, p, k)
         The index of each pair, in the units of the response; symmetric, and 0 on the diagonal.
     standard_errors : ndarray of the same shape, or None
-        None where the method has none; NaN where an instance has too few units for one.
+        None if the method has none; NaN if a row has too few units.
     attributions : ndarray of shape (r, p) or (r, p, k)
         The total value of each player, as in the explanation.
     base_values : ndarray of shape (r,) or (r, k)
@@ -40,7 +40,7 @@ class Interactions(Portable):
     index : str
         The index of pairs: a name of `skshapley.indices.PAIR_INDICES`.
     rows : pandas Index of length r
-        The index of the instances.
+        The index of the explained rows.
     output_names : ndarray of shape (k,), or None
 
     Examples
@@ -72,7 +72,7 @@ class Interactions(Portable):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        freeze(self)  # pickled arrays come back writeable
+        freeze(self)  # unpickled arrays are writeable
 
     @classmethod
     def of_pairs(
@@ -157,14 +157,14 @@ class Interactions(Portable):
     def matrix(self, row: int | None = None) -> np.ndarray:
         """Return interactions in the layout of shap: rows sum to the attributions.
 
-        Off the diagonal stands half the interaction of the pair, as both players have a share in
-        it; on the diagonal the main effects. Each row adds up to its player's attribution, and the
-        whole to the sum of the attributions.
+        Entries off the diagonal are half of the interaction of the pair, because both players share
+        it. Entries on the diagonal are main effects. Each row adds up to its player's attribution,
+        and the matrix to the sum of the attributions.
 
         Parameters
         ----------
         row : int, default=None
-            The position of an instance. None: all of them.
+            The position of a row. None: all rows.
 
         Returns
         -------
@@ -178,13 +178,13 @@ class Interactions(Portable):
 
     @property
     def _errors(self) -> np.ndarray:
-        """The standard errors, NaN where there are none."""
+        """The standard errors, or NaN."""
         if self.standard_errors is None:
             return np.full(self.values.shape, np.nan)
         return self.standard_errors
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a line for each row, output and pair.
+        """Return a frame with one line per row, output and pair.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class Interactions(Portable):
         Returns
         -------
         frame : DataFrame
-            Lines of `to_frame`, the largest of an instance first.
+            Lines of `to_frame`, the largest of each row first.
         """
         first, second = np.triu_indices(self.values.shape[1], 1)
         size = np.abs(self.values[:, first, second])
@@ -225,7 +225,7 @@ class Interactions(Portable):
         Returns
         -------
         importance : DataFrame
-            Index: output (where there are several), feature and other. The columns are those of
+            Index: output (if there are several), feature and other. The columns are those of
             `Explanation.importance`.
         """
         first, second = np.triu_indices(self.values.shape[1], 1)
@@ -254,9 +254,9 @@ class Interactions(Portable):
         Parameters
         ----------
         values : array of shape (p, p), (r, p, p) or (r, p, p, k)
-            Half the interactions off the diagonal.
+            Entries off the diagonal are half of the interactions.
         base_values : float or array of shape (r,) or (r, k), default=0.0
-            shap's arrays do not keep them.
+            The base values, which shap's arrays do not contain.
         feature_names : sequence of str, default=None
             By default x0, x1, ...
 
@@ -293,7 +293,7 @@ class Interactions(Portable):
         """Return a second-order `shapiq.InteractionValues` for each row.
 
         Shapley interactions with their main effects are shapiq's "k-SII", which adds up to the
-        prediction; of other indices there are the pairs alone.
+        prediction. For other indices, only pairs are returned.
 
         Raises
         ------
@@ -307,22 +307,22 @@ class Interactions(Portable):
     def from_shapiq(cls, values, feature_names=None) -> "Interactions":
         """Return the numbers of shapiq's values of order 2.
 
-        Attributions are the values of players by the index that goes with that of the pairs,
-        Shapley's or Banzhaf's: those of order 1 with half of all pairs, for indices that share out
-        the game. They are NaN where there are pairs alone; base values where shapiq keeps the index
-        of the empty set in their place.
+        Attributions are the values of players by the matching index, Shapley's or Banzhaf's. For
+        indices that divide the whole game, they are the values of order 1 plus half of all pairs.
+        They are NaN if there are only pairs. Base values are NaN if shapiq stores the index of the
+        empty set instead.
 
         Parameters
         ----------
         values : shapiq.InteractionValues, or list of them
-            One for each instance: "SII", "k-SII", "STII", "FSII", "BII" or "FBII".
+            One for each row: "SII", "k-SII", "STII", "FSII", "BII" or "FBII".
         feature_names : sequence of str, default=None
             By default x0, x1, ...
 
         Raises
         ------
         ValueError
-            If there are no values of pairs, the index is another, or values of pairs depend on
+            If there are no values of pairs, for another index, or if values of pairs depend on
             triples.
         """
         return cls(**parts_of_shapiq(values, feature_names))

@@ -1,4 +1,4 @@
-"""Explanations of shap and shapiq, from ours and into ours: parts by the names of `Explanation`."""
+"""Conversions of explanations from and to shap and shapiq."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ def parts_of_shap(theirs: Any) -> dict:
             f"{owner} needs a base value for each of {ends[0]} rows and each output; got"
             f" base_values={theirs.base_values!r}."
         )
-    # In slices of what has no such data, they are an array of None.
+    # In slices without such data, they are an array of None.
     tables = [data for data in (theirs.display_data, theirs.data) if np.ndim(data)]
     table = _table(tables[0] if tables else None, names, values.shape[:2], owner)
     outputs = theirs.output_names
@@ -74,7 +74,7 @@ def parts_of_shap(theirs: Any) -> dict:
 def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     """Return the parts of an Explanation with the numbers of `InteractionValues` of order 1 or 2.
 
-    Those of order 2 have the interactions, too.
+    Values of order 2 include interactions.
     """
     owner = "Explanation.from_shapiq"
     theirs = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
@@ -101,7 +101,7 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
 
 
 def _has_players(theirs: list) -> bool:
-    """Return whether there is a value of each player that base values go with."""
+    """Return True if each player has a value that matches the base values."""
     return all(
         each.max_order == 1 or (each.index in ADD_UP and each.min_order < 2) for each in theirs
     )
@@ -129,7 +129,7 @@ def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.Data
     if len(names) != shape[1]:
         raise ValueError(f"{owner} needs a name for each of {shape[1]} features; got {len(names)}.")
     if data is None:
-        nothing = np.full(shape, None, dtype=object)  # which displays leave out, unlike NaN
+        nothing = np.full(shape, None, dtype=object)  # displays omit it, unlike NaN
         return pd.DataFrame(nothing, columns=list(names))
     if np.size(data) != np.prod(shape):
         raise ValueError(f"{owner} needs data of shape {shape}; got shape {np.shape(data)}.")
@@ -139,7 +139,7 @@ def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.Data
 
 
 def _as_numbers(column: pd.Series) -> np.ndarray:
-    """Return a column as floats; values that are no numbers become their rank."""
+    """Return a column as floats; other values become ranks."""
     if pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     plain = column.astype(str).where(column.notna()) if column.dtype == object else column

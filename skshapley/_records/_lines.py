@@ -1,7 +1,7 @@
 """The lines of a file of explanations: their meaning and the players' numbers in them.
 
-A table has a line for each row and output, with columns for each player. Documents have a line for
-each row, output and token, since each has tokens of its own.
+A table has one line per row and output, with columns for each player. Documents have one line per
+row, output and token, because each document has its own tokens.
 """
 
 from collections.abc import Iterator
@@ -23,15 +23,15 @@ KINDS = {"value": "values", "error": "standard_errors", "background": "backgroun
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Positions of lines in an array of shape (r, p, k), one entry for each line.
+    """Positions of lines in an array of shape (r, p, k), with one entry per line.
 
     Attributes
     ----------
     row, output : ndarray of int
     column : ndarray of int, or None
-        The token of the line; -1 in the only line of a document without tokens. None of tables.
+        The token of the line; -1 in the only line of a document without tokens. None for tables.
     position : ndarray of int, or None
-        The place of the token in its document, from 0.
+        The position of the token in its document, from 0.
     """
 
     row: np.ndarray
@@ -60,9 +60,9 @@ def lines_of(explanation: "Explanation") -> Lines:
 
 
 def _tokens(explanation: "Explanation") -> list[list[int]] | None:
-    """Return the columns of each document's tokens, in its order; None of anything else.
+    """Return the columns of each document's tokens, in its order; None for other data.
 
-    A record without players is that of documents without tokens.
+    A record without players belongs to documents without tokens.
     """
     data, numbers = explanation.data, (explanation.values, explanation.standard_errors)
     parts = (explanation.background_errors, explanation.interactions, explanation.others)
@@ -87,7 +87,7 @@ def n_outputs(explanation: "Explanation") -> int:
 
 
 def player_columns(explanation: "Explanation", lines: Lines) -> Iterator[tuple[str, Any]]:
-    """Yield names and arrays of the numbers of players, and of the tokens themselves."""
+    """Yield names and arrays of the numbers of players, and of the tokens."""
     r, p = explanation.values.shape[:2]
     k, names = n_outputs(explanation), explanation.feature_names
     if lines.column is None:
@@ -120,12 +120,12 @@ def table_numbers(table: "pa.Table", kind: str, names: list, k: int) -> np.ndarr
 
 
 def first_lines(table: "pa.Table") -> np.ndarray:
-    """Return the place of the first line of each document and output."""
+    """Return the position of the first line of each document and output."""
     return np.flatnonzero(table["position"].to_numpy() == 0)
 
 
 def some_documents(table: "pa.Table", documents: np.ndarray, k: int) -> "pa.Table":
-    """Return the lines of some documents, by their place among them."""
+    """Return the lines of some documents, by position."""
     starts = first_lines(table)[::k]
     stops = [*starts[1:], len(table)]
     spans = [np.arange(starts[at], stops[at]) for at in documents]

@@ -10,57 +10,56 @@ from skshapley._tools._texts import unaddressed
 
 
 def label(thing: object) -> str:
-    """Return a str as it is, else a repr on one line, without the object's place in memory.
+    """Return a str unchanged, and the one-line repr of other objects, without memory addresses.
 
-    So it is the same in every process.
+    The label is therefore equal in every process.
     """
     return thing if isinstance(thing, str) else unaddressed(" ".join(repr(thing).split()))
 
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """The parameters and methods of an explanation; None where one does not apply.
+    """The parameters and methods of an explanation; None if not applicable.
 
     Attributes
     ----------
     model : str or None
         The model's repr.
     response_method : str or None
-        The method of the model that was called, or the function that called it.
+        The called method of the model, or the function that calls it.
     output : label or None
-        The output that was chosen, of several; "predicted" for each row's own class.
+        The selected output of several; "predicted" for each row's predicted class.
     explained_class : label or None
-        The class that is explained, of a classifier of two classes.
+        The explained class of a classifier with two classes.
     loss : str or None
-        The loss that was explained.
+        The explained loss.
     reward : str or None
         The reward: the worth of a coalition.
     masked : str or None
-        In which columns absent players are filled in, and why.
+        The columns in which absent players are replaced, with the reason.
     index : str or None
-        The index of the values where they are not Shapley's, such as "banzhaf".
+        The index of the values if it is not Shapley's, such as "banzhaf".
     closed_form : str or None
         The closed form of exact values, such as "trees" or "linear terms".
     why_sampled : str or None
-        Why nothing was read.
+        The reason for sampling.
     exact_response : str or None
-        Where the values were sampled: a `response_method` of the same model that would be read.
+        For sampled values: a `response_method` of the same model with exact values.
     sampler, solver : str or None
-        The methods that were in fact used; several where instances differ in the players that
-        matter to them.
+        The methods used; several if rows differ in their number of active players.
     max_rows : int or None
-        Model rows that each instance was allowed.
+        Largest number of model rows per row.
     n_background : int or None
         Number of background rows, b.
     random_state : str or None
-        As it was given.
+        The passed parameter.
     entropy : int or None
         Source of all random draws; ``random_state=settings.entropy`` repeats them.
     learned : str or None
-        Source of learned values, such as "500 rows". `sampler`, `solver` and `max_rows` are then
-        those by which these rows were explained.
+        Source of learned values, such as "500 rows". `sampler`, `solver` and `max_rows` then refer
+        to the explanation of these rows.
     source : str or None
-        The package that computed the values, if it was not this one.
+        The package that computed the values, if it is another one.
 
     Examples
     --------
@@ -100,7 +99,7 @@ class Settings:
         ----------
         outcome : Outcome
         plan : Plan or None
-            None where nothing was sampled.
+            None if nothing was sampled.
         **facts
             The other attributes.
         """
@@ -133,7 +132,7 @@ class Settings:
 
     @property
     def all(self) -> dict[str, Any]:
-        """All attributes that are known, by name."""
+        """All known attributes by name."""
         known = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in known if value is not None}
 
@@ -150,18 +149,18 @@ class Settings:
             return f"learned from {self.learned} ({told})"
         if told or self.max_rows is None:
             return told or "method unknown"
-        return "exact, from the prediction and the base value"  # one player matters, or none
+        return "exact, from the prediction and the base value"  # at most one active player
 
 
 ERRORS = ("standard_errors", "background_errors")
 BY_PLAYER = ("values", *ERRORS)
-# `others` is beside them: it is None in most.
+# and `others`, which is usually None
 BY_OUTPUT = (*BY_PLAYER, "base_values", "predictions", "others")
 BY_ROW = (*BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
 
 
 def freeze(record: Any) -> None:
-    """Replace the arrays of a dataclass by read-only views; the caller's own stay writeable."""
+    """Replace the arrays of a dataclass by read-only views; the caller's arrays stay writeable."""
     for item in fields(record):
         value = getattr(record, item.name)
         if isinstance(value, np.ndarray) and value.flags.writeable:
@@ -171,7 +170,7 @@ def freeze(record: Any) -> None:
 
 
 def changed(record: Any, names: Sequence[str], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return some parts of a record, changed where they are not None."""
+    """Return some parts of a record, transformed unless None."""
     parts = {name: getattr(record, name) for name in names}
     return {name: None if part is None else change(part) for name, part in parts.items()}
 
@@ -182,7 +181,7 @@ def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
     if all(part is None for part in parts):
         return None
     for place, record in enumerate(records):
-        if parts[place] is None:  # nothing was left out, or errors are not known
+        if parts[place] is None:  # nothing was left out, or errors are unknown
             shape = (record.base_values if name == "others" else record.values).shape
             parts[place] = np.full(shape, 0.0 if name == "others" else np.nan)
     whole = np.concatenate(parts)
@@ -193,27 +192,26 @@ def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
 class Outcome:
     """Values, errors and costs of r rows.
 
-    An *entry* is a set of players that values belong to: the p players one by one, unless a solver
-    says otherwise.
+    An *entry* is the set of players of a value. By default, the entries are the p single players.
 
     Attributes
     ----------
     values, standard_errors : ndarray of shape (r, e, k)
-        Standard errors are NaN where there are none.
+        Standard errors are NaN if unknown.
     background_errors : ndarray of shape (r, e, k)
         Standard errors due to the background as a sample; NaN if unknown.
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and of the full coalition.
     n_evaluations : ndarray of shape (r,), int
-        Evaluations, v(empty) and v(all) included, each against one background row or more.
+        Evaluations, including v(empty) and v(all), each against one or more background rows.
     n_model_rows : ndarray of shape (r,), int
-        Rows given to the model for this instance, v(empty) excluded, which is shared.
+        Model rows for this row, without v(empty), which is shared.
     converged : ndarray of shape (r,), bool
-        Exact, or accurate enough for the stopping rule.
+        True for rows that are exact, or accurate enough for the stopping rule.
     entries : ndarray of shape (e, size), int
         The players of each entry, in order.
     methods : list of (Sampler, Solver)
-        The samplers and solvers used, each class once; the last solver keeps its state.
+        The samplers and solvers used, one of each class; the last solver keeps its state.
     """
 
     values: np.ndarray
@@ -229,7 +227,7 @@ class Outcome:
 
     @classmethod
     def blank(cls, r: int, k: int, entries: np.ndarray) -> Self:
-        """Return room for `r` rows and `k` outputs."""
+        """Return an empty outcome for `r` rows and `k` outputs."""
         shape = r, len(entries), k
         return cls(
             np.zeros(shape),
@@ -256,7 +254,7 @@ class Outcome:
         return replace(blank, values=values, standard_errors=np.zeros(values.shape), **ends)
 
     def with_pairs(self, pairs: np.ndarray) -> Self:
-        """Return it with entries for pairs of players too, read as exactly.
+        """Return the outcome with additional entries for pairs of players, with errors of 0.
 
         Parameters
         ----------
@@ -274,16 +272,16 @@ class Outcome:
 
     @property
     def n_players(self) -> int:
-        """The number of entries of a single player, which come first; 0 without any."""
+        """The number of entries of single players, which come first; 0 without players."""
         return int((self.entries == self.entries[:, :1]).all(axis=1).sum())
 
     @property
     def solver(self) -> Any:
-        """The last solver, with any trace that it kept of its run, or None."""
+        """The last solver, with the trace of its run, or None."""
         return self.methods[-1][1] if self.methods else None
 
     def used(self, sampler: Any, solver: Any) -> None:
-        """Note that these were used; of their kind the last are kept."""
+        """Record the used methods; the last of each class is kept."""
         kind = type(sampler), type(solver)
         others = [pair for pair in self.methods if (type(pair[0]), type(pair[1])) != kind]
         self.methods[:] = [*others, (sampler, solver)]

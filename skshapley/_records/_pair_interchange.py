@@ -1,4 +1,4 @@
-"""Interactions of shapiq, from ours and into ours."""
+"""Conversions of interactions from and to shapiq."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ NAMES = {
 }
 
 READ = {theirs: ours for ours, theirs in NAMES.items()} | {"SII": "shapley"}
-# Whose values of each order are an index of their own, whatever the highest order. Those of all
-# others add up to a game: a player's value is what pairs leave of it, and each has half a pair.
+# Indices with separate values of each order. The values of all other indices add up to a game: a
+# player's Shapley value is its value of order 1 plus half of its pairs.
 OF_ANY_ORDER = ("SII", "BII")
-ADD_UP = ("SII", "k-SII", "STII", "FSII")  # whose values of players are Shapley's
+ADD_UP = ("SII", "k-SII", "STII", "FSII")  # indices with Shapley values of players
 
 
 def to_shapiq(record: Any, index: str, players: np.ndarray | None, budgets: Any = None) -> list:
@@ -29,11 +29,11 @@ def to_shapiq(record: Any, index: str, players: np.ndarray | None, budgets: Any 
     Parameters
     ----------
     record : Explanation or Interactions
-        Interactions have the values of pairs, too.
+        Interactions include values of pairs.
     index : str
         shapiq's name of the index.
     players : ndarray of shape (r, p), or None
-        Values of players. None: there are pairs alone.
+        Values of players. None: only pairs.
     budgets : sequence of int or None, default=None
         Evaluations of each row.
     """
@@ -85,7 +85,7 @@ def parts_of_shapiq(theirs: Any, feature_names: Any) -> dict:
         )
     pairs = np.stack([each.get_n_order_values(2) for each in theirs])
     pairs = (pairs + pairs.transpose(0, 2, 1)) / 2
-    single = np.full((len(theirs), p), np.nan)  # where there are pairs alone
+    single = np.full((len(theirs), p), np.nan)  # if there are only pairs
     for row, each in enumerate(theirs):
         if each.min_order <= 1:
             single[row] = each.get_n_order_values(1)

@@ -1,16 +1,16 @@
-"""Explanations in Parquet files: the one format of `Explanation.save` and of batches.
+"""Explanations in Parquet files: the format of `Explanation.save` and of batches.
 
-A line belongs to a row and an output, so that the table does not get wider with the outputs; for
-documents, to a token as well (see `_lines.py`). Columns: ``row``, ``key:<name>`` for each level of
-the index, ``output`` where there are several, ``prediction``, ``base_value``, ``others``, then
-``value:<player>``, ``error:<player>``, ``background:<player>`` and ``data:<player>`` for each
-player, ``interaction`` and ``interaction_error`` with a number for each pair of players,
-``n_evaluations``, ``n_model_rows`` and ``converged``.
+A line belongs to a row and an output, so the table does not get wider with the outputs. For
+documents, a line also belongs to a token (see `_lines.py`). Columns: ``row``, ``key:<name>`` for
+each level of the index, ``output`` where there are several, ``prediction``, ``base_value``,
+``others``, then ``value:<player>``, ``error:<player>``, ``background:<player>`` and
+``data:<player>`` for each player, ``interaction`` and ``interaction_error`` with a number for each
+pair of players, ``n_evaluations``, ``n_model_rows`` and ``converged``.
 
-The metadata hold a header as JSON, which lists names and types. A hash of the footer stands before
-it. Both are compared with the file before any data are read. Pages have Parquet's checksums.
-Nothing is compressed, and values, predictions and texts are written out in full: a file is as long
-as what it holds, so that none unpacks to much more than it is.
+The metadata have a header as JSON, with names and types, and a hash precedes the footer. Both are
+compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
+compressed, and values, predictions and texts are written in full. A file therefore never unpacks to
+much more than its length.
 """
 
 from collections.abc import Callable, Iterator
@@ -87,11 +87,11 @@ def arrow_table(
     keyed : bool, default=True
         Whether the index is kept.
     typed : bool, default=True
-        Whether integers in the data stay integers; if not, they are kept as floats.
+        Whether integers in the data stay integers; otherwise they are stored as floats.
     least : float, default=0.0
-        Smaller interactions, by size, are left out.
+        Smallest size of stored interactions.
     unknown : callable, default=None
-        Returns the text of an object in the data that cannot be kept. None refuses such objects.
+        Returns the text of an object in the data that cannot be stored. None: raise TypeError.
     """
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
     lines, r = lines_of(explanation), len(explanation)
@@ -178,7 +178,7 @@ def _ends(explanation: "Explanation", lines: Lines) -> Iterator[tuple[str, np.nd
 
 
 def _pair_columns(pairs: Interactions, least: float) -> Iterator[tuple[str, Any]]:
-    """Yield the numbers of all pairs as lists; those that are left out are null."""
+    """Yield the numbers of all pairs as lists; omitted ones are null."""
     import pyarrow as pa
 
     first, second = np.triu_indices(len(pairs.feature_names), 1)
@@ -214,7 +214,7 @@ def _written(names: np.ndarray, unknown: Any) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class ExplanationFile:
-    """A file with a header that has been checked against its content.
+    """A file with a header that was checked against its content.
 
     Attributes
     ----------
@@ -227,12 +227,12 @@ class ExplanationFile:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Return a file, before any of its data are read.
+        """Return a file without reading its data.
 
         Raises
         ------
         DamagedFileError
-            If it is not as it was written.
+            If the file has changed since it was written.
         """
         pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
         import pyarrow as pa
@@ -281,7 +281,7 @@ class ExplanationFile:
             raise DamagedFileError(self.path, error) from error
 
 
-# What content that is not as it should be leads to
+# Errors caused by invalid content
 _MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
 
 
@@ -331,7 +331,7 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
 
 
 def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) -> Interactions:
-    """Return the interactions of the rows of a table; 0, of unknown error, where left out."""
+    """Return the interactions of the rows of a table; omitted ones are 0 with unknown errors."""
     r, p = parts["values"].shape[:2]
     n = p * (p - 1) // 2
     found = []
@@ -362,7 +362,7 @@ def _index(header: Header, heads: "pa.Table") -> pd.Index:
 
 
 def _read(content: dict) -> np.ndarray:
-    """Return the names that were written."""
+    """Return the original names."""
     names = [decoded(name) for name in content["names"]]
     if not content["objects"]:
         return np.array(names)

@@ -17,9 +17,9 @@ class ShapleyResult:
     Attributes
     ----------
     values : ndarray of shape (p,) or (p, k)
-        In the units of the reward; 2-D where the reward has several outputs.
+        In the units of the reward; 2-D if the reward has several outputs.
     standard_errors : ndarray of the same shape, or None
-        None where the method, or so small a budget, has none.
+        None if the method has none, or the budget is too small.
     base_value, full_value : float or ndarray of shape (k,)
         v(empty) and v(all).
     n_evaluations : int
@@ -27,10 +27,10 @@ class ShapleyResult:
     converged : bool
         Exact, or accurate enough for the stopping rule.
     solver : Solver or None
-        The solver after its run, with its records, e.g. ``ProjectedSGD.trace_``; None where a
-        single player needed none.
+        The solver after its run, with its records, e.g. ``ProjectedSGD.trace_``; None for a single
+        player.
     interactions : Interactions or None
-        Those of all pairs, if they were asked for, as the only row of a record.
+        Interactions of all pairs, if requested, as a record with one row.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class ShapleyResult:
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, one_output: bool, pairs: str | None = None) -> Self:
-        """Return the result of the only row of an outcome; `pairs` is their index, if any."""
+        """Return the result of an outcome with one row; `pairs` is the index of pairs or None."""
 
         def shaped(array: np.ndarray) -> np.ndarray:
             return array[0, ..., 0] if one_output else array[0]

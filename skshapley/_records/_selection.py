@@ -38,8 +38,8 @@ class Labels:
     def __getitem__(self, key: Any) -> "Explanation":
         """Return rows by label, a slice of labels (both ends included) or a mask.
 
-        After a comma come players and outputs, as in ``explanation[rows, players, outputs]``. A
-        tuple that is a label of a MultiIndex is taken for one.
+        Players and outputs follow after a comma, as in ``explanation[rows, players, outputs]``. A
+        tuple that is a label of a MultiIndex selects this label.
         """
         explanation = self._explanation
         label, rest = key, ()
@@ -57,7 +57,7 @@ class Labels:
 
 
 def _is_label(key: tuple, index: pd.Index) -> bool:
-    """Return whether a tuple is a label of an index of several levels."""
+    """Return True if a tuple is a label of an index with several levels."""
     try:
         return isinstance(index, pd.MultiIndex) and key in index
     except TypeError:  # a slice or a list is in the tuple
@@ -74,7 +74,7 @@ def rows(explanation: "Explanation", key: Any) -> "Explanation":
 
 
 def players(explanation: "Explanation", key: Any) -> "Explanation":
-    """Return some players, by name or position, in the order given.
+    """Return some players, by name or position, in the given order.
 
     The sum of the other values is stored in `others`, so the values still add up.
     """
@@ -91,7 +91,7 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
         explanation,
         data=explanation.data.iloc[:, places],
         feature_names=explanation.feature_names[places],
-        interactions=None,  # main effects would need those with the players that are left out
+        interactions=None,  # main effects would need interactions with unselected players
         others=others,
         **changed(explanation, BY_PLAYER, lambda part: part[:, places]),
     )
@@ -154,7 +154,7 @@ def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
 
 
 def _are_names(key: Any) -> bool:
-    """Return whether it is a name, or a sequence of names."""
+    """Return True for a name or a sequence of names."""
     if isinstance(key, (list, np.ndarray, pd.Index, pd.Series)):
         return np.ndim(key) == 1 and len(key) > 0 and all(isinstance(name, str) for name in key)
     return isinstance(key, str)

@@ -30,7 +30,7 @@ PLAIN_EXPONENT = 200
 
 @dataclass(eq=False, slots=True)
 class Cohort:
-    """Rows of a block with equally many players that matter, and the state of their run.
+    """Rows of a block with the same number of active players, and the state of their run.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Cohort:
     members : ndarray of shape (r,), int
         Their positions in the block.
     players : ndarray of shape (r, count), int
-        The players that matter to each.
+        The active players of each row.
     sampler : Sampler
     solver : Solver
     price : Price
@@ -122,7 +122,7 @@ class Cohort:
 
     @property
     def count(self) -> int:
-        """The number of players that matter."""
+        """The number of active players."""
         return self.players.shape[1]
 
     @property
@@ -290,7 +290,7 @@ class Cohort:
         return most
 
     def write(self, outcome: Outcome) -> None:
-        """Write values and standard errors at the entries that matter; others are exactly 0."""
+        """Write values and standard errors of active players; other entries are exactly 0."""
         values, errors, apart, _ = self._result()
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]

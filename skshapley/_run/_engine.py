@@ -28,7 +28,7 @@ BLOCK_INSTANCES = 1024
 BLOCK_SHARE = 1 / 2  # of the working memory
 
 
-class Interrupted(Exception):  # noqa: N818 - never leaves the package
+class Interrupted(Exception):  # noqa: N818 - internal to the package
     """Exception that carries the outcome of the finished rows."""
 
     def __init__(self, outcome: Outcome) -> None:
@@ -160,7 +160,7 @@ class Block:
         outcome.n_evaluations[rows] = 2 + self.asked
 
     def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
-        """Assign v(all) - v(empty) to the only player that matters, if any."""
+        """Assign v(all) - v(empty) to the only active player, if any."""
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
         outcome.converged[rows] = True

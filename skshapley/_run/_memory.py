@@ -192,14 +192,14 @@ class Ties:
     rows : ndarray of shape (r,), int
         The rows to explain.
     players : ndarray of shape (r, count), int
-        The players that matter to each.
+        The active players of each row.
 
     Attributes
     ----------
     steps : ndarray of shape (r,), int
         Largest cost of a permutation in model rows, without both ends. At least 1.
     n_hybrids : ndarray of shape (r,)
-        Number of hybrid rows between the ends of all permutations; infinity if not counted.
+        Number of mixed rows between the ends of all permutations; infinity if not counted.
     """
 
     def __init__(self, game: Any, rows: np.ndarray, players: np.ndarray) -> None:

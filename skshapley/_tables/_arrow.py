@@ -30,7 +30,7 @@ def column_to_arrow(
     ----------
     column : Series
     unknown : callable, default=None
-        Returns the text of an object that JSON cannot hold. None refuses such objects.
+        Returns the text of an object that JSON cannot represent. None: raise TypeError.
 
     Raises
     ------

@@ -13,18 +13,18 @@ from sklearn.pipeline import FeatureUnion
 from skshapley._tables._inputs import as_pandas, column_names, is_frame
 from skshapley._tables._model_columns import first_step
 
-VECTORISERS = {"CountVectorizer", "HashingVectorizer"}  # and those derived, as TfidfVectorizer is
+VECTORISERS = {"CountVectorizer", "HashingVectorizer"}  # and derived classes
 
 
 class Piece(str):
-    """A token of a document, with the spaces and punctuation after it; it knows its place."""
+    """A token of a document with its position, and the spaces and punctuation after it."""
 
     __slots__ = ("place",)
     place: int
 
     @classmethod
     def at(cls, place: int, text: str) -> "Piece":
-        """Return the piece at a place."""
+        """Return the piece at a position."""
         piece = cls(text)
         piece.place = place
         return piece
@@ -73,7 +73,7 @@ def as_documents(X: Any, owner: str) -> Documents:
     Raises
     ------
     TypeError
-        For anything else, or a document that is no str.
+        For other containers, or a document that is not a str.
     """
     if isinstance(X, str) or not (is_column_of_text(X) or is_table_of_text(X)):
         shown = f"the str {X[:40]!r}" if isinstance(X, str) else f"a {type(X).__name__}"
@@ -129,7 +129,7 @@ def column_of(container: Callable[[list[str]], Any]) -> Any:
 
 
 def _begins_with_text(estimator: Any, X: Any) -> bool:
-    """Return whether the model takes the one column of a table X as documents."""
+    """Return True if the model treats the single column of a table X as documents."""
     first = first_step(estimator)
     if _is_vectoriser(first):
         return True
@@ -149,7 +149,7 @@ def _text_column(estimator: Any) -> str | None:
 
 
 def _is_idle(part) -> bool:
-    """Return whether a part of a ColumnTransformer drops its columns, or has none."""
+    """Return True if a part of a ColumnTransformer drops its columns or has none."""
     _, transformer, columns = part
     return transformer == "drop" or (not isinstance(columns, str) and not len(columns))
 

@@ -1,8 +1,8 @@
 """Checks of input tables against the background; every table keeps its container.
 
 Frames keep their columns, dtypes, categories and index; pandas is handled directly, other frames
-(polars) through narwhals. Sparse matrices become CSR. Anything else becomes a numpy array of its
-own dtype.
+(polars) through narwhals. Sparse matrices become CSR. Other tables become NumPy arrays of their own
+dtype.
 """
 
 from typing import Any
@@ -16,12 +16,12 @@ MOST_LISTED = 10  # columns listed in a message
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a DataFrame of pandas, or of another library that narwhals knows."""
+    """Return True for a DataFrame of pandas, or of another library supported by narwhals."""
     return isinstance(X, pd.DataFrame) or is_foreign(X)
 
 
 def is_foreign(X: Any) -> bool:
-    """Return whether X is a frame that is not pandas'."""
+    """Return True for a frame of another library than pandas."""
     # from the class: a lazy frame would compute its columns
     if not hasattr(type(X), "columns") or isinstance(X, pd.DataFrame):
         return False
@@ -64,7 +64,7 @@ def as_pandas(X: Any) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         return X
     if is_foreign(X):
-        # by column, since polars' own conversion needs pyarrow
+        # by column, because polars' own conversion needs pyarrow
         return pd.DataFrame({column.name: _pandas(column) for column in narwhal(X).iter_columns()})
     return pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=column_names(X))
 
@@ -101,7 +101,7 @@ def take_rows(X: Any, positions: Any) -> Any:
 
 
 def in_order_of(X: Any, names: list) -> Any:
-    """Return a frame with its columns in the order of `names`; as it is if it has others."""
+    """Return a frame with columns in the order of `names`, or unchanged if it has others."""
     given = column_names(X)
     if given == names or len(given) != len(names) or set(given) != set(names):
         return X
@@ -109,7 +109,7 @@ def in_order_of(X: Any, names: list) -> Any:
 
 
 def check_frame(X: Any, owner: str) -> None:
-    """Refuse a frame without rows or columns, or with two columns of one name."""
+    """Raise ValueError for a frame without rows or columns, or with repeated names."""
     names = column_names(X)
     for count, unit in ((len(X), "sample"), (len(names), "feature")):
         if not count:
@@ -141,7 +141,7 @@ def refuse_no_table(X: Any, owner: str) -> None:
 
 
 def refuse_other_columns(lost: list, extra: list, owner: str, of: str) -> None:
-    """Raise ValueError if columns of a table are lost, or if it has extra ones, and name them.
+    """Raise ValueError with the names of missing and extra columns, if any.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def refuse_other_columns(lost: list, extra: list, owner: str, of: str) -> None:
     owner : str
         Name of the calling class.
     of : str
-        The table that has the lost columns, and not the extra ones.
+        The table with the required columns.
     """
     if lost:
         instead = f"; it has {_listed(extra)} instead" if extra else ""
@@ -205,10 +205,10 @@ def check_container(X: Any, background: Any, owner: str) -> None:
 
 
 def check_columns(X: Any, background: Any, owner: str) -> Any:
-    """Refuse columns other than the background's; return X with matching categories.
+    """Raise an error for other columns than the background's; return X with its categories.
 
-    Numbers may differ in kind (int, float, bool): the hybrid rows take the common type. A
-    categorical column takes the background's categories if it holds no others.
+    Numbers may differ in kind (int, float, bool): mixed rows have the common type. A categorical
+    column gets the background's categories if it has no others.
 
     Raises
     ------
@@ -264,13 +264,13 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
 
 
 def _all_stored(X: np.ndarray, kind: type) -> Any:
-    """Return an array as a CSR matrix that stores zeros too: absent may mean missing to a model."""
+    """Return an array as a CSR matrix with stored zeros: a model may treat absent as missing."""
     r, d = X.shape
     return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
 
 
 def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Series:
-    """Return a categorical column with the categories of `dtype`, if they hold all its values."""
+    """Return a categorical column with the categories of `dtype`, if they are sufficient."""
     used = column.cat.remove_unused_categories().cat.categories
     unknown = used.difference(dtype.categories).tolist()
     if unknown:
@@ -282,7 +282,7 @@ def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Se
 
 
 def _is_number(dtype: Any) -> bool:
-    """Return whether a dtype of pandas or of narwhals is one of numbers, flags included."""
+    """Return True for a numeric or boolean dtype of pandas or narwhals."""
     if hasattr(dtype, "is_numeric"):
         return dtype.is_numeric() or str(dtype) == "Boolean"
     return pd.api.types.is_numeric_dtype(dtype)
@@ -293,7 +293,7 @@ def _is_text(dtype: Any) -> bool:
 
 
 def validated(explainer: Any, X: Any, reset: bool) -> Any:
-    """Return X with scikit-learn's checks of its width and names done."""
+    """Return X after scikit-learn's checks of its width and names."""
     if is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
@@ -307,7 +307,7 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
         explainer, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr"
     )
     if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()  # the given one stays as it is
+        X = X.copy()  # the given table is not changed
         X.sum_duplicates()
     return X
 
@@ -315,7 +315,7 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
 def checked_weights(
     sample_weight: Any, n: int, owner: str, unit: str = "background row"
 ) -> np.ndarray:
-    """Return weights with sum 1, or refuse them."""
+    """Return weights with sum 1, or raise ValueError."""
     if sample_weight is None:
         return np.full(n, 1 / n)
     weights = np.asarray(sample_weight)

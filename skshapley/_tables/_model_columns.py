@@ -50,11 +50,11 @@ def first_step(estimator: Any) -> Any:
 
 
 def check_model_columns(X: Any, model: Any, owner: str) -> None:
-    """Refuse a frame without columns that the model needs, or with some it was not fitted on.
+    """Raise ValueError if a frame lacks columns of the model, or has unknown ones.
 
-    A frame that has none of the model's names is left to the model. So are models that begin with a
-    ColumnTransformer, which takes its columns by name. A model that begins with a function may need
-    fewer columns.
+    A frame without any of the model's names is left to the model. The same holds for models that
+    begin with a ColumnTransformer, which selects columns by name. A model that begins with a
+    function may need fewer columns.
     """
     first = first_step(model)
     known = [] if isinstance(first, ColumnTransformer) else model_columns(model) or []

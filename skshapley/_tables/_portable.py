@@ -7,14 +7,13 @@ import pandas as pd
 
 from skshapley._tables._arrow import frame_from_bytes, frame_to_bytes
 
-FRAME, INDEX = "frame ", "index "  # marks: no attribute has a space in its name
+FRAME, INDEX = "frame ", "index "  # marks with a space, which no attribute name contains
 
 
 class Portable:
     """Mixin that returns frames as bytes in the state for skops.
 
-    skops saves arrays, texts and bytes, but no frames. Pickles and copies hold the frames
-    themselves.
+    skops saves arrays, texts and bytes, but no frames. Pickles and copies contain the frames.
     """
 
     def __getstate__(self) -> Any:
