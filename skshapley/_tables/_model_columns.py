@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -36,6 +37,18 @@ def _of_booster(model: Any) -> list | None:
         unnamed = [f"Column_{place}" for place in range(len(names))]
         return None if names == unnamed else names
     return names
+
+
+def in_model_columns(model: Any, rows: Any) -> Any:
+    """Return an array as a frame with the model's names, if it was fitted with names.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    rows : ndarray of shape (n, d)
+    """
+    names = getattr(model, "feature_names_in_", None)
+    return rows if names is None else pd.DataFrame(rows, columns=names)
 
 
 def first_step(estimator: Any) -> Any:

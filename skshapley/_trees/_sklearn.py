@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import is_classifier
 
+from skshapley._tables._model_columns import in_model_columns
 from skshapley._trees._assemble import assemble
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
@@ -174,8 +174,7 @@ def _mean_depth(model, X) -> np.ndarray:
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the initial constant of boosting: the response at any row, minus the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
-    names = getattr(model, "feature_names_in_", None)
-    base = response(origin if names is None else pd.DataFrame(origin, columns=names)).ravel()
+    base = response(in_model_columns(model, origin)).ravel()
     for stages in model.estimators_:
         base = base - [model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages]
     return base

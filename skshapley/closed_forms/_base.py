@@ -223,11 +223,6 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     Outcome
         Its standard errors are zero. The model is not called.
     """
-    if pairs and form.pair_indices is not None and pairs.name not in form.pair_indices:
-        raise ValueError(
-            f"{type(form).__name__} was fitted for the interactions of another index than"
-            f' "{pairs.name}", which it does not give: fit again.'
-        )
     values = form.attributions(X)
     v_empty = np.tile(form.base_values_, (len(values), 1))
     v_full = v_empty + values.sum(axis=1) if form.index.adds_up else form.predict(X)

@@ -30,33 +30,32 @@ CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
 LINKS = ("identity", "logit", "mlogit")
 
 
-class Codes:
-    """Transformer that looks up the bins of a fitted machine, a column for each feature and size.
+def _coding(machine: Any, keys: Any) -> list[Any]:
+    """Return machines that look up bins, as the scores of terms that are their own numbers.
 
     Parameters
     ----------
     machine : ExplainableBoostingModel
     keys : sequence of (int, int)
-        For each column, which of a feature's binnings, and the feature; sorted.
+        For each column of codes, which of a feature's binnings, and the feature; sorted.
     """
+    machines = []
+    for size in sorted({size for size, _ in keys}):
+        part = copy(machine)
+        part.intercept_ = 0.0
+        part.bins_ = [[levels[min(size, len(levels) - 1)]] for levels in machine.bins_]
+        part.term_features_ = [(feature,) for of, feature in keys if of == size]
+        part.term_scores_ = [
+            np.arange(_n_bins(part.bins_[feature][0]), dtype=float)
+            for (feature,) in part.term_features_
+        ]
+        machines.append(part)
+    return machines
 
-    def __init__(self, machine: Any, keys: Any) -> None:
-        # the machine itself looks up the bins, as scores of terms that are their own numbers
-        self.machines = []
-        for size in sorted({size for size, _ in keys}):
-            part = copy(machine)
-            part.intercept_ = 0.0
-            part.bins_ = [[levels[min(size, len(levels) - 1)]] for levels in machine.bins_]
-            part.term_features_ = [(feature,) for of, feature in keys if of == size]
-            part.term_scores_ = [
-                np.arange(_n_bins(part.bins_[feature][0]), dtype=float)
-                for (feature,) in part.term_features_
-            ]
-            self.machines.append(part)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the bins of a table, ``(n, D)``."""
-        return np.column_stack([_terms(part, X) for part in self.machines])
+def _codes(machines: list[Any], X: Any) -> NDArray[np.float64]:
+    """Return the bins of a table, a column for each feature and size, ``(n, D)``."""
+    return np.column_stack([_terms(machine, X) for machine in machines])
 
 
 def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
@@ -98,7 +97,16 @@ def read_machine(model: Any, method: str, ask: Ask) -> list[Part]:
     ]
     source = np.array([feature for _, feature in keys])
     form = Tables(tables, np.reshape(model.intercept_, -1))
-    return [Part(form, View(source, len(model.bins_), (Codes(model, keys),)))]
+    return [
+        Part(
+            form,
+            View(
+                source,
+                len(model.bins_),
+                (FunctionTransformer(partial(_codes, _coding(model, keys))),),
+            ),
+        )
+    ]
 
 
 def _of_linear(model: Any, method: str, ask: Ask) -> ClosedForm:

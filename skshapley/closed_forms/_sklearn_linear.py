@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import Binarizer, FunctionTransformer
 
+from skshapley._tables._model_columns import in_model_columns
 from skshapley.closed_forms._base import Ask, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
@@ -46,18 +46,17 @@ def coefficients(model: Any) -> NDArray[np.float64]:
     return np.atleast_2d(coef).T
 
 
-def probability(terms: LinearTerms) -> Logistic:
-    """Return the probabilities of two classes from the linear log-odds of the second one."""
-    return Logistic(terms.coef[:, 0], terms.intercept[0], [[-1.0, 1.0]], [1.0, 0.0])
+def probability(terms: LinearTerms, share: float = 1.0) -> Logistic:
+    """Return a share of the probabilities of two classes, from the log-odds of the second one."""
+    return Logistic(terms.coef[:, 0], terms.intercept[0], [[-share, share]], [share, 0.0])
 
 
 def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     """Return a linear prediction, read from the origin and the axes."""
     check_method(model, method, ["predict"], "predict")
-    names, d = getattr(model, "feature_names_in_", None), model.n_features_in_
+    d = model.n_features_in_
     ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
-    said = model.predict(ends if names is None else pd.DataFrame(ends, columns=names))
-    said = said.reshape(d + 1, -1)
+    said = model.predict(in_model_columns(model, ends)).reshape(d + 1, -1)
     return LinearTerms(said[1:] - said[0], said[0])
 
 

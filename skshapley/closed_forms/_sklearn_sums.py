@@ -1,14 +1,16 @@
 """Readers of scikit-learn's models that are sums of others, or wrap one."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
-from skshapley.closed_forms._curves import Exponential, Logistic
+from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms, Monomials
+from skshapley.closed_forms._sklearn_linear import probability
 from skshapley.closed_forms._sums import Found, Part, Reader, Sum, View
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
@@ -134,20 +136,15 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
         form, curve = None, one.calibrators[0]
         if hasattr(one.estimator, "decision_function") and hasattr(curve, "a_"):
             scores = _member(model, one.estimator, "decision_function", ask)
-            form = _bent(scores.combined([[-curve.a_]], [-curve.b_]), _share_of_two(share))
+            form = _bent(
+                scores.combined([[-curve.a_]], [-curve.b_]), partial(probability, share=share)
+            )
         if form is None:
             raise UnreadableModelError(
                 f"{type(model).__name__} is not the logistic function of linear decision values"
             )
         parts.append(Part(form))
     return parts
-
-
-def _share_of_two(share: float) -> Callable[[LinearTerms], ClosedForm]:
-    """Return the function from linear log-odds to a share of the probabilities of two classes."""
-    return lambda line: Logistic(
-        line.coef[:, 0], line.intercept[0], [[-share, share]], [share, 0.0]
-    )
 
 
 def _of_several(model: Any, method: str, ask: Ask) -> Found:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from skshapley._tables._inputs import as_array, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, concatenate
 from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
-from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
@@ -187,53 +186,28 @@ def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 def _merged(parts: Any) -> list[Part]:
-    """Merge parts that can share one closed form: 100 bagged forests are looked up once.
-
-    Trees that compare in the same way are one ensemble, and linear terms add up.
-    """
+    """Merge trees that compare in the same way: 100 bagged forests are looked up once."""
     kept: list[Part] = []
     alike: dict[tuple, list[Part]] = {}
     for part in parts:
-        form = part.form
-        if part.view is not None and part.view.steps:
-            kept.append(part)
-        elif isinstance(form, LinearTerms):
-            alike.setdefault((LinearTerms, _width(part, len(form.coef))), []).append(part)
-        elif isinstance(form, Trees) and form.trees.encode is None:
-            trees = form.trees
-            kind = trees.strict, trees.single_precision, trees.absent
-            alike.setdefault((Trees, _width(part, trees.n_features), kind), []).append(part)
+        form, view = part.form, part.view
+        if isinstance(form, Trees) and form.trees.encode is None and not (view and view.steps):
+            trees, width = form.trees, form.trees.n_features if view is None else view.width
+            key = width, trees.strict, trees.single_precision, trees.absent
+            alike.setdefault(key, []).append(part)
         else:
             kept.append(part)
-    add = {Trees: _one_ensemble, LinearTerms: _one_line}
-    return [
-        *(same[0] if len(same) == 1 else add[key[0]](same, key[1]) for key, same in alike.items()),
-        *kept,
-    ]
+    merged = [same[0] if len(same) == 1 else _one_ensemble(same) for same in alike.values()]
+    return [*merged, *kept]
 
 
-def _width(part: Part, seen: int) -> int:
-    """Return the number of columns of the whole model's input."""
-    return seen if part.view is None else part.view.width
-
-
-def _one_line(parts: list[Part], width: int) -> Part:
-    forms: list[Any] = [part.form for part in parts]
-    coef = np.zeros((width, forms[0].n_outputs))
-    for part, form in zip(parts, forms, strict=True):
-        columns = np.arange(width) if part.view is None else part.view.source
-        np.add.at(coef, columns, form.coef)  # a bag may hold a column twice
-    return Part(LinearTerms(coef, np.sum([form.intercept for form in forms], axis=0)))
-
-
-def _one_ensemble(parts: list[Part], width: int) -> Part:
+def _one_ensemble(parts: list[Part]) -> Part:
     ensembles = []
     for part in parts:
         trees: TreeEnsemble = part.form.trees  # type: ignore[attr-defined]
-        feature = trees.feature
+        seen: Any = {"methods": (), "raw_response": None}
         if part.view is not None:
-            feature = np.where(feature < 0, -1, part.view.source[feature])
-        ensembles.append(
-            replace(trees, feature=feature, n_features=width, methods=(), raw_response=None)
-        )
+            columns = np.where(trees.feature < 0, -1, part.view.source[trees.feature])
+            seen |= {"feature": columns, "n_features": part.view.width}
+        ensembles.append(replace(trees, **seen))
     return Part(Trees(concatenate(ensembles)))
