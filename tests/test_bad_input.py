@@ -187,7 +187,7 @@ BACKGROUNDS = {
     "names of two kinds": (
         FRAME.rename(columns={"age": 0}),
         TypeError,
-        "types int, str, and needs",
+        "only supported if all input features have string names",
     ),
     "nothing": (None, ValueError, "got None: pass an array, a sparse matrix or a frame"),
     "a path": ("train.csv", ValueError, r"got 'train\.csv': pass an array"),

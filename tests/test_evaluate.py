@@ -111,7 +111,7 @@ def test_values_come_in_the_order_of_requests(n_jobs, n):
     ):
         np.testing.assert_array_equal(evaluator(wanted), expected)
         assert max(game.calls, default=0) <= 8
-        np.testing.assert_array_equal(evaluator(wanted, index), expected[index])
+        np.testing.assert_array_equal(evaluator(wanted.take(index)), expected[index])
 
 
 def test_a_game_that_cannot_be_cut_is_not_sent_to_workers():
@@ -259,10 +259,10 @@ def test_what_a_game_has_no_value_for_is_refused_or_filled_in():
     game = Silent(5)
     with pytest.raises(ModelOutputError, match=r"Silent returned NaN for \d+ coalitions"):
         Evaluator(game)(asked)
-    assert np.isfinite(Evaluator(game)(asked, known)).all()
+    assert np.isfinite(Evaluator(game)(asked.take(known))).all()
     game.unvalued = Unvalued(7.0)
     index = np.arange(39, -1, -1)
-    values, plain = Evaluator(game)(asked, index), Evaluator(Numbered(5))(asked, index)
+    values, plain = Evaluator(game)(asked.take(index)), Evaluator(Numbered(5))(asked.take(index))
     silent = ~asked.coalitions[index, 0]
     np.testing.assert_array_equal(values[~silent], plain[~silent])
     assert (values[silent] == 7).all()

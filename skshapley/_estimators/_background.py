@@ -139,7 +139,7 @@ def checked_table(
         return X if like is None else check_columns(X, like, name)
     check_frame(X, name)
     if like is not None:
-        return check_columns(in_order_of(X, column_names(like)), like, name)
+        return check_columns(X, like, name)
     known = model_columns(model)
     X = X if known is None else in_order_of(X, known)
     check_model_columns(X, model, name)

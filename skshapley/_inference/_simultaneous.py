@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import stdtrit
+from sklearn.utils import gen_batches
 
 from skshapley._inference._means import Means
 from skshapley._tools._random import generator
@@ -146,7 +147,9 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     """Yield `n` draws of the errors of the means, ``(some, m)``, for `numbers` numbers of each."""
     rng = generator(0, 23)  # the same intervals for the same rows
     root = _root(means.covariance)
-    for some in _portions(n, numbers):
+    size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
+    for part in gen_batches(n, size):
+        some = part.stop - part.start
         chi = np.sqrt(rng.chisquare(means.degrees, size=(some, 1)) / means.degrees)
         yield rng.standard_normal((some, len(root))) @ root.T / chi
 
@@ -158,10 +161,3 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     unit = np.where(errors > 0, errors, 1.0)
     variances, vectors = np.linalg.eigh(covariance / unit / unit[:, None])
     return vectors * np.sqrt(np.maximum(variances, 0.0)) * unit[:, None]
-
-
-def _portions(n: int, numbers: int) -> Iterator[int]:
-    """Yield the sizes of parts of n draws, so that each part fits into memory."""
-    size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
-    for start in range(0, n, size):
-        yield min(size, n - start)

@@ -75,22 +75,24 @@ class Interactions(Portable):
         freeze(self)  # unpickled arrays are writeable
 
     @classmethod
-    def of_pairs(
-        cls, pairs: np.ndarray, errors: np.ndarray | None, attributions: np.ndarray, **others: Any
+    def of_entries(
+        cls, values: np.ndarray, errors: np.ndarray | None, p: int, **others: Any
     ) -> Self:
         """Return the record of a run's results.
 
         Parameters
         ----------
-        pairs, errors : ndarray of shape (r, p (p - 1)/2) or (r, p (p - 1)/2, k)
-            In the order of ``np.triu_indices(p, 1)``.
-        attributions : ndarray of shape (r, p) or (r, p, k)
+        values, errors : ndarray of shape (r, p + p (p - 1)/2) or (r, p + p (p - 1)/2, k)
+            Of players, then of pairs in the order of ``np.triu_indices(p, 1)``. Errors are None
+            if unknown.
+        p : int
+            Number of players.
         **others
             The other attributes.
         """
-        p = attributions.shape[1]
-        square = None if errors is None else _square(errors, p)
-        return cls(_square(pairs, p), square, attributions, **others)
+        known = errors is not None and not np.isnan(errors[:, p:]).all()
+        square = _square(errors[:, p:], p) if known else None  # type: ignore[index]
+        return cls(_square(values[:, p:], p), square, values[:, :p], **others)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -332,17 +332,17 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
 
 def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) -> Interactions:
     """Return the interactions of the rows of a table; omitted ones are 0 with unknown errors."""
-    r, p = parts["values"].shape[:2]
-    n = p * (p - 1) // 2
-    found = []
+    values, found = parts["values"], []
+    r, p = values.shape[:2]
     for name in PAIRS:
         flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        pairs = flat.reshape(r, k, n).swapaxes(1, 2)
-        found.append(pairs if parts["values"].ndim == 3 else pairs[..., 0])
-    return Interactions.of_pairs(
-        np.nan_to_num(found[0], nan=0.0, posinf=np.inf, neginf=-np.inf),
-        None if p > 1 and np.isnan(found[1]).all() else found[1],
-        parts["values"],
+        pairs = flat.reshape(r, k, p * (p - 1) // 2).swapaxes(1, 2)
+        found.append(pairs if values.ndim == 3 else pairs[..., 0])
+    pairs, errors = np.nan_to_num(found[0], nan=0.0, posinf=np.inf, neginf=-np.inf), found[1]
+    return Interactions.of_entries(
+        np.concatenate([values, pairs], axis=1),
+        np.concatenate([values, errors], axis=1),
+        p,
         base_values=parts["base_values"],
         feature_names=parts["feature_names"],
         index=index,

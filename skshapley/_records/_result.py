@@ -66,10 +66,10 @@ class ShapleyResult:
         interactions = None
         if pairs is not None:
             p = outcome.n_players
-            interactions = Interactions.of_pairs(
-                values[None, p:],
-                None if np.isnan(errors[p:]).all() else errors[None, p:],
-                attributions=values[None, :p],
+            interactions = Interactions.of_entries(
+                values[None],
+                errors[None],
+                p,
                 base_values=ends[0][None],
                 feature_names=np.arange(p),
                 index=pairs,

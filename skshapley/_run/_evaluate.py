@@ -86,44 +86,29 @@ class Evaluator:
         if self._parallel is not None:
             self._parallel.__exit__(*exc)
 
-    def __call__(self, requests: Requests, index: np.ndarray | None = None) -> np.ndarray:
-        """Return the values of the requests, ``(u, k)``, or of those at `index`."""
-        width = self.batch_width(requests)
-        n = len(requests.rows) if index is None else len(index)
-        values = np.empty((n, self.game.n_outputs))
-        ends = self._ends(requests.rows if index is None else requests.rows[index], width)
+    def __call__(self, requests: Requests) -> np.ndarray:
+        """Return the values of the requests, ``(u, k)``."""
+        values = np.empty((len(requests.rows), self.game.n_outputs))
+        ends = self._ends(requests.rows, self.batch_width(requests))
         if self._parallel is None:
-            for batch in _slices(ends):
-                part = requests.take(batch if index is None else index[batch])
-                values[batch] = _batch(self.game, part)
-                self._count(batch)
-            return self._completed(requests, index, values)
-        groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
-        tasks = _slices([group[-1] for group in groups])
-        parts = (requests.take(task if index is None else index[task]) for task in tasks)
-        jobs = (
-            (*self._shipped(part), [end - task.start for end in group])
-            for part, task, group in zip(parts, tasks, groups, strict=True)
-        )
-        if self._cluster is None:
-            results = self._parallel(delayed(_task)(self._shared, *job) for job in jobs)
+            tasks = _slices(ends)
+            results: Any = (_batch(self.game, requests.take(task)) for task in tasks)
         else:
-            results = self._cluster(_task, jobs)
+            groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
+            tasks = _slices([group[-1] for group in groups])
+            jobs = (
+                (*self._shipped(requests.take(task)), [end - task.start for end in group])
+                for task, group in zip(tasks, groups, strict=True)
+            )
+            if self._cluster is None:
+                results = self._parallel(delayed(_task)(self._shared, *job) for job in jobs)
+            else:
+                results = self._cluster(_task, jobs)
         for task, result in zip(tasks, results, strict=True):
             values[task] = result
-            self._count(task)
-        return self._completed(requests, index, values)
-
-    def _count(self, part: slice) -> None:
-        """Report the values that are done."""
-        self.n_values += part.stop - part.start
-        if self.report is not None:
-            self.report(self.n_values)
-
-    def _completed(
-        self, requests: Requests, index: np.ndarray | None, values: np.ndarray
-    ) -> np.ndarray:
-        """Fill in the values of coalitions with NaN from the game."""
+            self.n_values += task.stop - task.start
+            if self.report is not None:
+                self.report(self.n_values)
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             unvalued = self.game.unvalued
@@ -132,8 +117,7 @@ class Evaluator:
                     f"{type(self.game).__name__} returned NaN for {len(missing)} coalitions; every"
                     f" coalition needs a finite value."
                 )
-            at = missing if index is None else index[missing]
-            unvalued.coalitions.extend(requests.coalitions[at])
+            unvalued.coalitions.extend(requests.coalitions[missing])
             values[missing] = unvalued.worth
         return values
 

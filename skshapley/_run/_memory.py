@@ -62,7 +62,7 @@ class Ledger:
         codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]
         latest = np.maximum.accumulate(np.maximum(codes, n - 1))
         new = np.flatnonzero(np.diff(latest, prepend=n - 1))
-        found = evaluator(requests, None if len(new) == len(keys) else new)
+        found = evaluator(requests if len(new) == len(keys) else requests.take(new))
         known = found[:0] if self._values is None else self._values
         if self._keep:
             self._held += np.bincount(place[new], minlength=len(self._held))

@@ -123,12 +123,6 @@ def check_frame(X: Any, owner: str) -> None:
             f"{owner} needs columns of different names; got more than one of the names {twice}:"
             f" rename them, or pass X.to_numpy()."
         )
-    kinds = sorted({type(name).__name__ for name in names})
-    if "str" in kinds and len(kinds) > 1:  # as scikit-learn's own models do
-        raise TypeError(
-            f"{owner} got column names of the types {', '.join(kinds)}, and needs strings only or"
-            f" no names: choose X.columns = X.columns.astype(str)."
-        )
 
 
 def refuse_no_table(X: Any, owner: str) -> None:
@@ -205,7 +199,7 @@ def check_container(X: Any, background: Any, owner: str) -> None:
 
 
 def check_columns(X: Any, background: Any, owner: str) -> Any:
-    """Raise an error for other columns than the background's; return X with its categories.
+    """Raise an error for other columns than the background's; return X in its order and categories.
 
     Numbers may differ in kind (int, float, bool): mixed rows have the common type. A categorical
     column gets the background's categories if it has no others.
@@ -226,12 +220,8 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     lost = [name for name in expected if name not in given]
     extra = [name for name in given if name not in expected]
     refuse_other_columns(lost, extra, owner, "the background")
-    if expected != given:
-        raise ValueError(
-            f"{owner} got the background's columns in another order: {given[:MOST_LISTED]}."
-        )
-    wrong, recoded = [], {}
-    for name, kind, usual in zip(given, column_types(X), column_types(background), strict=True):
+    X, wrong, recoded = in_order_of(X, expected), [], {}
+    for name, kind, usual in zip(expected, column_types(X), column_types(background), strict=True):
         if kind == usual or any(both(kind) and both(usual) for both in (_is_number, _is_text)):
             continue
         if isinstance(kind, pd.CategoricalDtype) and isinstance(usual, pd.CategoricalDtype):

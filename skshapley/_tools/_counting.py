@@ -6,8 +6,6 @@ from scipy.special import gammaln
 
 def counted(place: np.ndarray, flags: np.ndarray, n: int) -> np.ndarray:
     """Return the number of flags at each of n places, ``(n,)`` int."""
-    if n == 1:
-        return np.array([np.count_nonzero(flags)])
     return np.bincount(place[flags], minlength=n)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._inferred import check_confidence, inferred_importance
+from skshapley._tools._constraints import Count, Maybe, check_values
 from skshapley._tools._params import needed
 from skshapley.batches._files import (
     MANIFEST,
@@ -22,6 +23,7 @@ from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 
 SAMPLE_ROWS = 10_000  # rows with attributions that estimate the sizes of all
+MAX_ROWS = {"max_rows": Maybe(Count())}
 MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair
 
 
@@ -108,11 +110,7 @@ class ExplanationDataset:
         ValueError
             If there are no rows, or for an invalid max_rows.
         """
-        if max_rows is not None and (not isinstance(max_rows, (int, np.integer)) or max_rows < 1):
-            raise ValueError(
-                f"ExplanationDataset.read takes max_rows as None or a positive int; got"
-                f" {max_rows!r}."
-            )
+        check_values("ExplanationDataset.read", {"max_rows": max_rows}, MAX_ROWS)
         return self.take(self._spread(max_rows))
 
     def _spread(self, max_rows: int | None) -> np.ndarray:

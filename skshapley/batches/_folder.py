@@ -38,7 +38,6 @@ from skshapley.batches._sources import OWNER, Batch, Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_DIFFERENCES = 20
 CHANGED = "have changed since they were explained. Restore them"
 
 
@@ -121,11 +120,9 @@ class Folder:
         self._manifest, self._run = old, run_of(old)
         found = differences({name: old.get(name) for name in new}, new)
         if found:
-            more = len(found) - MOST_DIFFERENCES
-            shown = found[:MOST_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
             raise FileExistsError(
                 f"{OWNER} cannot go on in out={str(self.path)!r}, which was begun with something"
-                f" else: {'; '.join(shown)}. Restore that, or choose another folder."
+                f" else: {'; '.join(found)}. Restore that, or choose another folder."
             )
         return int(old["entropy"])
 

@@ -11,7 +11,6 @@ from skshapley._tables._inputs import (
     as_pandas,
     check_columns,
     column_names,
-    in_order_of,
     is_frame,
     narwhal,
 )
@@ -80,8 +79,6 @@ class BaselineReward(InterventionalReward):
         elif not is_frame(row):
             row = np.atleast_2d(row.toarray() if sparse.issparse(row) else np.asarray(row))
             row = type(background)(row) if sparse.issparse(background) else row
-        if is_frame(row):
-            row = in_order_of(row, column_names(background))
         if row.shape[0] != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
                 f"BaselineReward got a baseline of shape {row.shape}: pass one row with the"
