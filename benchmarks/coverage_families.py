@@ -84,8 +84,14 @@ def families():
             selection(1),
             Game(lambda c: c.any(axis=1) + np.tanh(c @ slope) / 20),
         ],
-        "votes": [WeightedVotingGame([12, 9, 6, 5, 4, 3, 2, 2, 1, 1], 23)],
-        "smooth": [RandomGame(P, seed=1), AirportGame(np.arange(1.0, 11.0) ** 1.5)],
+        "votes": [
+            WeightedVotingGame([12, 9, 6, 5, 4, 3, 2, 2, 1, 1], 23),
+            WeightedVotingGame([11, 11, 8, 7, 6, 6, 5, 4, 2, 1], 31),
+            WeightedVotingGame([9, 8, 7, 5, 4, 4, 3, 3, 1, 1], 23),
+            WeightedVotingGame([12, 10, 10, 8, 7, 6, 3, 2, 1, 1], 31),
+        ],
+        "rough": [RandomGame(P, seed=seed) for seed in range(1, 5)],
+        "airport": [AirportGame(np.arange(1.0, 11.0) ** power) for power in (0.5, 1.5)],
         "and": [DividendGame(P, {(0, 1, 2): 1.0}), DividendGame(P, {(0, 1, 2, 3): 1.0, (5,): 0.5})],
     }
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
+from skshapley.stopping import StandardError
 
 
 def linear(p, b):
@@ -43,6 +44,7 @@ def curved(Z):
         (16, 100, {"interactions": True}, "Odd()"),
         (16, 100, {"reward": "baseline"}, "Odd()"),
         (16, 1, {}, "Odd()"),
+        (16, 1, {"stopping": StandardError(rtol=0.1)}, "Odd()"),
     ],
 )
 def test_auto_is_a_rule(p, b, parameters, sampler):

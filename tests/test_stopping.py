@@ -179,3 +179,17 @@ def test_rules_stop_on_an_and_of_few_players(members):
         )
         assert found.converged
         assert np.abs(found.values - game.shapley_values).max() < 0.1 / members
+
+
+def test_rows_against_one_background_row_stop_on_rare_interactions():
+    """An "and" of three in 20 columns changes one in eight coalitions of its players only."""
+    explainer = ShapleyExplainer(
+        lambda Z: (np.asarray(Z)[:, :3] > 0).all(axis=1) * 1.0,
+        reward="baseline",
+        stopping=StandardError(rtol=0.1),
+        random_state=0,
+    )
+    made = explainer.fit(-np.ones((1, 20))).explain(np.ones((2, 20)))
+    assert made.converged.all()
+    assert (made.n_evaluations < 500).all()
+    np.testing.assert_allclose(made.values, [[1 / 3] * 3 + [0] * 17] * 2, rtol=0, atol=0.03)

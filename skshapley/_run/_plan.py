@@ -379,8 +379,7 @@ def _ruled(plan: Plan, count: int) -> Sampler:
     permutations, with one background row per pair. Budgets below a pair buy single permutations.
 
     With one background row, the Gaussian-process estimator needs four evaluations per player and at
-    most `MOST_IN_A_PROCESS` players. A stopping rule requests its errors repeatedly, at tenths of a
-    second each. With a stopping rule, the estimator is therefore used for single games only.
+    most `MOST_IN_A_PROCESS` players.
     """
     # with a stopping rule, all coalitions only if they are few
     b, values = plan.size.n_references, plan.size.values(plan.budget.rows(1))
@@ -390,8 +389,7 @@ def _ruled(plan: Plan, count: int) -> Sampler:
         return Odd()
     if plan.pairs is not None and count <= MOST_PLAYERS and not plan.read:
         return Exact()
-    one = plan.process and b == 1 and (plan.stopping is None or plan.budget.in_evals)
-    if one and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
+    if plan.process and b == 1 and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
         return Odd()
     if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
         return Antithetic()
