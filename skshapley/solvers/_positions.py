@@ -15,7 +15,6 @@ from skshapley._tools._moments import Moments
 HELD_UNITS = 256  # stored by position; later units are centred on these
 ROUNDING = 1e-9  # of the range of contributions: players with less variation are constant
 LEAST_DEGREES = 3  # degrees of freedom to fit a coefficient
-CLOSED = -1
 
 
 class Walks(NamedTuple):
@@ -47,6 +46,13 @@ class Walks(NamedTuple):
     def unit(self) -> int:
         """Number of permutations in a unit."""
         return self.positions.shape[2]
+
+    @classmethod
+    def joined(cls, parts: list["Walks"], axis: int) -> "Walks":
+        """Return the same units of more rows (axis 0), or more units of the same rows (axis 1)."""
+        rows = np.concatenate([part.rows for part in parts]) if axis == 0 else parts[0].rows
+        others = zip(*(part[1:] for part in parts), strict=True)
+        return cls(rows, *(np.concatenate(arrays, axis=axis) for arrays in others))
 
     def of(self, members) -> Self:
         """Return the units of some of the rows to explain."""
@@ -87,64 +93,43 @@ class Centring:
     """
 
     def __init__(self, groups, shape, with_total=False) -> None:
-        self._moments = Moments(groups, shape, variables=3 if with_total else 2)
-        # rows with the same permutations share a story: a list of the stored units
-        self._story = np.zeros(groups[0], dtype=np.intp)
-        self._stories: dict[int, list[Walks]] = {0: []}
-        self._m = np.zeros((groups[0], *shape))
-        self._active = np.zeros((groups[0], *shape), dtype=bool)
-        self._tails = np.ones((groups[0], *shape))
+        self._later = Moments(groups, shape, variables=3 if with_total else 2)
+        # the units stored for each row, in parts with units of one size
+        self._held: list[list[Walks]] = [[] for _ in range(groups[0])]
 
     def add(self, walks: Walks, scale: np.ndarray) -> None:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
-        for story in np.unique(self._story[walks.rows]):
-            own = walks.of(self._story[walks.rows] == story)
-            room = 0
-            if story != CLOSED:
-                held = sum(part.units.shape[1] for part in self._stories[story])
-                room = HELD_UNITS - held
-                if room:
-                    self._hold(own.cut(0, room), story)
-                if own.units.shape[1] <= room:
-                    continue
-                self._close(own.rows, scale)
-            self._add_centred(self._moments, own.cut(room, None))
+        for i, row in enumerate(walks.rows):
+            own, held = walks.of([i]), self._held[row]
+            room = HELD_UNITS - sum(part.units.shape[1] for part in held)
+            if room > 0:
+                last = [held.pop()] if held and held[-1].unit == own.unit else []
+                held.append(Walks.joined([*last, own.cut(0, room)], 1))
+            if own.units.shape[1] > room:
+                _, m, active = self._centred([row], scale)
+                rest = own.cut(room, None)
+                m = np.broadcast_to(m[:, None], rest.units.shape)
+                _add(self._later, rest, rest.partner(m, active))
 
     def moments(self, scale: np.ndarray) -> tuple[Moments, np.ndarray]:
         """Return the moments of all units, and the kurtosis of the contributions ``(r, p, k)``.
 
-        The moments are those of contributions, of partners, and optionally of sums. The kurtosis is
-        that of the stored units, centred.
+        The variables are contributions, partners, and sums if requested. The kurtosis is that of
+        the stored units, centred.
         """
-        out, tails = self._moments.copy(), self._tails.copy()
-        for story in np.unique(self._story):
-            if story != CLOSED:
-                rows = np.flatnonzero(self._story == story)
-                held = self._held(rows, scale)[0]
-                for part, partner in held:
-                    _add(out, part, partner)
-                tails[rows] = _kurtosis(held, out, rows)
+        out = self._later.copy()
+        tails = np.ones((len(self._held), *out.mean.shape[3:]))
+        kinds = [tuple((part.unit, part.units.shape[1]) for part in held) for held in self._held]
+        for kind in filter(None, dict.fromkeys(kinds)):
+            rows = [row for row, own in enumerate(kinds) if own == kind]
+            held, _, _ = self._centred(rows, scale)
+            for part, partner in held:
+                _add(out, part, partner)
+            tails[rows] = _kurtosis(held, out, np.array(rows))
         return out, tails
 
-    def _hold(self, walks, story) -> None:
-        new = max(self._stories) + 1
-        self._stories[new] = [*self._stories[story], walks]
-        self._story[walks.rows] = new
-        if story and not (self._story == story).any():
-            del self._stories[story]
-
-    def _close(self, rows, scale) -> None:
-        held, self._m[rows], self._active[rows] = self._held(rows, scale)
-        for part, partner in held:
-            _add(self._moments, part, partner)
-        self._tails[rows] = _kurtosis(held, self._moments, rows)
-        story = self._story[rows[0]]
-        self._story[rows] = CLOSED
-        if not (self._story == story).any():
-            del self._stories[story]
-
-    def _held(self, rows, scale) -> tuple:
-        """Return the stored units of rows of one story, each centred on all others of them.
+    def _centred(self, rows, scale) -> tuple:
+        """Return the stored units of rows with equally many, each centred on all others of them.
 
         Returns
         -------
@@ -154,10 +139,8 @@ class Centring:
             Mean contributions by position.
         active : ndarray of shape (r, p, k), bool
         """
-        parts = self._stories[self._story[rows[0]]]
-        parts = [part.of(np.searchsorted(part.rows, rows)) for part in parts]
-        if not parts:
-            return [], 0.0, False
+        same = zip(*(self._held[row] for row in rows), strict=True)
+        parts = [Walks.joined(list(of_rows), 0) for of_rows in same]
         size = sum(part.unit * part.units.shape[1] for part in parts)
         total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
         active = _active(parts, scale[rows])
@@ -166,10 +149,6 @@ class Centring:
             others = (total - part.unit * part.steps) / max(size - part.unit, 1)
             held.append((part, part.partner(others, active)))
         return held, (total / size)[:, 0], active
-
-    def _add_centred(self, moments, walks) -> None:
-        m = np.broadcast_to(self._m[walks.rows][:, None], walks.units.shape)
-        _add(moments, walks, walks.partner(m, self._active[walks.rows]))
 
 
 def _add(moments, walks, partner) -> None:
