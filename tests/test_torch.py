@@ -55,6 +55,9 @@ class Module:
     def modules(self):
         return [self, self.part]
 
+    def eval(self):
+        self.training = False
+
     def __call__(self, rows):
         assert not self.training
         assert not torch_stub.grad

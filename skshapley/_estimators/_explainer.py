@@ -36,7 +36,6 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import InterventionalReward, Response, Reward
-from skshapley.rewards._linked import errors_of, n_folds
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -403,7 +402,7 @@ class ShapleyExplainer(Attributor):
         if getattr(self.reward_, "link", None) is not None:
             game = self.reward_.influences(self._background.table(self, X))
             values = run(game, replace(self._plan, lesson=None), n_jobs=self.n_jobs).values
-            errors = errors_of(values, n_folds(len(self.background_weights_)))
+            errors = game.errors(values)
             return errors[..., 0] if self._output_names is None else errors
         if self.exact_ is None:
             explanation = self.explain(X)

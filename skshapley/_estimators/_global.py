@@ -24,8 +24,8 @@ from skshapley._tables._inputs import checked_weights, n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import corrected
-from skshapley.rewards import Game, InterventionalReward, Reward
-from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
+from skshapley.rewards import Game, InterventionalReward, Response, Reward
+from skshapley.rewards._loss import LossGame, resolve_loss
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 
@@ -172,7 +172,7 @@ class GlobalImportance(TableEstimator):
         """
         owner = type(self).__name__
         reward = given_reward(self)
-        response = WholeResponse(self.estimator, self.response_method, owner=owner)
+        response = Response(self.estimator, self.response_method, owner=owner, whole=True)
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take(given_background(self, X, sample_weight, reward))
         # other rewards know the cost of an evaluation after their fit: at least one model row

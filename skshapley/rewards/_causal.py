@@ -30,9 +30,7 @@ def _are_components(value) -> bool:
 
 def _are_flags(value) -> bool:
     """Return True for a bool or a list of bools."""
-    if isinstance(value, bool | np.bool_):
-        return True
-    return isinstance(value, Sequence) and all(isinstance(flag, bool | np.bool_) for flag in value)
+    return np.asarray(value).dtype == bool
 
 
 class CausalReward(ConditionalReward):
@@ -114,11 +112,10 @@ class CausalReward(ConditionalReward):
 
     def _flags(self, n) -> tuple[bool, ...]:
         """Return whether each component is confounded."""
-        if isinstance(self.confounded, bool | np.bool_):
-            return (bool(self.confounded),) * n
-        if len(self.confounded) != n:
+        flags = np.asarray(self.confounded)
+        if flags.shape not in ((), (n,)):
             raise ValueError(
                 f"CausalReward got confounded={self.confounded!r} for {n} components: pass one flag"
                 f" for each, or a single one."
             )
-        return tuple(bool(flag) for flag in self.confounded)
+        return tuple(np.broadcast_to(flags, n).tolist())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from skshapley._tools._constraints import Constraint
 from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
@@ -122,15 +123,13 @@ def _is_covariance(value) -> bool:
     if value is None:
         return True
     try:
-        matrix = np.asarray(value, dtype=np.float64)
+        matrix = check_array(value, dtype=np.float64)
     except (TypeError, ValueError):
         return False
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+    slack = 1e-9 * np.abs(matrix).max()
+    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T, 0, slack):
         return False
-    scale = np.abs(matrix).max(initial=0.0)
-    if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-9 * scale):
-        return False
-    return bool(np.linalg.eigvalsh(matrix).min(initial=0.0) >= -1e-9 * scale)
+    return bool(np.linalg.eigvalsh(matrix).min() >= -slack)
 
 
 class ConditionalReward(_TransportReward):

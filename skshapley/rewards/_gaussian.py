@@ -95,19 +95,20 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     moves : ndarray of shape (n, q, d)
         In standard units; for present columns they equal the gaps, up to rounding.
     """
-    n, d = present.shape
-    found = np.empty((n, *gaps.shape[1:]))
+    (n, d), q = present.shape, gaps.shape[1]
     ends = np.append(starts[1:], n)
-    chunk = max(1, CHUNK_BYTES // (8 * d * max(d, gaps.shape[1])))
-    along = _along_chains if gaps.shape[1] <= FEW_REFERENCES else _by_matrices
+    if q > FEW_REFERENCES:  # one matrix for each coalition serves all of them
+        return regressed(correlation, present, np.repeat(gaps, ends - starts, axis=0))
+    found = np.empty((n, q, d))
+    chunk = max(1, CHUNK_BYTES // (8 * d * max(d, q)))
     for i in range(0, len(starts), chunk):
         first, some = starts[i], slice(i, i + chunk)
         lines = slice(first, ends[some][-1])
-        found[lines] = along(correlation, present[lines], starts[some] - first, gaps[some])
+        found[lines] = _along(correlation, present[lines], starts[some] - first, gaps[some])
     return found
 
 
-def _along_chains(correlation, present, starts, gaps) -> NDArray[np.float64]:
+def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     """Return the moves by one factor for each chain and one update for each column."""
     (n, d), m = present.shape, len(starts)
     chain, line = np.repeat(np.arange(m), np.diff(np.append(starts, n))), np.arange(m)
@@ -129,12 +130,6 @@ def _along_chains(correlation, present, starts, gaps) -> NDArray[np.float64]:
         lines = by_size[bounds[k] : bounds[k + 1]]
         found[lines] = moved[chain[lines]]
     return found
-
-
-def _by_matrices(correlation, present, starts, gaps) -> NDArray[np.float64]:
-    """Return the moves by one matrix per coalition, shared by all its references."""
-    chain = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(present))))
-    return regressed(correlation, present, gaps[chain])
 
 
 def regressed(correlation, known, moves) -> NDArray[np.float64]:

@@ -132,9 +132,22 @@ class InfluenceGame(LinkedGame):
 
     def __init__(self, game: Any, link: Any) -> None:
         super().__init__(game, link)
-        b = game.n_references
-        self._starts = np.arange(n_folds(b)) * b // n_folds(b)
-        self.n_outputs = game.n_outputs * len(self._starts)
+        b, folds = game.n_references, min(MOST_FOLDS, game.n_references)
+        self._starts = np.arange(folds) * b // folds
+        self.n_outputs = game.n_outputs * folds
+
+    def errors(self, influences) -> NDArray[np.float64]:
+        """Return the standard errors ``(r, p, k)`` due to the background.
+
+        Parameters
+        ----------
+        influences : ndarray of shape (r, p, k F)
+            Shapley values of this game.
+        """
+        folds = len(self._starts)
+        each = influences.reshape(*influences.shape[:2], -1, folds)
+        scale = folds / (folds - 1) if folds > 1 else np.nan
+        return np.sqrt((each**2).sum(axis=-1) * scale)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the influences, ``(r, m, k F)``."""
@@ -157,24 +170,3 @@ class InfluenceGame(LinkedGame):
     def full(self, rows) -> NDArray[np.float64]:
         """Return zeros ``(r, k F)``, because v(all) uses no background row."""
         return np.zeros((len(rows), self.n_outputs))
-
-
-def n_folds(n_references: int) -> int:
-    """Return the number of background folds with separate influences."""
-    return min(MOST_FOLDS, n_references)
-
-
-def errors_of(influences: NDArray[np.float64], folds: int) -> NDArray[np.float64]:
-    """Return the standard errors ``(r, p, k)`` due to the background.
-
-    Parameters
-    ----------
-    influences : ndarray of shape (r, p, k F)
-        Shapley values of the `InfluenceGame`.
-    folds : int
-        F.
-    """
-    each = influences.reshape(*influences.shape[:2], -1, folds)
-    if folds < 2:
-        return np.full(each.shape[:3], np.nan)
-    return np.sqrt((each**2).sum(axis=-1) * folds / (folds - 1))

@@ -17,22 +17,10 @@ from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._methods import FUNCTION, estimator_type
-from skshapley.rewards._response import Response, _flat_classes, as_floats
+from skshapley.rewards._response import Response, as_floats, flat_classes
 
 TINY = np.finfo(np.float64).eps
 SLACK = 1e-6
-
-
-class WholeResponse(Response):
-    """A model's response with all its columns, including both classes of a binary classifier."""
-
-    @property
-    def classes(self) -> list | None:
-        """Return the labels of the model's classes, or None."""
-        return _flat_classes(self.estimator)
-
-    def _fixed_column(self, binary) -> int | None:
-        return super()._fixed_column(False)
 
 
 class Loss(ABC):
@@ -40,7 +28,8 @@ class Loss(ABC):
 
     Parameters
     ----------
-    response : WholeResponse
+    response : Response
+        With ``whole=True``.
     owner : str
         Name of the calling class, for errors.
 
@@ -51,7 +40,7 @@ class Loss(ABC):
 
     name: str
 
-    def __init__(self, response: WholeResponse, owner: str) -> None:
+    def __init__(self, response: Response, owner: str) -> None:
         self.response, self.owner = response, owner
 
     def without_model(self) -> "Loss":
@@ -107,8 +96,9 @@ class LogLoss(Loss):
 
     def __init__(self, response, owner) -> None:
         super().__init__(response, owner)
+        self._classes = flat_classes(response.estimator)
         named = isinstance(response.method, str) and response.method != FUNCTION
-        if named and (response.method != "predict_proba" or response.classes is None):
+        if named and (response.method != "predict_proba" or self._classes is None):
             raise ValueError(
                 f'{owner} with loss="log_loss" needs the predict_proba of a classifier of one'
                 f" target; got {response.method} of {type(response.estimator).__name__}. Wrap it in"
@@ -122,12 +112,9 @@ class LogLoss(Loss):
                 f'{self.owner} with loss="log_loss" needs one label per row as y, shape ({n},); got'
                 f" shape {np.shape(y)}."
             )
-        k = max(
-            self.response.n_columns, 2
-        )  # a single column is the probability of the second class
-        classes = self.response.classes
-        if classes is None or len(classes) != k:
-            classes = list(range(k))
+        k = max(self.response.n_columns, 2)  # one column is the probability of the second class
+        known = self._classes
+        classes = known if known is not None and len(known) == k else list(range(k))
         position = {label: column for column, label in enumerate(classes)}
         labels = np.asarray(y).tolist()
         unseen = [label for label in labels if label not in position]
@@ -186,7 +173,7 @@ LOSSES = {loss.name: loss for loss in (LogLoss, SquaredError)}
 DEFAULTS: dict[str | None, str] = {"classifier": "log_loss", "regressor": "squared_error"}
 
 
-def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
+def resolve_loss(loss, response: Response, owner: str) -> Loss:
     """Return the loss for "auto", a name or a function.
 
     Raises

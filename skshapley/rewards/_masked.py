@@ -188,16 +188,15 @@ def _same(ours, theirs) -> bool:
     """Return True if tables agree in kind, types and values up to rounding."""
     if type(ours) is not type(theirs) or ours.shape != theirs.shape:
         return False
-    if sparse.issparse(ours):
-        theirs = theirs.sorted_indices()
-        pattern = zip((ours.indptr, ours.indices), (theirs.indptr, theirs.indices), strict=True)
-        if not all(np.array_equal(*pair) for pair in pattern):
-            return False
-        ours, theirs = ours.data[:, None], theirs.data[:, None]
     if column_types(ours) != column_types(theirs):
         return False
+    if sparse.issparse(ours):
+        theirs = theirs.sorted_indices()
+        pattern = (ours.indptr, theirs.indptr), (ours.indices, theirs.indices)
+        alike = all(np.array_equal(*pair) for pair in pattern)
+        return alike and np.allclose(ours.data, theirs.data, 1e-12, 0, equal_nan=True)
     if isinstance(ours, np.ndarray) and ours.dtype.kind in "biuf":
-        return np.allclose(ours, theirs, rtol=1e-12, atol=0, equal_nan=True)
+        return np.allclose(ours, theirs, 1e-12, 0, equal_nan=True)
     try:
         pd.testing.assert_frame_equal(as_pandas(ours), as_pandas(theirs), rtol=1e-12, atol=0)
     except AssertionError:

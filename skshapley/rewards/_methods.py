@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -182,5 +183,4 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
 
 def _logit(probabilities) -> NDArray[np.float64]:
     tiny = np.finfo(np.float64).eps
-    clipped = np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny)
-    return np.log(clipped) - np.log1p(-clipped)
+    return logit(np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny))

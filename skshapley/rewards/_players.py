@@ -171,17 +171,11 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
     They cannot be counted, drawn or saved otherwise.
     """
-    texts = {}
-    for place, kind in enumerate(frame.dtypes):
-        if pd.api.types.is_object_dtype(kind):
-            column = frame.iloc[:, place]
-            unhashable = column.map(lambda value: type(value).__hash__ is None)
-            if unhashable.any():
-                texts[frame.columns[place]] = column.map(str, na_action="ignore")
-    if texts:
-        frame = frame.copy(deep=False)
-    for name, column in texts.items():
-        frame[name] = column
+    frame = frame.copy(deep=False)
+    kinds = frame.dtypes
+    for name in kinds.index[kinds.map(pd.api.types.is_object_dtype)]:
+        if frame[name].map(lambda value: type(value).__hash__ is None).any():
+            frame[name] = frame[name].map(str, na_action="ignore")
     return frame
 
 

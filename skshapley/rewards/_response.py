@@ -39,6 +39,8 @@ class Response:
     output : None, "predicted" or label
     owner : str
         Name of the calling class, for errors.
+    whole : bool, default=False
+        Whether to keep both classes of a binary classifier.
 
     Attributes
     ----------
@@ -52,8 +54,10 @@ class Response:
         Whether the model refused a sparse table, and gets arrays instead. Set by `probe`.
     """
 
-    def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
-        self.estimator, self.output, self.owner = estimator, output, owner
+    def __init__(
+        self, estimator, method="auto", output=None, owner="ShapleyExplainer", whole=False
+    ) -> None:
+        self.estimator, self.output, self.owner, self.whole = estimator, output, owner, whole
         self.method = checked_method(estimator, method, owner)
         self._is_module = is_torch_module(estimator)
         self.predicted = isinstance(output, str) and output == "predicted"
@@ -61,7 +65,7 @@ class Response:
         self.names: list | None = None
         self.column: int | None = None
         self.dense = False
-        self._classes = _flat_classes(estimator) if self.method in BY_CLASS else None
+        self._classes = flat_classes(estimator) if self.method in BY_CLASS else None
         if self._classes is not None and output is not None and not self.predicted:
             self._position(self._classes)  # raises for an unknown class
         names = getattr(estimator, "feature_names_in_", None)
@@ -182,7 +186,8 @@ class Response:
         else:
             self.names = self._classes if by_class else list(range(self.n_columns))
         # Of two classes, the negative one is redundant; two labels are not.
-        binary = by_class and self.n_columns == 2 and _are_complements(values, self.method)
+        two = by_class and self.n_columns == 2 and not self.whole
+        binary = two and _are_complements(values, self.method)
         self.column = self._fixed_column(binary)
 
     def _fixed_column(self, binary) -> int | None:
@@ -362,7 +367,7 @@ class Response:
         return values
 
 
-def _flat_classes(estimator) -> list | None:
+def flat_classes(estimator) -> list | None:
     """Return the class labels of the columns of a response; None if columns are not classes."""
     classes = getattr(estimator, "classes_", None)
     if classes is None or not len(classes) or np.ndim(classes[0]):

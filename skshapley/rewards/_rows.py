@@ -32,7 +32,8 @@ def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
         return NarwhalsPool(X, background, column_player)
     kinds = set(background.dtypes) | set(X.dtypes)
     if len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype):
-        return UniformFramePool(X, background, column_player)
+        tables = np.asarray(X), np.asarray(background)
+        return ArrayPool(*tables, column_player, background.columns)
     return FramePool(X, background, column_player)
 
 
@@ -118,7 +119,19 @@ def codes_of(column: Any) -> NDArray[np.int64]:
 
 
 class ArrayPool(ColumnPool):
-    """Numpy arrays of one dtype."""
+    """Numpy arrays of one dtype, and pandas frames with one numpy dtype.
+
+    Parameters
+    ----------
+    X, background : ndarray
+    column_player : ndarray of shape (d,), int
+    names : pandas.Index or None
+        The columns of hybrid rows as a frame.
+    """
+
+    def __init__(self, X, background, column_player, names=None) -> None:
+        super().__init__(X, background, column_player)
+        self._names = names
 
     def _gather(self, present, rows, references) -> Any:
         kind = np.result_type(self.background, self.X)
@@ -139,7 +152,8 @@ class ArrayPool(ColumnPool):
                 np.bitwise_xor(other, own, out=hybrid[some])
             else:
                 hybrid[some] = np.where(present[some, None], own, other)
-        return hybrid.reshape(n * q, d).view(kind)
+        rows = hybrid.reshape(n * q, d).view(kind)
+        return rows if self._names is None else pd.DataFrame(rows, columns=self._names, copy=False)
 
     def _columns(self) -> Iterable[Any]:
         return np.concatenate([self.X, self.background]).T
@@ -149,18 +163,6 @@ class ArrayPool(ColumnPool):
         if object in (self.X.dtype, self.background.dtype):  # which may contain pd.NA
             return super().unlike(rows, references)
         return ~_same(self.X[rows], self.background[references])
-
-
-class UniformFramePool(ArrayPool):
-    """Pandas frames with one numpy dtype: gathered as an array, passed on as a frame."""
-
-    def __init__(self, X, background, column_player) -> None:
-        self._names = background.columns
-        super().__init__(np.asarray(X), np.asarray(background), column_player)
-
-    def _gather(self, present, rows, references) -> Any:
-        fresh = super()._gather(present, rows, references)
-        return pd.DataFrame(fresh, columns=self._names, copy=False)
 
 
 class FramePool(ColumnPool):
@@ -205,7 +207,12 @@ class SparsePool(RowPool):
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
-        return _differing(self.X[rows], self.background[references])
+        own, other = self.X[rows], self.background[references]
+        for part in (own, other):  # by their bits: missing equals missing
+            part.data = part.data.astype(np.float64).view(np.int64)
+        unequal = own != other
+        own.data, other.data = np.ones(own.nnz), np.ones(other.nnz)
+        return (unequal + (own != other)).toarray()  # zeros may be stored by one alone
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return mixed rows in the background's container."""
@@ -230,19 +237,6 @@ class SparsePool(RowPool):
 def _lines(matrix) -> NDArray[np.intp]:
     """Return the row of each entry of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def _differing(matrix, other) -> NDArray[np.bool_]:
-    """Return True where two CSR matrices of one shape differ; missing equals missing."""
-    different = np.zeros(matrix.shape, dtype=bool)
-    flat, places, values = different.ravel(), [], []
-    for part in (matrix, other):
-        places.append(_lines(part) * part.shape[1] + part.indices)
-        values.append(part.data)
-        flat[places[-1]] = True
-    both, own, its = np.intersect1d(places[0], places[1], assume_unique=True, return_indices=True)
-    flat[both] = ~_same(values[0][own], values[1][its])
-    return different
 
 
 def _pool_index(present, rows, references) -> NDArray[np.intp]:

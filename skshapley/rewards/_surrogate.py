@@ -63,11 +63,8 @@ class HiddenColumns:
     def __init__(self, table) -> None:
         frame = as_pandas(table)
         self._levels = [_levels(column) for _, column in frame.items()]
-        gaps = [
-            levels is None and column.isna().any()
-            for levels, (_, column) in zip(self._levels, frame.items(), strict=True)
-        ]
-        self._gaps = np.flatnonzero(gaps)
+        numeric = np.array([levels is None for levels in self._levels])
+        self._gaps = np.flatnonzero(numeric & frame.isna().any().to_numpy())
 
     @property
     def categorical(self) -> NDArray[np.bool_]:
@@ -133,8 +130,7 @@ class Surrogate(MaskedModel):
 
     def choose(self, values, winners) -> NDArray[np.float64]:
         """Return the explained outputs of the learned ones, ``(..., k)``."""
-        learned_all = self.response.predicted or self.response.column is None
-        return self.response.choose(values, winners) if learned_all else values
+        return self.response.choose(values, winners) if self.response.predicted else values
 
 
 def _is_regressor(value) -> bool:
@@ -212,7 +208,8 @@ class SurrogateReward(BackgroundReward):
         super().fit(response, background, weights, players)
         self.n_references_ = self.rows_per_value_ = 1
         columns = HiddenColumns(background)
-        numbers, targets = columns.numbers(background), self._targets()
+        numbers = columns.numbers(background)
+        targets = self.empty_ if response.predicted else response.choose(self.empty_, 0)
         n_masks = max(1, min(self.n_masks, ceil(MOST_ROWS / len(numbers))))
         row = np.repeat(np.arange(len(numbers)), n_masks)
         masks = np.ones((len(row), 1), dtype=bool)
@@ -239,11 +236,6 @@ class SurrogateReward(BackgroundReward):
         plain = self.response_, self.background_, self.weights_, self.players_.column_player
         label = "raw columns, hidden from a surrogate"
         return MaskedModel(*plain, label=label)
-
-    def _targets(self) -> NDArray[np.float64]:
-        """Return the responses to learn: all outputs, or the explained one, ``(b, c)``."""
-        column = self.response_.column
-        return self.empty_ if column is None else self.empty_[:, column : column + 1]
 
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:

@@ -4,8 +4,6 @@ A torch module is called with a tensor of its own device and number type, in eva
 without gradients. All outputs become NumPy arrays.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -53,29 +51,21 @@ def asked_module(module: Any, X: Any) -> Any:
     parameter = next((p for p in module.parameters() if p.is_floating_point()), None)
     kind = torch.float32 if parameter is None else parameter.dtype
     device = None if parameter is None else parameter.device
-    with torch.no_grad(), _evaluating(module):
-        try:
-            values = as_numpy(module(torch.as_tensor(table).to(device=device, dtype=kind)))
-        except Exception as error:
-            raise RuntimeError(
-                f"The torch module {type(module).__name__} failed on {len(table)} rows of"
-                f" {table.shape[1]} columns, {kind} on {device}, with {type(error).__name__}:"
-                f" {error}. Pass the columns that it was trained on, or a function of the table."
-            ) from error
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-
-
-@contextmanager
-def _evaluating(module: Any) -> Iterator[None]:
-    """Put a module into evaluation mode (no dropout), and restore its mode."""
     training = [part for part in module.modules() if part.training]
-    for part in training:
-        part.training = False
+    module.eval()  # in which dropout is off
     try:
-        yield
+        with torch.no_grad():
+            values = as_numpy(module(torch.as_tensor(table).to(device=device, dtype=kind)))
+    except Exception as error:
+        raise RuntimeError(
+            f"The torch module {type(module).__name__} failed on {len(table)} rows of"
+            f" {table.shape[1]} columns, {kind} on {device}, with {type(error).__name__}:"
+            f" {error}. Pass the columns that it was trained on, or a function of the table."
+        ) from error
     finally:
         for part in training:
             part.training = True
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
 def as_numpy(raw: Any) -> Any:

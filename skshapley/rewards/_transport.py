@@ -1,6 +1,5 @@
 """Mixed rows of a conditional reward: background rows moved to the present columns."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,26 +24,7 @@ from skshapley.rewards._rows import RowPool
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")
 
 
-class Margins(ABC):
-    """Base class of margins, one for each column of a table."""
-
-    @abstractmethod
-    def standard(self, table) -> NDArray[np.float64]:
-        """Return numbers ``(n, d)`` in standard units."""
-
-    @abstractmethod
-    def moved(self, rows, standard, moves) -> NDArray[np.float64]:
-        """Return rows after a move in standard units.
-
-        Parameters
-        ----------
-        rows, standard : ndarray of shape (n, d)
-            The original rows, in numbers and in standard units.
-        moves : ndarray of shape (n, d)
-        """
-
-
-class NormalMargins(Margins):
+class NormalMargins:
     """Means and standard deviations.
 
     Parameters
@@ -65,11 +45,18 @@ class NormalMargins(Margins):
         return (table - self._centre) / self._spread
 
     def moved(self, rows, standard, moves) -> NDArray[np.float64]:
-        """Return rows after a move in standard deviations."""
+        """Return rows after a move in standard units.
+
+        Parameters
+        ----------
+        rows, standard : ndarray of shape (n, d)
+            The original rows, in numbers and in standard units.
+        moves : ndarray of shape (n, d)
+        """
         return rows + moves * self._spread
 
 
-class RankMargins(Margins):
+class RankMargins:
     """Ranks of a table's numbers as quantiles of the normal distribution.
 
     The levels of equal numbers fill an interval. Its middle is their score, and every score in the
@@ -116,6 +103,9 @@ def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ends = np.cumsum(mass)
     half = mass / counts / 2
     return values, ends - mass + half, ends - half
+
+
+Margins = NormalMargins | RankMargins
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from skshapley.rewards._rows import (
     ArrayPool,
     FramePool,
     NarwhalsPool,
-    UniformFramePool,
     row_pool,
 )
 
@@ -47,7 +46,7 @@ TABLES = {
     "objects": (ArrayPool, lambda n, s: mixed(n, s).to_numpy(dtype=object)),
     "dates": (ArrayPool, lambda n, s: (99 * numbers(n, s)).astype("M8[D]")),
     "transposed": (ArrayPool, lambda n, s: np.asfortranarray(numbers(n, s))),
-    "frame": (UniformFramePool, lambda n, s: pd.DataFrame(numbers(n, s), columns=list("edcba"))),
+    "frame": (ArrayPool, lambda n, s: pd.DataFrame(numbers(n, s), columns=list("edcba"))),
     "mixed": (FramePool, mixed),
     "nullable": (FramePool, lambda n, s: pd.DataFrame(numbers(n, s) > 0).astype("boolean")),
 }
