@@ -471,9 +471,9 @@ def test_an_invalid_game():
     ("reward", "message"),
     [
         (lambda S: np.ones(len(S) + 1), r"shape \(3,\) for 2 coalitions"),
-        (lambda S: np.nan * S[:, 0], "NaN or infinity in 2 values of 2 coalitions"),
-        (lambda S: np.where(S.sum(axis=1) == 1, np.inf, 0.0), "infinity in 3 values of 6 coal"),
-        (lambda S: 1.7e308 * S[:, 0], "numbers beyond 1e.306 in 1 values of 2 coalitions"),
+        (lambda S: np.nan * S[:, 0], "NaN or infinity for 2 of 2 coalitions"),
+        (lambda S: np.where(S.sum(axis=1) == 1, np.inf, 0.0), "infinity for 3 of 6 coalitions"),
+        (lambda S: 1.7e308 * S[:, 0], "numbers beyond 1e.306 for 1 of 2 coalitions"),
         (lambda S: ["a"] * len(S), "not numbers"),
         (lambda S: None, r"shape \(\) for 2 coalitions, instead of \(2,\)"),
         (lambda S: np.ones((len(S), 2, 2)), r"shape \(2, 2, 2\)"),

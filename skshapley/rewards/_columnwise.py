@@ -19,18 +19,11 @@ from skshapley.rewards._rows import row_pool
 
 
 class MixedColumnsError(ValueError):
-    """Error of a transformer with output columns that may depend on several columns.
+    """Error of a transformer with output columns that may depend on several columns."""
 
-    Parameters
-    ----------
-    message : str
-    unknown : bool, default=False
-        Whether the transformer is unknown, so that a trial may help.
-    """
 
-    def __init__(self, message: str, unknown: bool = False) -> None:
-        super().__init__(message)
-        self.unknown = unknown
+class UnknownStepError(MixedColumnsError):
+    """Error of an unknown transformer, for which a trial may help."""
 
 
 def passes(step) -> bool:
@@ -65,8 +58,8 @@ def sources(transformer, width) -> np.ndarray:
             return _READERS[kind.__name__](transformer, width)
         if any(base.__name__ == "SelectorMixin" for base in kind.__mro__):
             return transformer.get_support(indices=True)
-    unknown = not kind.__module__.startswith("sklearn.")
-    raise MixedColumnsError(f"{kind.__name__} is not known to work column by column", unknown)
+        raise MixedColumnsError(f"{kind.__name__} is not known to work column by column")
+    raise UnknownStepError(f"{kind.__name__} is not known to work column by column")
 
 
 def _alike(transformer, width) -> NDArray[np.intp]:
@@ -101,9 +94,23 @@ def _of_function(transformer, width) -> NDArray[np.intp]:
     if function is None or (by_element and not transformer.kw_args):
         return np.arange(width)
     name = getattr(function, "__name__", repr(function))
-    raise MixedColumnsError(
-        f"FunctionTransformer of {name} is not known to work column by column", unknown=True
-    )
+    raise UnknownStepError(f"FunctionTransformer of {name} is not known to work column by column")
+
+
+def sources_or_trial(transformer, width, sample) -> np.ndarray:
+    """Return the `sources` of a transformer, by a trial on some rows if nothing is known of it.
+
+    Parameters
+    ----------
+    transformer : fitted transformer
+    width : int
+    sample : callable
+        Returns these rows, ``(n, width)``.
+    """
+    try:
+        return sources(transformer, width)
+    except UnknownStepError:
+        return tried_sources(transformer, sample())
 
 
 def tried_sources(transformer, table) -> NDArray[np.intp]:

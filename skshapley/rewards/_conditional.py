@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,7 +210,15 @@ class ConditionalReward(_TransportReward):
         self.link = link
 
     def _margins(self, table, weights) -> Margins:
-        return NormalMargins(table, weights, self._given_spread(table.shape[1]))
+        if self.covariance is None:
+            return NormalMargins(table, weights)
+        shape, d = np.shape(self.covariance), table.shape[1]
+        if shape != (d, d):
+            raise ValueError(
+                f"ConditionalReward got a covariance of shape {shape} for {d} columns: pass one of"
+                f" shape ({d}, {d}), in the order of the columns."
+            )
+        return NormalMargins(table, weights, np.sqrt(np.diagonal(self.covariance)))
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
         if self.covariance is None:
@@ -220,18 +227,6 @@ class ConditionalReward(_TransportReward):
         spread = np.sqrt(np.diagonal(covariance))
         spread = np.where(spread > 0, spread, 1.0)
         return shrunk(covariance / np.outer(spread, spread), LEAST_SHRINKAGE), LEAST_SHRINKAGE
-
-    def _given_spread(self, d) -> Any:
-        """Return the standard deviations of the given covariance, or None."""
-        if self.covariance is None:
-            return None
-        shape = np.shape(self.covariance)
-        if shape != (d, d):
-            raise ValueError(
-                f"ConditionalReward got a covariance of shape {shape} for {d} columns: pass one of"
-                f" shape ({d}, {d}), in the order of the columns."
-            )
-        return np.sqrt(np.diagonal(np.asarray(self.covariance, dtype=np.float64)))
 
 
 class CopulaReward(_TransportReward):

@@ -15,10 +15,6 @@ from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game, Unvalued
 
 
-def _has_probabilities(self) -> bool:
-    return hasattr(self.model, "predict_proba")
-
-
 class AllClasses(ClassifierMixin, BaseEstimator):
     """A fitted classifier with a probability for each class, for scorers.
 
@@ -39,7 +35,7 @@ class AllClasses(ClassifierMixin, BaseEstimator):
         """Return the model's predictions, ``(n,)``."""
         return self.model.predict(X)
 
-    @available_if(_has_probabilities)
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))
     def predict_proba(self, X) -> NDArray[np.float64]:
         """Return probabilities of all classes, ``(n, c)``."""
         some = self.model.predict_proba(X)

@@ -10,7 +10,7 @@ from skshapley._records._outcome import Settings, label
 from skshapley.exceptions import ModelOutputError
 from skshapley.explanation import Explanation
 from skshapley.rewards._game import Game
-from skshapley.rewards._response import LARGEST, Response, as_floats, flaw
+from skshapley.rewards._response import Response, finite_numbers
 
 
 class FunctionGame(Game):
@@ -56,19 +56,7 @@ class FunctionGame(Game):
                 f"The reward returned values of shape {np.shape(raw)} for {n} coalitions, instead"
                 f" of {shape}; it must return one value (or one row of values) per coalition."
             )
-        values = as_floats(raw)
-        if values is None:
-            raise ModelOutputError(
-                f"The reward returned values that are not numbers, such as {np.ravel(raw)[0]!r}; it"
-                f" must return one number (or one row of numbers) per coalition."
-            )
-        wrong = flaw(values)
-        if wrong is not None:
-            raise ModelOutputError(
-                f"The reward returned {wrong[0]} in {wrong[1].sum()} values of {n} coalitions;"
-                f" every coalition needs a finite value, of at most {LARGEST:.0e}."
-            )
-        return values.reshape(n, -1)
+        return finite_numbers(raw, "The reward", "coalition").reshape(n, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, k)``."""

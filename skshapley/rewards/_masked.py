@@ -24,7 +24,7 @@ from skshapley._tables._inputs import (
     take_rows,
 )
 from skshapley._tables._portable import Portable
-from skshapley.rewards._columnwise import MixedColumnsError, passes, sources, tried_sources
+from skshapley.rewards._columnwise import MixedColumnsError, passes, sources_or_trial
 from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import RowPool, row_pool
@@ -114,11 +114,11 @@ def prepare(response, background, weights, players, transformed) -> MaskedModel:
         if not transformed:
             raise MixedColumnsError("transformed=False asked for")
         named, rest, source = _split(response, background)
-        steps = tuple(step for _, step in named)
+        steps = tuple(named.values())
         table = _transformed(response, steps, background)
         if table.shape[1] != len(source):
             raise MixedColumnsError(f"the steps made {table.shape[1]} columns, not {len(source)}")
-        label = f"columns made once by {', '.join(name for name, _ in named)}"
+        label = f"columns made once by {', '.join(named)}"
         owner = players.column_player[source]
         parts = response.of(rest), table, weights, owner
         model = MaskedModel(*parts, label=label, steps=steps, whole=raw)
@@ -128,7 +128,7 @@ def prepare(response, background, weights, players, transformed) -> MaskedModel:
         return replace(raw, label=f"raw columns: {reason}")
 
 
-def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
+def _split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
     """Return a pipeline's first steps, the rest of it, and the raw column of each column."""
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
@@ -140,34 +140,29 @@ def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
     if names is not None and is_frame(background):  # the model may leave out some of its columns
         place = {name: position for position, name in enumerate(column_names(background))}
         source = np.array([place.get(name, -1) for name in names])
-    steps: list = []
+    n = n_rows(background)
+    rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
+    steps: dict[str, Any] = {}
+    done = 0
+
+    def sample() -> Any:
+        """Return some background rows after the steps so far."""
+        return _transformed(response, steps.values(), take_rows(background, rows))
+
     for name, step in pipeline.steps[:-1]:
-        try:
-            source = source[_sources(step, len(source), response, background, steps)]
-        except MixedColumnsError as reason:
-            if not steps:
-                raise MixedColumnsError(f"{reason} (step {name!r})") from None
-            break
-        steps.append((name, "passthrough" if passes(step) else step))
-    done = len(steps)
-    steps = [pair for pair in steps if not isinstance(pair[1], str)]
+        if not passes(step):
+            try:
+                source = source[sources_or_trial(step, len(source), sample)]
+            except MixedColumnsError as reason:
+                if not steps:
+                    raise MixedColumnsError(f"{reason} (step {name!r})") from None
+                break
+            steps[name] = step
+        done += 1
     if not steps or (source < 0).any():
         raise MixedColumnsError("the pipeline has no step that works column by column")
     left = pipeline[done:]
     return steps, left if len(left) > 1 else left[0], source
-
-
-def _sources(step, width, response, background, before) -> NDArray[np.intp]:
-    """Return the input column of each column of a step, by a trial if it is unknown."""
-    try:
-        return sources(step, width)
-    except MixedColumnsError as reason:
-        if not reason.unknown:
-            raise
-    n = n_rows(background)
-    rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
-    done = tuple(other for _, other in before if not isinstance(other, str))
-    return tried_sources(step, _transformed(response, done, take_rows(background, rows)))
 
 
 def _check(raw, model, p) -> None:

@@ -115,15 +115,12 @@ class Players:
             return pd.DataFrame(X.copy(), columns=self._labels, copy=False)
         frame = _with_texts(as_pandas(X))
         if self.n_players == frame.shape[1]:  # no group: nothing to gather
-            named = list(frame.columns) == self.names.tolist()
-            return frame.copy() if named else frame.set_axis(self.names, axis=1)
+            return frame.set_axis(self._labels, axis=1).copy()
         columns = {}
         for player, name in enumerate(self.names):
-            members = np.flatnonzero(self.column_player == player)
-            if len(members) == 1:
-                columns[name] = frame.iloc[:, members[0]]
-            else:
-                columns[name] = _as_text(frame.iloc[:, members])
+            members = frame.iloc[:, np.flatnonzero(self.column_player == player)]
+            alone = members.shape[1] == 1
+            columns[name] = members.iloc[:, 0] if alone else _as_text(members)
         return pd.DataFrame(columns, index=frame.index)
 
 

@@ -293,23 +293,12 @@ class Response:
                 f"The model's {self._label} returned shape {shape} for {n} rows{where};"
                 f" it must return ({n},) or ({n}, n_outputs)."
             )
-        values = as_floats(raw)
-        if values is None:
-            raise ModelOutputError(
-                f"The model's {self._label} returned values that are not numbers{where}, such as"
-                f" {np.ravel(raw)[0]!r}; choose another response_method, such as"
-                f' "predict_proba".'
-            )
-        wrong = flaw(values)
-        if wrong is not None:
-            bad = np.flatnonzero(wrong[1].reshape(n, -1).any(axis=1))
-            zero = "log_proba" in self._label and (values[wrong[1]] == -np.inf).all()
-            hint = '; response_method="log_odds" clips probabilities of 0' if zero else ""
-            raise ModelOutputError(
-                f"The model's {self._label} returned {wrong[0]} for {len(bad)} of {n}"
-                f" rows{where}, first for row {bad[0]}; no attribution can be made of that{hint}."
-            )
-        return values
+        clips = '; response_method="log_odds" clips probabilities of 0'
+        hints = (
+            '; choose another response_method, such as "predict_proba"',
+            clips if "log_proba" in self._label else "",
+        )
+        return finite_numbers(raw, f"The model's {self._label}", "row", where, hints)
 
     def in_its_container(self, X) -> Any:
         """Return X with names if the model was fitted with names, else without.
@@ -414,10 +403,31 @@ def as_floats(raw) -> np.ndarray | None:
     return values.astype(np.float64, copy=False) if real else None
 
 
-def flaw(values: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """Return a description of the invalid values and their mask; None if all are valid."""
+def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float64]:
+    """Return values as float64, or refuse anything but finite numbers.
+
+    Parameters
+    ----------
+    raw : array of shape (n,) or (n, k)
+    who, unit : str
+        The source of the values and a noun for n, for errors.
+    where : str, default=""
+        The place of these values.
+    hints : pair of str, default=("", "")
+        The ends of the errors for text and for NaN.
+    """
+    values = as_floats(raw)
+    if values is None:
+        raise ModelOutputError(
+            f"{who} returned values that are not numbers{where}, such as {np.ravel(raw)[0]!r}; it"
+            f" must return one number, or one row of numbers, per {unit}{hints[0]}."
+        )
     wrong = ~(np.abs(values) <= LARGEST)
-    if not wrong.any():
-        return None
-    finite = np.isfinite(values).all()
-    return f"numbers beyond {LARGEST:.0e}" if finite else "NaN or infinity", wrong
+    if wrong.any():
+        bad = np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1))
+        what = f"numbers beyond {LARGEST:.0e}" if np.isfinite(values).all() else "NaN or infinity"
+        raise ModelOutputError(
+            f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, first for"
+            f" {unit} {bad[0]}; no attribution can be made of that{hints[1]}."
+        )
+    return values

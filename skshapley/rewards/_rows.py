@@ -251,12 +251,7 @@ def _joined(column, background) -> Any:
     parts = [column, background]
     if column.dtype != background.dtype and pd.api.types.is_numeric_dtype(column.dtype):
         # pandas would make objects of a bool and a float
-        parts = [
-            part.astype("Int8" if pd.api.types.is_extension_array_dtype(part) else "int8")
-            if pd.api.types.is_bool_dtype(part)
-            else part
-            for part in parts
-        ]
+        parts = [part * 1 if pd.api.types.is_bool_dtype(part) else part for part in parts]
     pool = pd.concat(parts, ignore_index=True).array
     return pool.to_numpy() if isinstance(pool.dtype, pd.core.dtypes.dtypes.NumpyEADtype) else pool
 

@@ -133,11 +133,9 @@ class TokenReward(InputReward):
         starts = [match.start() for match in found] or [len(document)]
         ends = [*starts[1:], len(document)]
         self._head = document[: starts[0]]
-        self._pieces = [
-            document[match.start() : end] for match, end in zip(found, ends, strict=False)
-        ]
+        self._pieces = [document[start:end] for start, end in zip(starts, ends, strict=True)]
         gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=False)]
-        self._absent = [""] * len(gaps) if mask is None else [mask + gap for gap in gaps]
+        self._absent = [""] * len(starts) if mask is None else [mask + gap for gap in gaps]
 
     def texts(self, coalitions) -> list[str]:
         """Return the document with only the tokens of each coalition.
@@ -149,7 +147,7 @@ class TokenReward(InputReward):
         """
         pairs = list(zip(self._absent, self._pieces, strict=True))
         return [
-            self._head + "".join([pair[there] for pair, there in zip(pairs, row, strict=False)])
+            self._head + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
             for row in np.asarray(coalitions, dtype=bool).tolist()
         ]
 
