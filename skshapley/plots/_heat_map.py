@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from skshapley.plots._checks import AXES, ROW, check_drawing
 from skshapley.plots._common import one_output, one_row, response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._style import colour_bar, ink, signed_colours
+from skshapley.plots._style import colour_bar, ink, signed_cells
 
 
 class HeatMapDisplay(Display):
@@ -146,17 +146,8 @@ class HeatMapDisplay(Display):
         if self.image is not None and not signal:
             ax.imshow(self.image, cmap="gray", extent=extent, interpolation="nearest")
         strength = np.ones(values.shape) if self.image is None else np.sqrt(np.abs(values) / top)
-        painted = ax.imshow(
-            values,
-            cmap=signed_colours(),
-            vmin=-top,
-            vmax=top,
-            alpha=0.9 * strength,
-            extent=extent,
-            interpolation="nearest",
-            aspect="auto" if signal else "equal",
-            zorder=1,
-        )
+        place = {"extent": extent, "aspect": "auto" if signal else "equal", "zorder": 1}
+        painted = signed_cells(ax, values, top, 0.9 * strength, **place)
         if signal and self.image is not None:
             twin = ax.twinx()
             twin.plot(np.arange(width), np.ravel(self.image), color=ink(ax), linewidth=1.2)

@@ -450,18 +450,14 @@ class DecisionDisplay(ByRow, Display):
         paths = self._paths()
         p, ax = self.table["feature"].nunique(), self._rows(ax)
         heights = np.arange(p + 1) - 0.5
-        lines = LineCollection(
-            [np.column_stack([path, heights]) for path in paths],
-            array=levels(pd.Series(paths[:, 0])),
-            cmap=level_colours(),
-            clim=(0, 1),
-            linewidths=1.2,
-            alpha=float(np.clip(30 / len(paths), 0.15, 0.9)),
-        )
+        segments = [np.column_stack([path, heights]) for path in paths]
+        level, colours = levels(pd.Series(paths[:, 0])), level_colours()
+        alpha = float(np.clip(30 / len(paths), 0.15, 0.9))
+        lines = LineCollection(segments, array=level, cmap=colours, linewidths=1.2, alpha=alpha)
+        lines.set_clim(0, 1)
         ax.add_collection(lines)
-        ax.hlines(
-            heights, 0, 1, transform=ax.get_yaxis_transform(), color=ink(ax), alpha=0.12, lw=0.6
-        )
+        line = {"transform": ax.get_yaxis_transform(), "color": ink(ax), "alpha": 0.12, "lw": 0.6}
+        ax.hlines(heights, 0, 1, **line)
         ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
         ax.set_ylim(p - 0.4, -0.7)
         room = 0.04 * (np.ptp(paths) or 1.0)

@@ -227,15 +227,19 @@ def type_size(factor=NAME) -> float:
     return factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
 
 
+def signed_cells(ax, values, limit, alpha, **how) -> "AxesImage":
+    """Draw attributions as colours up to a limit, with the opacity of each."""
+    colours = {"cmap": signed_colours(), "vmin": -limit, "vmax": limit, "alpha": alpha}
+    return ax.imshow(values, interpolation="nearest", **colours, **how)
+
+
 def faded_cells(ax, values, half, limit) -> tuple["AxesImage", str]:
     """Draw attributions as colours up to a limit, pale where the 95 % interval contains 0.
 
     Return the image, and a note for the label: empty if no cell is pale.
     """
     unsure = np.abs(values) <= half
-    alpha = np.where(unsure, FADED, 1.0)
-    image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, alpha=alpha,
-                      aspect="auto", interpolation="nearest")  # fmt: skip
+    image = signed_cells(ax, values, limit, np.where(unsure, FADED, 1.0), aspect="auto")
     ax.set_ylim(len(values) - 0.5, -0.5)
     return image, "; faded: 95 % interval contains 0" if unsure.any() else ""
 
@@ -252,9 +256,8 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
         bar.ax.tick_params(length=0)
     bar.ax.tick_params(labelsize=type_size(TICK))
     label = filled(label, 0.8 * row_in_points(ax, 1), type_size())
-    bar.set_label(
-        label, fontsize=type_size(), labelpad=4.0 if ends is None else -3.0, parse_math=False
-    )
+    pad = 4.0 if ends is None else -3.0
+    bar.set_label(label, fontsize=type_size(), labelpad=pad, parse_math=False)
     return bar
 
 
@@ -273,23 +276,15 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
 
     `wider` are the half-widths of pale intervals behind them.
     """
-    if wider is not None and (known := np.isfinite(wider) & (wider > 0)).any():
-        low, high = np.asarray(x) - wider, np.asarray(x) + wider
+    x, y, half = np.asarray(x), np.asarray(y), np.asarray(half_widths)
+    if wider is not None:
+        known = wider > 0
         line = {"color": ink(ax), "alpha": 0.3, "linewidth": 3.0, "zorder": 3}
-        ax.hlines(np.asarray(y)[known], low[known], high[known], **line)
-    shown = np.isfinite(half_widths) & (half_widths > 0)
+        ax.hlines(y[known], (x - wider)[known], (x + wider)[known], **line)
+    shown = half > 0
     if shown.any():
-        ax.errorbar(
-            np.asarray(x)[shown],
-            np.asarray(y)[shown],
-            xerr=np.asarray(half_widths)[shown],
-            fmt="none",
-            ecolor=ink(ax),
-            elinewidth=1.0,
-            capsize=2.5,
-            capthick=1.0,
-            zorder=4,
-        )
+        line = {"ecolor": ink(ax), "elinewidth": 1.0, "capsize": 2.5, "zorder": 4}
+        ax.errorbar(x[shown], y[shown], xerr=half[shown], fmt="none", **line)
 
 
 def interval_bars(ax, low, high, y) -> None:
