@@ -189,10 +189,16 @@ def markdown(table):
 
 
 NOTE = """\
-Numbers below .92: "stratified" at 30 p has two contributions in a stratum; "uniform" rarely draws
-the sizes that weigh most; "leverage" at 4 p has hardly more units than players. Numbers above .98:
-with few units, where all draws agree, and where the sum shows that something was missed, errors are
-upper bounds; players that bring nothing, as most of the family "and", are exact.
+Families hold two to four games: the design of "odd" is nearly the same in every run, so that a
+single game tells little of it. Numbers below .92: "monte-carlo" at 10 p in the first family, where
+one in ten contributions of a player matters, has eleven permutations; and "odd-leverage" at 4 p has
+errors in one or two of all runs only, those in which every pair agrees with a linear game.
+Numbers above .98 are upper bounds. With few units, where all draws agree, and where the sum shows
+that something was missed, errors allow for unseen events. "owen" and "owen-halved" state the errors
+of means before their sum is corrected, which removes what all players share; errors of "classical"
+are at least the effect of the sizes of a player's coalitions. The posterior of "odd" is too wide
+for "airport": its errors are 2.4 to 5 times the true ones. Players that bring nothing, as most of
+the family "and", are exact.
 A share of .95 of 60 runs or charts is certain to .03, of 24 runs to .04, of 18 runs to .05.
 """
 PARTS = {
