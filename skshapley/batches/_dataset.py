@@ -261,11 +261,10 @@ class ExplanationDataset:
 
 def _strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str]:
     """Return the tokens with the largest sums of sizes over all documents and outputs."""
-    sizes: dict[str, float] = {}
+    parts = []
     for explanation in explanations:
         axes = (0,) if explanation.values.ndim == 2 else (0, 2)
-        totals = np.abs(explanation.values).sum(axis=axes)
-        for name, size in zip(explanation.feature_names, totals.tolist(), strict=True):
-            sizes[name] = sizes.get(name, 0.0) + size
-    chosen = {*sorted(sizes, key=lambda name: -sizes[name])[:most]}
-    return [name for name in sizes if name in chosen]
+        sums = np.abs(explanation.values).sum(axis=axes)
+        parts.append(pd.Series(sums, explanation.feature_names))
+    sizes = pd.concat(parts).groupby(level=0, sort=False).sum()
+    return sizes.index[sizes.rank(method="first", ascending=False) <= most].tolist()

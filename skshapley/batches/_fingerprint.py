@@ -17,6 +17,7 @@ from skshapley._tools._texts import unaddressed
 from skshapley.batches._document_source import explains_documents
 from skshapley.batches._sources import OWNER
 from skshapley.batches._state import code_digest, digest_of
+from skshapley.rewards._tokens import TokenGame
 
 LONGEST = 400
 
@@ -66,7 +67,7 @@ def answers_digest(explainer: Any) -> str:
     exact = getattr(explainer, "exact_", None)
     form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
     if explains_documents(explainer):
-        return digest_of(form, explainer.reward_.ends([""]))
+        return digest_of(form, _of_documents(explainer, [""]))
     return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
 
 
@@ -97,9 +98,15 @@ def answers(explainer: Any, X: Any) -> np.ndarray | None:
     if not hasattr(explainer, "reward_"):
         return None
     if explains_documents(explainer):
-        return explainer.reward_.ends(as_documents(X, OWNER).texts)
+        return _of_documents(explainer, as_documents(X, OWNER).texts)
     game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
     return game.full(np.arange(game.n_rows))
+
+
+def _of_documents(explainer: Any, texts: list[str]) -> np.ndarray:
+    """Return the responses to documents, ``(r, k)``, as their games have them."""
+    games = [TokenGame(explainer.reward_.of(text)) for text in texts]
+    return np.concatenate([game.full(np.arange(1)) for game in games])
 
 
 def explainer_facts(explainer: Any) -> dict:
