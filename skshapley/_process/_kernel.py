@@ -16,6 +16,7 @@ import numpy as np
 from skshapley._process._pairs import Pairs
 
 JITTER = 1e-8
+PANEL = 128  # rows of a matrix in one step: few enough to stay in the cache
 SHORTEST, LONGEST = 0.01, 1.2  # the least reach is SHORTEST/p
 
 
@@ -111,22 +112,18 @@ class Kernel(ABC):
         """Return the noise variance of points, jitter included, ``(n,)``."""
         return self.noise * points.roughness + JITTER * (1 + self.lowest)
 
-    def parts_at(self, points: Pairs) -> list[np.ndarray]:
-        """Return the parts at points, and with blocks each block's own lowest and higher orders."""
-        parts = self.parts(points.signs, points.signs)
-        same = points.same_block
-        return parts if same is None else [*parts, parts[0] * same, parts[1] * same]
-
-    def gram(self, points: Pairs, parts: list[np.ndarray] | None = None) -> np.ndarray:
-        """Return the covariance matrix of observed values, with noise and jitter, ``(n, n)``.
-
-        Parameters
-        ----------
-        points : Pairs
-        parts : list of ndarray, or None
-            Of `parts_at`, if they are known.
-        """
-        out = weighted_sum(self.scales, self.parts_at(points) if parts is None else parts)
+    def gram(self, points: Pairs) -> np.ndarray:
+        """Return the covariance matrix of observed values, with noise and jitter, ``(n, n)``."""
+        signs, n = points.signs, len(points)
+        out = np.empty((n, n))
+        for start in range(0, n, PANEL):
+            panel = slice(start, start + PANEL)
+            out[panel] = self.cross(signs[panel], signs)
+        if points.block is not None:
+            *_, lowest, higher = self.scales
+            for at in points.by_block():
+                parts = self.parts(signs[at], signs[at])
+                out[np.ix_(at, at)] += lowest * parts[0] + higher * parts[1]
         out[np.diag_indices_from(out)] += self.noise_at(points)
         return out
 
@@ -192,9 +189,12 @@ class Slopes(ABC):
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
         """Return the covariance matrix; keep its parts for `contract`."""
-        self._kernel = self.kernel(theta)
-        self._parts = self._kernel.parts_at(self.points)
-        return self._kernel.gram(self.points, self._parts)
+        self._kernel = kernel = self.kernel(theta)
+        parts, same = kernel.parts(self.points.signs, self.points.signs), self.points.same_block
+        self._parts = parts if same is None else [*parts, parts[0] * same, parts[1] * same]
+        out = weighted_sum(kernel.scales, self._parts)
+        out[np.diag_indices_from(out)] += kernel.noise_at(self.points)
+        return out
 
     def contract(self, pull: np.ndarray) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta, for every entry of the last theta."""

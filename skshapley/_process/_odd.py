@@ -55,10 +55,14 @@ class OddKernel(Kernel):
 def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the covariances of an odd Brownian motion in (2 s - p)/p, ``(n_a, n_b)``.
 
-    They are the lesser of two sizes, negative where signs differ.
+    Its increments between the possible sizes are independent.
     """
-    x, y = a.mean(axis=1)[:, None], b.mean(axis=1)
-    return (np.abs(x + y) - np.abs(x - y)) / 2
+    p = a.shape[1]
+    levels = np.arange(2 - p % 2, p + 1, 2)
+    spread = np.sqrt(np.diff(levels, prepend=0) / p)
+    totals = (signs.sum(axis=1)[:, None] for signs in (a, b))
+    x, y = (np.sign(total) * (np.abs(total) >= levels) * spread for total in totals)
+    return x @ y.T
 
 
 class OddSlopes(Slopes):

@@ -122,9 +122,8 @@ def _different(coalitions: np.ndarray) -> np.ndarray:
 
 MOST_BLOCK_PAIRS = 1500  # in total, for all blocks
 # Up to this number of blocks, more pairs pay. With 100 rows of 20 columns and 70 evaluations per
-# player, four and five blocks have .7 times the squared error of two blocks, and .6 times that of
-# all rows
-FEW_BLOCKS, MOST_IN_FEW = 10, 3400
+# player, four blocks have .7 times the squared error of two, and .6 times that of all rows
+FEW_BLOCKS, MOST_IN_FEW = 10, 3000
 ENOUGH = 1 / 3  # of all pairs: these against all rows are more informative than others on blocks
 LEAST_ROWS = 8  # from this number on, blocks need fewer pairs than one permutation on each row
 # Smallest number of rows for which blocks gain, counted as 1/sum of squared weights: in total, and
