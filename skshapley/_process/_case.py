@@ -47,6 +47,8 @@ class Case:
     ----------
     theta : ndarray or None
         The fitted vector of the odd part's hyper-parameters.
+    even_theta : ndarray or None
+        The fitted vector of the even part's, without reaches.
     background_errors : ndarray of shape (p, k)
         After `solve`.
     """
@@ -59,7 +61,8 @@ class Case:
         self._seen: list[tuple[Pairs, Pairs, np.ndarray]] = []
         self._solution: Estimates | None = None
         self.theta: np.ndarray | None = None
-        self._even: tuple[np.ndarray, EvenKernel] | None = None
+        self.even_theta: np.ndarray | None = None
+        self._even: EvenKernel | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
@@ -155,8 +158,8 @@ class Case:
             kernel = EvenKernel.from_vector(self._reach(odd), own)
         else:
             if self._even is None:
-                self._even = fit_even(points, self._reach(odd))
-            (theta, kernel), make = self._even, Process
+                self.even_theta, self._even = fit_even(points, self._reach(odd))
+            theta, kernel, make = self.even_theta, self._even, Process
             refit = lambda others: fit_even(others, kernel.reach, theta)[1]  # noqa: E731
         posterior = Posterior(make(points, kernel, functional), points.values)
         values[:, residual] = posterior.means
@@ -176,8 +179,3 @@ class Case:
         if theta is None:
             theta = fit_odd(odd) if odd.values.any() else np.full(p, -np.log(p))
         return np.exp(theta[:p])
-
-    @property
-    def even_theta(self) -> np.ndarray | None:
-        """The fitted vector of the even part's hyper-parameters, without reaches."""
-        return None if self._even is None else self._even[0]

@@ -16,7 +16,6 @@ is drawn in pairs, with replacement, from the kernel distribution of the remaini
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
@@ -96,7 +95,7 @@ class CoalitionSampler(Sampler):
             expected = n * self._law
         else:
             expected = 2 * pairs_by_size(self._law, n // 2)
-            draws = [_full_rank(self._without_replacement, self.rngs_[row], n) for row in rows]
+            draws = [self._full_rank(self.rngs_[row], n) for row in rows]
         coalitions = np.stack(draws)
         return CoalitionDesign(
             coalitions,
@@ -113,6 +112,19 @@ class CoalitionSampler(Sampler):
         sizes = rng.choice(p + 1, size=n // 2 if self.paired else n, p=self._law)
         coalitions = uniform_of_size(members_rng, sizes, p)
         return with_complements(coalitions) if self.paired else coalitions
+
+    def _full_rank(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """Draw until the coalitions separate all players; only the smallest budgets can fail.
+
+        Whether a design is kept depends on its coalitions alone, so no player is favoured.
+        """
+        p = self.n_players_
+        for _ in range(MOST_TRIES):
+            coalitions = self._without_replacement(rng, n)
+            centred = coalitions - coalitions.mean(axis=1, keepdims=True)
+            if n >= 6 * p or np.linalg.matrix_rank(centred) == p - 1:
+                break
+        return coalitions
 
     def _without_replacement(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Draw n/2 different pairs, with the expected number of each size up to random rounding."""
@@ -171,25 +183,6 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
         found = np.concatenate([found, more])
         found = found[first_met(found)]
     return found
-
-
-def _full_rank(
-    draw: Callable[[np.random.Generator, int], np.ndarray], rng: np.random.Generator, n: int
-) -> np.ndarray:
-    """Draw until the coalitions separate all players.
-
-    Only the smallest budgets can fail. The decision depends on the coalitions alone, so no player
-    is favoured.
-    """
-    coalitions = draw(rng, n)
-    p = coalitions.shape[1]
-    tries = 0
-    while n < 6 * p and tries < MOST_TRIES:
-        centred = coalitions - coalitions.mean(axis=1, keepdims=True)
-        if np.linalg.matrix_rank(centred) == p - 1:
-            break
-        coalitions, tries = draw(rng, n), tries + 1
-    return coalitions
 
 
 class Leverage(CoalitionSampler):

@@ -153,7 +153,7 @@ class LocalPermutations(Sampler):
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of pairs of rounds, or raise ValueError for a graph of other players."""
-        self._graph(n_players)
+        as_graph(self.graph, n_players, type(self).__name__)
         return Price(
             draw=2 * n_players * n_references,
             coalitions=2 * n_players,
@@ -166,11 +166,9 @@ class LocalPermutations(Sampler):
     def _start(self, task: SamplerTask) -> None:
         p = self.n_players_
         self._near = np.zeros((p, p), dtype=bool)
-        for player, members in enumerate(self._graph(p).neighbourhoods(self.order)):
+        graph = as_graph(self.graph, p, type(self).__name__)
+        for player, members in enumerate(graph.neighbourhoods(self.order)):
             self._near[player, members] = True
-
-    def _graph(self, n_players: int) -> Graph:
-        return as_graph(self.graph, n_players, type(self).__name__)
 
     def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
         p = self.n_players_

@@ -25,9 +25,9 @@ BLOCK_STEPS = 1024  # steps per block of random numbers
 
 def is_order(graph: Any) -> bool:
     """Return True if `before_of` accepts the graph for some number of players."""
-    if _is_network(graph):
-        return True
-    return isinstance(graph, list | tuple) and (_are_pairs(graph) or _are_layers(graph))
+    if not isinstance(graph, list | tuple):
+        return _is_network(graph)
+    return all(map(_is_pair, graph)) or all(map(_is_layer, graph))
 
 
 def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
@@ -50,7 +50,7 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     if _is_network(graph):
         edges = list(graph.edges)
         named = set(graph.nodes)
-    elif _are_pairs(graph):
+    elif all(map(_is_pair, graph)):
         edges, named = list(graph), {player for pair in graph for player in pair}
     else:
         layers = [list(layer) for layer in graph]
@@ -94,19 +94,14 @@ def _is_player(player: Any, n_players: float) -> bool:
     )
 
 
-def _are_pairs(graph: Any) -> bool:
-    return all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(_is_player(i, np.inf) for i in pair)
-        for pair in graph
-    )
+def _is_pair(pair: Any) -> bool:
+    known = isinstance(pair, tuple) and len(pair) == 2
+    return known and all(_is_player(player, np.inf) for player in pair)
 
 
-def _are_layers(graph: Any) -> bool:
-    return all(
-        isinstance(layer, list | set | frozenset | range | np.ndarray)
-        and all(_is_player(player, np.inf) for player in layer)
-        for layer in graph
-    )
+def _is_layer(layer: Any) -> bool:
+    known = isinstance(layer, list | set | frozenset | range | np.ndarray)
+    return known and all(_is_player(player, np.inf) for player in layer)
 
 
 @dataclass(frozen=True, eq=False)

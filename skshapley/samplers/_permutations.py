@@ -8,12 +8,11 @@ since the values of its ends are known.
 
 from abc import abstractmethod
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 
 from skshapley._references import Deck
-from skshapley._tools._constraints import OneOf
+from skshapley._tools._constraints import Count, OneOf
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from, generator, uniform_permutations
 from skshapley.designs import PermutationDesign
@@ -435,7 +434,7 @@ def draw_permutations(
     from skshapley.samplers import SAMPLERS
 
     for name, value in (("n_permutations", n_permutations), ("n_players", n_players)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        if not Count().allows(value):
             raise ValueError(f"draw_permutations takes {name} as a positive int; got {value!r}.")
     registry = {n: s for n, s in SAMPLERS.items() if issubclass(s, PermutationSampler)}
     sampler = resolve(
