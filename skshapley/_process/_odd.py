@@ -16,10 +16,8 @@ from skshapley._process._kernel import (
 )
 from skshapley._process._pairs import Pairs
 
-SIZE_PLACE, SIZE_START = (
-    2,
-    -2.0,
-)  # started above the prior's mean, where the fit rarely finds a strong effect of the size
+# Start of the fit: from the prior's mean, it rarely finds a strong effect of the size
+SIZE_PLACE, SIZE_START = 2, -2.0
 REACH_LEVEL_VARIANCE = 4.0
 
 

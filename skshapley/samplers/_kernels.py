@@ -23,14 +23,12 @@ class PermutationKernel(ABC):
 
     Attributes
     ----------
-    gives_weights : bool
-        Whether the kernel has weights of Bayesian quadrature.
     why_no_weights : str
-        The reason if not, for errors.
+        The reason if a system with this kernel's matrix lacks the solution that Bayesian quadrature
+        needs; empty if it has one.
     """
 
-    gives_weights = False
-    why_no_weights = ""
+    why_no_weights = "it is not known to be strictly positive definite"
 
     def __call__(self, first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
         """Return the kernel of two sets of permutations.
@@ -63,7 +61,7 @@ class PermutationKernel(ABC):
 
     def check_weights(self) -> None:
         """Raise a ValueError if there are no Bayesian weights for this kernel."""
-        if not self.gives_weights:
+        if self.why_no_weights:
             raise ValueError(
                 f"{type(self).__name__} has no Bayesian weights: {self.why_no_weights}; use"
                 f" MallowsKernel()."
@@ -109,7 +107,7 @@ class MallowsKernel(PermutationKernel):
     """
 
     lam: float = 4.0
-    gives_weights = True
+    why_no_weights = ""
 
     def __post_init__(self) -> None:
         if not self.lam > 0:
