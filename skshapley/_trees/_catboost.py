@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble, join_leaves
+from skshapley._trees._assemble import assemble, frame_to_matrix, join_leaves
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
 
@@ -236,17 +236,14 @@ class _Encoder:
 
     def __call__(self, X) -> NDArray[np.float64]:
         matrix = np.zeros((len(X), self.n))
-        for column in self.numbers:
-            matrix[:, column] = _numbers(X, column)
+        numbers = list(self.numbers)
+        if is_frame(X):
+            matrix[:, numbers] = frame_to_matrix(X.iloc[:, numbers], {}, unknown=None)
+        else:
+            matrix[:, numbers] = np.asarray(X)[:, numbers].astype(np.float64)
         if self.lookup is not None:
             named = self.lookup.calc_leaf_indexes(X)
             for column in np.unique(self.owner):
                 own = named[:, self.owner == column]
                 matrix[:, column] = np.where(own.any(axis=1), own.argmax(axis=1), own.shape[1])
         return matrix
-
-
-def _numbers(X, column) -> np.ndarray:
-    if is_frame(X):
-        return X.iloc[:, column].to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(X)[:, column].astype(np.float64)

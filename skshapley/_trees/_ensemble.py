@@ -181,25 +181,21 @@ class TreeEnsemble:
             **{name: getattr(self, name)[cut] for name in NODES},
         )
 
-    def take_output(self, output, sign=1) -> "TreeEnsemble":
+    def take_output(self, output) -> "TreeEnsemble":
         """Return the ensemble of one output, without the trees of other outputs.
 
         Parameters
         ----------
         output : int
             Position of the output.
-        sign : {1, -1}, default=1
-            -1 for the negative of the output.
 
         Returns
         -------
         trees : TreeEnsemble
         """
-        if self.n_outputs == 1 and sign == 1:
+        if self.n_outputs == 1:
             return self
-        matrix = np.zeros((self.n_outputs, 1))
-        matrix[output] = sign
-        return self.combined(matrix)
+        return self.combined(np.eye(self.n_outputs)[:, [output]])
 
     def combined(self, matrix, constant=0.0) -> "TreeEnsemble":
         """Return linear combinations of the outputs, without the trees that do not add to any.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._trees._leaf_games import meeting_weights, pair_worths
-from skshapley._trees._walks import Layout, Walk, lay_out, walk
+from skshapley._trees._walks import Layout, Walk, walk
 from skshapley.indices import Index
 
 # Starts in one block: few enough for most of their state to stay in the cache
@@ -45,11 +45,6 @@ class Frontier:
     layout: Layout
     n_players: int
     index: Index
-
-    @classmethod
-    def of(cls, trees, codes, players, n_players, index) -> "Frontier":
-        """Return the frontier of an ensemble."""
-        return cls(lay_out(trees, codes, players), n_players, index)
 
     def values(self, instances, references, weights) -> NDArray[np.float64]:
         """Return the values of rows, as weighted sums over the background rows.

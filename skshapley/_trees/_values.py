@@ -14,6 +14,7 @@ from skshapley._trees._groups import Block, make_blocks
 from skshapley._trees._pair_tables import PairTables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import References, Tables, each
+from skshapley._trees._walks import lay_out
 from skshapley.indices import player_index
 
 # Most rows of one step
@@ -74,7 +75,8 @@ class TreeValues:
 
     @cached_property
     def _frontier(self) -> Frontier:
-        return Frontier.of(self.trees, self._codes, self.players, self.n_players, self.index)
+        layout = lay_out(self.trees, self._codes, self.players)
+        return Frontier(layout, self.n_players, self.index)
 
     def fit(self, background=None, weights=None) -> Self:
         """Take background rows, or the training data from the covers of the nodes.

@@ -211,8 +211,7 @@ class TreeExplainer(Attributor):
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
         """
-        if not hasattr(self, "exact_"):  # scikit-learn's check takes long, for one row
-            check_is_fitted(self, "exact_")
+        check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
         return self._recorded(self._exact_outcome(X), X)
 
@@ -259,6 +258,6 @@ class TreeExplainer(Attributor):
                 f" one of {labels}."
             )
         position = labels.index(output)
-        if trees.n_outputs == 1:
-            return trees.take_output(0, sign=-1 if binary and position == 0 else 1), None
+        if binary and trees.n_outputs == 1:  # of the second class
+            return (trees.combined([[-1.0]]) if position == 0 else trees), None
         return trees.take_output(position), None

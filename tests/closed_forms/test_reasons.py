@@ -260,4 +260,4 @@ def test_a_baseline_is_a_background_of_one_row():
 
 def test_the_page_of_an_explanation_says_so_too():
     made = ShapleyExplainer(HGB.fit(X, TWO), max_rows=24, random_state=0).fit(X[:5]).explain(X[:2])
-    assert "exact response: response_method=&#x27;log_odds&#x27;" in made._repr_html_()
+    assert "response_method=&#x27;log_odds&#x27; would be exact" in made._repr_html_()
