@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble, frame_to_matrix, join_leaves
+from skshapley._trees._assemble import assemble, frame_to_matrix
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
 
@@ -46,11 +46,11 @@ def read_catboost(model) -> TreeEnsemble:
     scale, bias = dump["scale_and_bias"]
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
-    if "oblivious_trees" in dump:
-        found = [_oblivious(tree, columns) for tree in dump["oblivious_trees"]]
-    else:
-        found = [_grown(tree, columns) for tree in dump["trees"]]
-    trees = [tree.joined(scale, len(bias)) for tree in found]
+    roots = dump.get("trees") or [
+        _nested(tree["splits"] or [], tree["leaf_values"], tree["leaf_weights"])
+        for tree in dump["oblivious_trees"]
+    ]
+    trees = [_read_tree(root, columns, scale, len(bias)) for root in roots]
     return assemble(
         trees,
         n_outputs=len(bias),
@@ -127,73 +127,50 @@ class _Columns(NamedTuple):
         )
 
 
-class _Tree(NamedTuple):
-    """The inner nodes and the leaves of one tree, with splits as `_Columns.asked` returns them."""
-
-    splits: list[tuple]
-    children: np.ndarray
-    covers: np.ndarray
-    values: list
-    weights: list[float]
-
-    def joined(self, scale, n_outputs) -> dict[str, Any]:
-        """Return the tree in the form that `assemble` accepts."""
-        column, border, missing_left, category = (
-            [split[part] for split in self.splits] for part in range(4)
-        )
-        inner = {
-            "left": self.children[0],
-            "right": self.children[1],
-            "feature": column,
-            "threshold": border,
-            "missing_left": missing_left,
-            "cover": self.covers,
-        }
-        value = np.reshape(self.values, (-1, n_outputs)) * scale
-        named = {node: ([one], False) for node, one in enumerate(category) if one is not None}
-        return join_leaves(inner, {"value": value, "cover": self.weights}) | {"categories": named}
+def _nested(splits, values, weights) -> dict[str, Any]:
+    """Return an oblivious tree node by node; its last split is the root's, its leaves in order."""
+    if not splits:
+        return {"value": values, "weight": weights[0]}
+    half, rest = len(weights) // 2, splits[:-1]
+    middle = half * (len(values) // len(weights))
+    left = _nested(rest, values[:middle], weights[:half])
+    right = _nested(rest, values[middle:], weights[half:])
+    return {"split": splits[-1], "left": left, "right": right}
 
 
-def _oblivious(tree, columns) -> _Tree:
-    """Return a complete tree, level by level: the last split at the root, the leaves in order."""
-    splits = [columns.asked(split) for split in tree["splits"] or []][::-1]
-    n = 2 ** len(splits) - 1
-    children = 2 * np.arange(n) + np.array([[1], [2]])
-    covers = [np.asarray(tree["leaf_weights"], dtype=np.float64)]
-    while len(covers[0]) > 1:
-        covers.insert(0, covers[0].reshape(-1, 2).sum(axis=1))
-    return _Tree(
-        [split for depth, split in enumerate(splits) for _ in range(2**depth)],
-        np.where(children < n, children, n - 1 - children),
-        np.concatenate(covers[:-1] or [np.empty(0)]),
-        tree["leaf_values"],
-        tree["leaf_weights"],
-    )
-
-
-def _grown(root, columns) -> _Tree:
-    """Return a tree that was grown node by node, parents before children."""
+def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
+    """Return a tree for `assemble`, parents before children."""
+    leaf, zeros = (-1, 0.0, False, None), [0.0] * n_outputs
     splits: list[tuple] = []
-    children: list[list[int]] = []
-    values: list[Any] = []
-    weights: list[float] = []
-    waiting: list[tuple] = [(root, None, 0)]
+    children: dict[str, list[int]] = {"left": [], "right": []}
+    values, covers = [], []
+    waiting: list[tuple] = [(root, "left", None)]
     while waiting:
-        node, parent, side = waiting.pop()
-        is_leaf = "split" not in node
+        node, side, parent = waiting.pop()
+        place = len(splits)
         if parent is not None:
-            children[parent][side] = -1 - len(values) if is_leaf else len(splits)
-        if is_leaf:
-            values.append(node["value"])
-            weights.append(node.get("weight", 0.0))
-        else:
-            waiting += [(node["right"], len(splits), 1), (node["left"], len(splits), 0)]
-            splits.append(columns.asked(node["split"]))
-            children.append([0, 0])
-    covers = np.zeros(len(splits))
-    for node in range(len(splits) - 1, -1, -1):
-        covers[node] = sum(weights[-1 - to] if to < 0 else covers[to] for to in children[node])
-    return _Tree(splits, np.reshape(children, (-1, 2)).T.astype(np.int64), covers, values, weights)
+            children[side][parent] = place
+        children["left"].append(-1)
+        children["right"].append(-1)
+        value = node.get("value", zeros)
+        values.append(value if isinstance(value, list) else [value])
+        covers.append(node.get("weight", 0.0))
+        splits.append(columns.asked(node["split"]) if "split" in node else leaf)
+        if "split" in node:
+            waiting += [(node["right"], "right", place), (node["left"], "left", place)]
+    for place in reversed(range(len(splits))):
+        if children["left"][place] >= 0:
+            covers[place] = sum(covers[children[side][place]] for side in children)
+    feature, threshold, missing_left, category = zip(*splits, strict=True)
+    return {
+        **children,
+        "feature": feature,
+        "threshold": threshold,
+        "missing_left": missing_left,
+        "value": np.array(values) * scale,
+        "cover": covers,
+        "categories": {n: ([one], False) for n, one in enumerate(category) if one is not None},
+    }
 
 
 @dataclass(frozen=True)
