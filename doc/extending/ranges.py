@@ -40,8 +40,8 @@ class RangeDisplay(Display):
         """Return what is drawn, as numbers."""
         return self.table
 
-    def _height(self, width):
-        return 1 + 0.3 * len(self.table)
+    def _size(self, alone):
+        return 8, 1 + 0.3 * len(self.table)
 
     def plot(self, ax=None):
         """Draw on the given axes, or on a new figure."""

@@ -205,7 +205,7 @@ class ImportanceDisplay(ByRow, Display):
         chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
         rows = np.arange(len(value))
         zero_line(ax)
-        interval_bars(ax, self.table["low"], self.table["high"], rows)
+        interval_bars(ax, value, self.table["low"], self.table["high"], rows)
         handles = [
             ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
             for which, colour in ((chosen, COLOURS[0]), (~chosen, NEUTRAL))
@@ -553,7 +553,8 @@ class DumbbellDisplay(ByRow):
         clear = self.table["p_adjusted"].to_numpy() <= CLEAR
         zero_line(ax)
         ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
-        interval_bars(ax, first + self.table["low"], first + self.table["high"], rows)
+        ends = first + self.table["low"], first + self.table["high"]
+        interval_bars(ax, second, *ends, rows)
         handles, alphas = [], np.where(clear, 1.0, 0.35)
         for values, colour in zip((first, second), COLOURS, strict=False):
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)

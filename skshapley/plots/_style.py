@@ -287,10 +287,10 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
         ax.errorbar(x[shown], y[shown], xerr=half[shown], fmt="none", **line)
 
 
-def interval_bars(ax, low, high, y) -> None:
-    """Draw horizontal intervals; an infinite end is an arrow at the farthest finite end."""
+def interval_bars(ax, x, low, high, y) -> None:
+    """Draw intervals of points; an infinite end is an arrow at the farthest point or finite end."""
     low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
-    known = [*low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
+    known = [*x, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
     shown = [np.clip(end, min(known), max(known)) for end in (low, high)]
     error_bars(ax, (shown[0] + shown[1]) / 2, y, (shown[1] - shown[0]) / 2)
     for end, drawn, arrow in zip((low, high), shown, "<>", strict=True):

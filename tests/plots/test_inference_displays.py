@@ -54,6 +54,16 @@ def test_an_end_that_is_not_known_is_an_arrow(explanation_maker):
     assert unknown
     arrows = [x for x, _, _ in points(drawn.ax_)]
     assert np.isclose(arrows, max(arrows)).sum() >= unknown
+    assert max(arrows) >= drawn.frame()["value"].max()
+
+
+def test_no_arrow_is_left_of_its_point():
+    table = pd.DataFrame({"feature": ["a", "b"], "value": [9.0, 3.0], "low": [-np.inf, 1.0]})
+    table = table.assign(high=np.inf, best_rank=np.nan, worst_rank=np.nan, selected=None)
+    drawn = ImportanceDisplay(table).plot()
+    upper = [x for x, _, _ in points(drawn.ax_)]
+    assert max(upper) == 9.0
+    assert np.isclose(upper, 9.0).sum() >= 3
 
 
 def test_importances_of_several_outputs(explanation_maker):
