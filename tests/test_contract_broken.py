@@ -458,7 +458,7 @@ class FirstWinner(InterventionalReward):
 
     def game(self, X) -> Any:
         made = super().game(X)
-        made._instances.winners[:] = made._instances.winners[0]
+        made.instances.winners[:] = made.instances.winners[0]
         return made
 
 
@@ -529,7 +529,7 @@ class Idle(InterventionalReward):
 
     def game(self, X) -> Any:
         made = super().game(X)
-        made._instances.active[:] = False
+        made.instances.active[:] = False
         return made
 
 

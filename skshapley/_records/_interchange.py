@@ -56,19 +56,11 @@ def parts_of_shap(theirs: Any) -> dict:
     # In slices without such data, they are an array of None.
     tables = [data for data in (theirs.display_data, theirs.data) if np.ndim(data)]
     table = _table(tables[0] if tables else None, names, values.shape[:2], owner)
-    outputs = theirs.output_names
-    output = None
-    if values.ndim == 3:
+    outputs, single = theirs.output_names, values.ndim == 2
+    if not single:
         outputs = np.array(range(values.shape[2]) if outputs is None else outputs, dtype=object)
-    elif isinstance(outputs, str):
-        output = outputs
-    return _parts(
-        values,
-        base,
-        table,
-        output_names=outputs if values.ndim == 3 else None,
-        settings=Settings(source="shap", output=output),
-    )
+    settings = Settings(source="shap", output=outputs if isinstance(outputs, str) else None)
+    return _parts(values, base, table, output_names=None if single else outputs, settings=settings)
 
 
 def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
