@@ -288,7 +288,7 @@ def pairs():
     for sampler, solver in product(SAMPLERS, SOLVERS):
         made = SAMPLERS[sampler].produces
         fits = issubclass(made, SOLVERS[solver].accepts)
-        if fits and sampler not in ELSEWHERE and SOLVERS[solver].traits.standard_errors:
+        if fits and sampler not in ELSEWHERE and SOLVERS[solver]().traits.standard_errors:
             both.append((sampler, solver))
     return sorted(both, key=lambda pair: not is_default(*pair))
 

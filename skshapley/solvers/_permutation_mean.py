@@ -12,6 +12,8 @@ v(players up to and with i) - v(players before i). Means and squares are merged 
 position is a control variate (`skshapley.solvers._positions`).
 """
 
+from typing import cast
+
 import numpy as np
 
 from skshapley._references import Deck, Survey
@@ -214,7 +216,8 @@ class PermutationMean(Solver):
         if design.dealt:
             units = inside.mean(axis=2)
             if self._dealt is None:
-                self._dealt = DealtUnits(self._known_deck(), self.players_, design.unit)
+                deck = cast(Deck, self.deck_)  # the engine passes one with every sample
+                self._dealt = DealtUnits(deck, self.players_, design.unit)
             self._dealt.add(rows, design.references[:, :: design.unit], units)
             return
         if self._centring is None:
@@ -241,14 +244,6 @@ class PermutationMean(Solver):
         self._together = 2 if design.unit % 2 == 0 else 1
         groups = len(self.v_empty_), len(self._weights)
         self._centring = Centring(groups, (p, k), with_total=self._drifting)
-
-    def _known_deck(self) -> Deck:
-        if self.deck_ is None:
-            raise RuntimeError(
-                "PermutationMean got walks against a sample of the background without its deck:"
-                " pass deck= to start()."
-            )
-        return self.deck_
 
     def _seen(self) -> Centring:
         if self._centring is None:
