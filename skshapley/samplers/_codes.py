@@ -11,12 +11,12 @@ from abc import abstractmethod
 import numpy as np
 
 from skshapley._tools._constraints import Count, Flag
-from skshapley._tools._random import generator, uniform_permutations
+from skshapley._tools._random import uniform_permutations
 from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler
 from skshapley.samplers._quadrature import bayesian_weights
 
-ENTROPY = 2022
+ENTROPY = 2022  # of the generators from which sets are made, by size and number of players
 
 
 class PermutationCode(PermutationSampler):
@@ -78,8 +78,3 @@ class PermutationCode(PermutationSampler):
         r, n, p = permutations.shape
         weights = bayesian_weights(self._set(unit, p), self._kernel())
         return np.tile(weights, (r, n // unit))
-
-
-def set_generator(n: int, p: int) -> np.random.Generator:
-    """Return the generator from which the set of `n` permutations of `p` players is made."""
-    return generator(ENTROPY, n, p)

@@ -174,23 +174,6 @@ class GraphSampler(Sampler):
         )
 
 
-class Local(NamedTuple):
-    """Coalitions for the nodes of a patch, as patterns over their neighbourhood.
-
-    Attributes
-    ----------
-    patch : Patch
-    patterns : ndarray of shape (s, n), bool
-        The first one is empty.
-    weights : ndarray of shape (s,)
-        Weights of the patterns in the attribution of the central node.
-    """
-
-    patch: Patch
-    patterns: np.ndarray
-    weights: np.ndarray
-
-
 class NeighbourhoodSampler(GraphSampler):
     """Base class of the samplers that look at coalitions inside each player's neighbourhood."""
 
@@ -203,41 +186,32 @@ class NeighbourhoodSampler(GraphSampler):
         """
 
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
-        parts, p, lowest = [], graph.n_nodes, np.zeros(graph.n_nodes)
+        p, lowest = graph.n_nodes, np.zeros(graph.n_nodes)
+        parts, nodes, weights, exact = [], [], [], True
         for patch in patches(graph, self.order):
-            patterns, weights = self._patterns(patch, limit)
-            parts.append(Local(patch, patterns, weights))
+            patterns, own = self._patterns(patch, limit)
             # coalitions with different lowest players differ: for each player, the most that one
             # neighbourhood has adds up to a lower bound (the full coalition costs nothing)
             counts = np.bincount(patterns[1:].argmax(axis=1), minlength=patterns.shape[1])
             np.maximum.at(lowest, patch.members, np.broadcast_to(counts, patch.members.shape))
             if lowest.sum() - 1 > limit:
                 raise TooManyCoalitions
-        return assemble(parts, p, exact=all(len(part.weights) == 2**p for part in parts))
+            parts.append(_coalitions(patch.members, patterns, p))
+            nodes.append(np.repeat(patch.members[:, patch.centre], len(own)))
+            weights.append(np.tile(own, len(patch.members)))
+            exact &= len(own) == 2**p
+        # each coalition once: different ones have equal sums of random words of their players with
+        # probability 2^-128
+        every = sparse.vstack(parts, format="csr")
+        words = generator(0).integers(2**64, size=(p, 2), dtype=np.uint64)
+        _, met, column = np.unique(every @ words, axis=0, return_index=True, return_inverse=True)
+        entries = np.concatenate(weights), (np.concatenate(nodes), column.ravel())
+        table = sparse.coo_array(entries, shape=(p, len(met))).tocsr()
+        return LinearPlan(every[met], table, exact)
 
 
-def assemble(parts: list[Local], n_players: int, exact: bool) -> LinearPlan:
-    """Return the plan of all nodes, each coalition once.
-
-    Coalitions are compared by two sums of random 64-bit words of their players. Two different
-    coalitions have equal sums with probability 2^-128.
-    """
-    listed = sparse.vstack([_coalitions(part, n_players) for part in parts], format="csr")
-    words = generator(0).integers(2**64, size=(n_players, 2), dtype=np.uint64)
-    keys = listed @ words
-    _, met, column = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    nodes = [
-        np.repeat(part.patch.members[:, part.patch.centre], len(part.weights)) for part in parts
-    ]
-    weights = [np.tile(part.weights, len(part.patch.members)) for part in parts]
-    entries = np.concatenate(weights), (np.concatenate(nodes), column.ravel())
-    table = sparse.coo_array(entries, shape=(n_players, len(met))).tocsr()
-    return LinearPlan(listed[met], table, exact)
-
-
-def _coalitions(part: Local, n_players: int) -> sparse.csr_array:
+def _coalitions(members: np.ndarray, patterns: np.ndarray, n_players: int) -> sparse.csr_array:
     """Return the coalitions of all nodes of a patch, node by node, as sparse rows."""
-    members, patterns = part.patch.members, part.patterns
     row, position = np.nonzero(patterns)
     indices = members[:, position].ravel()
     counts = np.tile(np.bincount(row, minlength=len(patterns)), len(members))

@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from skshapley._tools._constraints import Count, Named
-from skshapley._tools._params import resolve
-from skshapley.samplers._codes import PermutationCode, set_generator
+from skshapley._tools._random import generator
+from skshapley.samplers._codes import ENTROPY, PermutationCode
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 from skshapley.samplers._permutations import with_reverses
 from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_alike
@@ -53,13 +53,7 @@ class GreedyCode(PermutationCode):
         self.candidates = candidates
 
     def _kernel(self) -> PermutationKernel:
-        return resolve(
-            self.kernel,
-            registry=KERNELS,
-            base=PermutationKernel,
-            owner=type(self).__name__,
-            parameter="kernel",
-        )
+        return KERNELS[self.kernel]() if isinstance(self.kernel, str) else self.kernel
 
     def _check_together(self) -> None:
         kernel = self._kernel()
@@ -179,7 +173,7 @@ def _greedy(
     kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool, by_variance: bool
 ) -> np.ndarray:
     """Return a set of `n` permutations, as consecutive pairs if `paired`."""
-    rng = set_generator(n, p)
+    rng = generator(ENTROPY, n, p)
     if paired:
         kernel, n = kernel.of_pairs(), n // 2
     choose = MostNews(kernel, n, p) if by_variance else least_alike

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from skshapley._tools._constraints import Constraint, Named
-from skshapley._tools._params import resolve
 from skshapley.designs import OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._orders import Extensions, before_of, is_order
@@ -103,13 +103,7 @@ default="antithetic"
             )
 
     def _walks(self) -> PermutationSampler:
-        return resolve(
-            self.sampler,
-            registry=WALKS,
-            base=PermutationSampler,
-            owner="Ordered",
-            parameter="sampler",
-        )
+        return WALKS[self.sampler]() if isinstance(self.sampler, str) else clone(self.sampler)
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from skshapley._tools._constraints import OneOf
-from skshapley.samplers._codes import PermutationCode, set_generator
+from skshapley._tools._random import generator
+from skshapley.samplers._codes import ENTROPY, PermutationCode
 from skshapley.samplers._permutations import with_reverses
 
 MAPPINGS = ("gaussian", "sphere")
@@ -80,7 +81,7 @@ class Sobol(PermutationCode):
 
 @lru_cache(maxsize=32)
 def _sorted_directions(n: int, p: int, mapping: str, paired: bool) -> np.ndarray:
-    rng = set_generator(n, p)
+    rng = generator(ENTROPY, n, p)
     if paired:
         return with_reverses(sobol_permutations(rng, n // 2, p, mapping))
     return sobol_permutations(rng, n, p, mapping)
