@@ -532,7 +532,7 @@ ACTS = {
 @pytest.mark.parametrize(("act", "message"), ACTS.values(), ids=ACTS)
 @pytest.mark.parametrize(
     ("after", "where"),
-    [(1, "on rows 0 to 5"), (2, "on hybrids of rows 0 to 5")],
+    [(1, "on rows 0 to 5"), (2, "on mixtures of rows 0 to 5")],
 )
 def test_what_the_model_did_and_where(act, message, after, where):
     explainer = ShapleyExplainer(Misbehaves(after, act), max_rows=141).fit(BACKGROUND)

@@ -144,7 +144,7 @@ def test_an_interruption_can_be_gone_on_from(interrupt, folder, tmp_path, capsys
     explained = ShapleyExplainer.explain
     monkeypatch.setattr(ShapleyExplainer, "explain", interrupted)
     assert explain(folder, tmp_path / "phi", "--batch-rows", "4") == FAILED
-    assert "interrupted; the same command goes on from here" in capsys.readouterr().err
+    assert "interrupted; repeat the command to continue" in capsys.readouterr().err
     assert len(ExplanationDataset(tmp_path / "phi")) == 8
     assert signal.getsignal(signal.SIGTERM) is handler
     assert explain(folder, tmp_path / "phi", "--batch-rows", "4") == OK
@@ -163,7 +163,7 @@ WRONG = {
     "no model": (dict(model="gone.skops"), (), "--model '.*gone.skops' does not exist"),
     "no data": (dict(data="gone.parquet"), (), "--data '.*gone.parquet' does not exist"),
     "pickle": (dict(model="model.joblib"), (), "loading a pickle can run any .*--trust-pickle"),
-    "trees": (dict(model="trees.skops"), (), f"not trusted: {TREES}. If .*--trust {TREES}"),
+    "trees": (dict(model="trees.skops"), (), f"untrusted types: {TREES}. If .*--trust {TREES}"),
     "columns": ({}, ("--columns", "a"), r"--background .* lacks the columns \['a'\]: it has"),
     "config": ({}, ("--config", "gone.toml"), "takes a .toml or .json file that exists"),
     "broken model": (dict(model="broken.skops"), (), "--model '.*broken.skops' cannot be read: "),
@@ -175,10 +175,10 @@ WRONG = {
     "column": (dict(data="narrow.parquet"), (), r"narrow.parquet' .*columns \['sepal width"),
     "csv column": (dict(data="narrow.csv"), (), r"narrow.csv' .*columns \['sepal width"),
     "key": ({}, ("--keys", "nr"), r"needs the columns \['nr'\]"),
-    "long model": (dict(model=LONG), (), "--model '.*xx' is no path that can be used: .*too long"),
-    "long data": (dict(data=LONG), (), "--data '.*xx' is no path that can be used: .*too long"),
-    "long config": ({}, ("--config", LONG), "--config '.*xx' is no path .*too long"),
-    "long out": ({}, ("--out", LONG), "--out '.*xx' is no path .*too long"),
+    "long model": (dict(model=LONG), (), "--model '.*xx' is not a valid path: .*too long"),
+    "long data": (dict(data=LONG), (), "--data '.*xx' is not a valid path: .*too long"),
+    "long config": ({}, ("--config", LONG), "--config '.*xx' is not a valid path.*too long"),
+    "long out": ({}, ("--out", LONG), "--out '.*xx' is not a valid path.*too long"),
 }
 
 
@@ -265,11 +265,11 @@ def test_plots(kind, phi, tmp_path, capsys):
 
 WRONG_PLOTS = {
     "folder": (("--folder",), USAGE, "holds no _manifest.json"),
-    "output": (("--output", "rose"), USAGE, r"--output 'rose' is none .*\['setosa'"),
+    "output": (("--output", "rose"), USAGE, r"--output 'rose' is not one of .*\['setosa'"),
     "option": (("--output", "setosa", "--row", "1"), USAGE, "--kind beeswarm takes no --row"),
     "row": (("--kind", "waterfall"), USAGE, "waterfall shows one row of the 15 in .*: pass --row"),
     "suffix": (("--output", "setosa", "--out", "x.doc"), USAGE, r"'x\.doc' has a suffix"),
-    "long": (("--out", LONG), USAGE, r"--out '.*xx' is no path .*too long"),
+    "long": (("--out", LONG), USAGE, r"--out '.*xx' is not a valid path.*too long"),
 }
 
 
@@ -341,7 +341,7 @@ def test_status_names_what_is_damaged_or_lost(folder, tmp_path, capsys):
     assert told.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
     lost, damaged = told.err.splitlines()
     assert re.search(r"part-00000000\.parquet' is damaged", damaged)
-    assert re.search(r"part-00000001\.parquet' is lost", lost)
+    assert re.search(r"part-00000001\.parquet' is missing", lost)
     assert explain(folder, *arguments, data="bad.parquet") == FAILED
     assert contents(tmp_path / "phi") == whole
 
@@ -395,7 +395,7 @@ class OddError(Exception):
 
 @pytest.mark.parametrize(
     ("error", "told"),
-    [(OddError("so"), "skshapley: OddError: so\n"), (MemoryError(), "out of memory; the")],
+    [(OddError("so"), "skshapley: OddError: so\n"), (MemoryError(), "out of memory; repeat")],
 )
 def test_no_error_ends_in_a_traceback(error, told, folder, tmp_path, capsys, monkeypatch):
     def fails(self, X):

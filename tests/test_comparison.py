@@ -166,7 +166,7 @@ REFUSED = {
     "one row": (
         lambda e: drift(e, np.arange(120)),
         ValueError,
-        "drift tells .* needs 3 and 3",
+        "drift cannot separate .* needs 3 each",
     ),
     "cohorts": (lambda e: find_cohorts(e, 1), ValueError, "n_cohorts as an int of at least 2"),
 }

@@ -46,7 +46,7 @@ def run_explain(arguments: Namespace) -> int:
     except (ValueError, OSError, RuntimeError) as error:
         raise UsageError(f"--data {str(arguments.data)!r} cannot be used: {error}") from error
     with warnings.catch_warnings():
-        # told below, and by the exit status
+        # reported below, and by the exit status
         warnings.filterwarnings("ignore", "explain_batches set .* rows aside", UserWarning)
         dataset = explain_batches(
             explainer,
@@ -68,7 +68,7 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
     Raises
     ------
     UsageError
-        If there is no such file, or it holds types that were not named.
+        If the file does not exist, or contains untrusted types.
     """
     check_path(path, "--model", there=True)
     if path.suffix.lower() != ".skops":
@@ -86,7 +86,7 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
         unknown = sorted(set(skops.get_untrusted_types(file=path)) - set(trust))
     if unknown:
         raise UsageError(
-            f"--model {str(path)!r} holds types that are not trusted: {', '.join(unknown)}. If you"
+            f"--model {str(path)!r} contains untrusted types: {', '.join(unknown)}. If you"
             f" know where it comes from, pass --trust {' '.join([*trust, *unknown])}"
         )
     with _readable(path, "--model"):
@@ -95,7 +95,7 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
 
 @contextmanager
 def _readable(path: Path, option: str) -> Iterator[None]:
-    """Say of a file that cannot be read that it cannot: broken files raise errors of any kind."""
+    """Raise UsageError if a file cannot be read; broken files raise errors of any kind."""
     try:
         yield
     except Exception as error:
@@ -104,7 +104,7 @@ def _readable(path: Path, option: str) -> Iterator[None]:
 
 
 def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
-    """Return the background as a DataFrame of the columns that count, or a sparse matrix."""
+    """Return the background as a DataFrame of the relevant columns, or a sparse matrix."""
     check_path(path, "--background", there=True)
     if path.suffix.lower() == ".npz":
         with _readable(path, "--background"):
@@ -125,7 +125,7 @@ def read_config(path: Path) -> dict:
     Raises
     ------
     UsageError
-        For another kind of file, text that cannot be parsed, or parameters that there are not.
+        For another kind of file, text that cannot be parsed, or unknown parameters.
     """
     parsers = {".toml": tomllib.loads, ".json": json.loads}
     check_path(path, "--config")
@@ -148,7 +148,7 @@ def read_config(path: Path) -> dict:
 
 
 def _component(name: str, value: Any) -> object:
-    """Return a table of the configuration as the object that it describes."""
+    """Return the object described by a table of the configuration."""
     if not isinstance(value, dict) or name not in (*COMPONENTS, "stopping"):
         return value
     parameters = dict(value)

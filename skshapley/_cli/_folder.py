@@ -14,7 +14,7 @@ from skshapley.batches import ExplanationDataset
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 
-DPI = 150  # of a picture in dots; .svg and .pdf have no dots
+DPI = 150  # dots per inch of a picture; .svg and .pdf have none
 # Methods of `explanation.plot`
 KINDS = ("bar", "beeswarm", "decision", "dependence", "importance", "matrix", "waterfall")
 
@@ -29,14 +29,14 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 
 
 def _check_out(arguments: Namespace) -> None:
-    """Raise UsageError if there is a file already, unless it may be replaced."""
+    """Raise UsageError for an existing file, unless it may be replaced."""
     check_path(arguments.folder, "FOLDER", there=True)
     there, hint = None if arguments.overwrite else False, "choose another name, or pass --overwrite"
     check_path(arguments.out, "--out", there, hint)
 
 
 def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:
-    """Write a file whole, and say where it is."""
+    """Write a complete file, and print its path."""
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(arguments.out, write)
     sys.stdout.write(f"{arguments.out}\n")
@@ -89,7 +89,7 @@ def run_plot(arguments: Namespace) -> int:
 
 
 def _options(arguments: Namespace) -> dict[str, Any]:
-    """Return the options that were given, if the display takes them."""
+    """Return the given options, if the display takes them."""
     taken = inspect.signature(getattr(PlotAccessor, arguments.kind)).parameters
     options = {
         name: getattr(arguments, name)
@@ -103,12 +103,12 @@ def _options(arguments: Namespace) -> dict[str, Any]:
 
 
 def _label(explanation: Explanation, text: str) -> object:
-    """Return the output with the given label as text."""
+    """Return the output with a given label as text."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
     for name in names:
         if str(name) == text:
             return name
-    raise UsageError(f"--output {text!r} is none of the outputs: {names}.")
+    raise UsageError(f"--output {text!r} is not one of the outputs: {names}.")
 
 
 def run_report(arguments: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The words of the command line, and how it ends."""
+"""The arguments of the command line, and its exit."""
 
 import argparse
 import signal
@@ -21,7 +21,7 @@ Add = Callable[..., Any]  # the `add_argument` of a parser
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Carry out a command line and return its exit status.
+    """Execute a command line and return its exit status.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ def main(argv: list[str] | None = None) -> int:
     except UsageError as error:
         return _told(error, USAGE)
     except (KeyboardInterrupt, PartialExplanationError):
-        return _told("interrupted; the same command goes on from here", FAILED)
+        return _told("interrupted; repeat the command to continue", FAILED)
     except MemoryError:
-        return _told("out of memory; the same command goes on from here", FAILED)
-    except Exception as error:  # of a model or a library, of whatever kind
+        return _told("out of memory; repeat the command to continue", FAILED)
+    except Exception as error:  # an error of a model or a library, of any kind
         known = (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError)
         kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
         return _told(f"{kind}{error}", FAILED)
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the work as Ctrl-C does, so that workers and lock are let go."""
+    """Handle SIGTERM like Ctrl-C, so that workers and lock are released."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _manual(name: str) -> dict[str, Any]:
-    """Return the manual of a command, as argparse takes it."""
+    """Return the manual of a command for argparse."""
     text = (files("skshapley._cli") / "manuals" / f"{name}.txt").read_text(encoding="utf-8")
     return {"epilog": text, "formatter_class": argparse.RawDescriptionHelpFormatter}
 
@@ -143,7 +143,7 @@ def _positive(text: str) -> int:
 
 COMMANDS: dict[str, tuple[str, Callable[[Add], None], Callable[[argparse.Namespace], int]]] = {
     "explain": ("explain a table into a folder", _explain_arguments, run_explain),
-    "status": ("say how far a folder is, and whether it is whole", _status_arguments, run_status),
+    "status": ("show the progress of a folder, and check its files", _status_arguments, run_status),
     "plot": ("draw a folder of explanations", _plot_arguments, run_plot),
     "report": ("write a folder as a page for a browser", _report_arguments, run_report),
 }

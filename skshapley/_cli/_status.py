@@ -6,36 +6,34 @@ OK, FAILED, USAGE = 0, 1, 2
 
 
 class UsageError(Exception):
-    """The command cannot be carried out as it was given."""
+    """Error of an invalid command."""
 
 
 def check_path(path: Path, option: str, there: bool | None = None, hint: str = "") -> None:
-    """Refuse a path that cannot be used.
+    """Raise UsageError for an unusable path.
 
     Parameters
     ----------
     path : Path
     option : str
     there : bool or None, default=None
-        Whether there must be something, or nothing. None: either will do.
+        Whether the path must exist or must not exist. None: either.
     hint : str, default=""
-        What to do if there is something.
+        The remedy if the path exists.
 
     Raises
     ------
     UsageError
-        Also if the path cannot even be looked at.
+        Also if the path is inaccessible.
     """
     try:
-        path.lstat()  # a link to nothing is there as well
+        path.lstat()  # a broken link exists as well
     except FileNotFoundError:
         if there:
             raise UsageError(f"{option} {str(path)!r} does not exist.") from None
     except (OSError, ValueError) as error:  # too long, below a file, with a zero byte
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"{option} {str(path)!r} is no path that can be used: {reason}."
-        ) from error
+        raise UsageError(f"{option} {str(path)!r} is not a valid path: {reason}.") from error
     else:
         if there is False:
             raise UsageError(f"{option} {str(path)!r} exists; {hint}.")

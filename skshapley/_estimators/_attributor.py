@@ -81,8 +81,8 @@ def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward)
     name = type(estimator).__name__
     if sparse.issparse(X) and "sparse" not in reward.takes:
         raise TypeError(
-            f"{name} got a sparse matrix with reward={estimator.reward!r}, which takes dense tables"
-            f' alone: choose reward="interventional" or "baseline", or pass X.toarray().'
+            f"{name} got a sparse matrix with reward={estimator.reward!r}, which takes only dense"
+            f' tables: choose reward="interventional" or "baseline", or pass X.toarray().'
         )
     estimator._entropy = entropy_from(estimator.random_state, name)
     return Background.of(estimator, X, sample_weight, estimator.groups)

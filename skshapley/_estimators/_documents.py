@@ -17,7 +17,7 @@ from skshapley.explanation import Explanation
 from skshapley.rewards import Response
 from skshapley.rewards._tokens import DocumentReward, TokenGame, side_by_side
 
-WHY_SAMPLED = "The model must be called on documents that lack some of their tokens"
+WHY_SAMPLED = "The model must be called on documents with some tokens removed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +60,9 @@ class DocumentExplainer:
         ):
             if not (given is usual or (isinstance(given, str) and given == usual)):
                 raise ValueError(
-                    f"{name} got {parameter}={given!r} for documents, whose tokens are its players"
-                    f" and are left out where absent: choose {parameter}={usual!r}, or give one"
-                    f" document to shapley_values as a TokenReward."
+                    f"{name} got {parameter}={given!r} for documents, whose players are"
+                    f" their tokens: choose {parameter}={usual!r}, or pass one document to"
+                    f" shapley_values as a TokenReward."
                 )
         plan = plan_of(explainer, Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
@@ -108,7 +108,7 @@ class DocumentExplainer:
                     raise
                 raise PartialExplanationError(
                     f"Explaining stopped by {type(error).__name__} after {len(done)} of {n}"
-                    f" documents; the finished ones are in this error's .explanation.",
+                    f" documents; the finished rows are in the .explanation of this error.",
                     _joined(done, documents.index),
                 ) from error
             if report is not None:

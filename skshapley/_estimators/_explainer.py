@@ -41,8 +41,8 @@ from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
 NOT_FITTED = (
-    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as those that"
-    " the model was fitted on: %(name)s(model).fit(X_train)."
+    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as the"
+    " training rows: %(name)s(model).fit(X_train)."
 )
 SINGLE_ROWS = 64  # background rows that estimate the spread over single ones
 

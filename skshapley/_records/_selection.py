@@ -50,7 +50,7 @@ class Labels:
             found = places.loc[label]
         except KeyError as error:
             raise KeyError(
-                f"{OWNER}.loc got {label!r}, which is no label of its index of"
+                f"{OWNER}.loc got {label!r}, which is not a label of its index of"
                 f" {len(explanation)} rows{_hint(label, explanation.index)}."
             ) from error
         return explanation[(np.atleast_1d(np.asarray(found)), *rest)]
@@ -116,7 +116,7 @@ def output(explanation: "Explanation", name: Any) -> "Explanation":
     """Return the explanation of one output; see `Explanation.output`."""
     names = explanation.output_names
     if names is None:
-        raise ValueError(f"{OWNER} has a single output; .output({name!r}) chooses nothing.")
+        raise ValueError(f"{OWNER} has a single output; .output({name!r}) is not needed.")
     found = np.flatnonzero([label == name for label in names])
     if not len(found):
         raise ValueError(f"{OWNER} has no output {name!r}: choose one of {names.tolist()}.")

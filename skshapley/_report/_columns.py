@@ -1,4 +1,4 @@
-"""The columns of the data as the report keeps them: numbers, dates, or texts by their number."""
+"""The columns of the data in the report: numbers, dates, or coded texts."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from skshapley.plots._common import ends_of, ordered_numbers
 from skshapley.plots._text import shorten
 
-# A script's numbers are doubles: larger integers would change their last digits
+# Numbers in a script are doubles: larger integers would lose their last digits
 LARGEST_INTEGER = 2**53
 DATA_DIGITS = 10
 TEXT_LETTERS = 120
 
 
 def rounded(numbers: NDArray[np.float64], digits: int) -> list[float | None]:
-    """Return numbers of so many significant digits, short in JSON; None for NaN and infinity."""
+    """Return numbers with few significant digits, short in JSON; None for NaN and infinity."""
     form = f"%.{digits}g"
     return [_short(float(form % x)) if np.isfinite(x) else None for x in numbers.tolist()]
 
@@ -27,10 +27,10 @@ def column(data: pd.Series) -> dict[str, Any]:
     Returns
     -------
     column : dict
-        Numbers and dates: ``kind`` ("number", or "date" in seconds), ``x`` (None where there is no
-        finite number) and ``ends``, where the colours begin and end. What is infinite stands as
-        text by row in ``texts``. All else: ``kind`` "text", ``names``, ``codes`` (-1 for missing
-        values) and whether the names are ``ordered``.
+        Numbers and dates: ``kind`` ("number", or "date" in seconds), ``x`` (None without a finite
+        number) and ``ends``, the limits of the colours. Infinite values are in ``texts``, by row.
+        Other columns: ``kind`` "text", ``names``, ``codes`` (-1 for missing values) and whether the
+        names are ``ordered``.
     """
     if pd.api.types.is_datetime64_any_dtype(data):
         return _numbers("date", _seconds(data))
@@ -48,7 +48,7 @@ def column(data: pd.Series) -> dict[str, Any]:
 
 
 def text(value: Any) -> str | None:
-    """Return any value as a text of at most 120 letters, None for a missing one."""
+    """Return any value as a text of at most 120 letters, or None if it is missing."""
     missing = pd.isna(value)
     if isinstance(missing, bool | np.bool_) and missing:
         return None
@@ -72,18 +72,18 @@ def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
 
 
 def _seconds(data: pd.Series) -> NDArray[np.float64]:
-    """Return dates as seconds of the clock beside which they were written; NaN if missing."""
+    """Return dates as seconds of local time; NaN if missing."""
     clock = data.dt.tz_localize(None) if data.dt.tz is not None else data
     counts = clock.astype("datetime64[ms]").astype("int64").to_numpy() / 1e3
     return np.where(data.isna(), np.nan, counts)
 
 
 def _too_large(data: pd.Series) -> bool:
-    """Return whether a column has integers that a script cannot hold, such as long keys."""
+    """Return True if a column has integers that exceed doubles, such as long keys."""
     whole = pd.api.types.is_integer_dtype(data)
     return whole and any(abs(int(end)) > LARGEST_INTEGER for end in (data.min(), data.max()))
 
 
 def _short(number: float) -> float:
-    """Return a number as an int where it is one: "2" is shorter than "2.0" and "-0.0"."""
+    """Return a whole number as an int: "2" is shorter than "2.0" and "-0.0"."""
     return int(number) if number.is_integer() and abs(number) <= LARGEST_INTEGER else number

@@ -1,4 +1,4 @@
-"""The numbers of a report: an explanation's, rounded, with the strongest features first."""
+"""The rounded numbers of a report, with the strongest features first."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,8 +15,8 @@ from skshapley.plots._partners import strongest_partners
 
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3
-# Features whose partners are looked for, over all outputs: a tenth of a second for each three. Of
-# each output at least those are that the page shows first
+# Number of features with computed partners, over all outputs: three take a tenth of a second. Each
+# output has at least the features that the page shows first
 MOST_PARTNERED = 30
 LEAST_PARTNERED = 4
 # Pairs with drawn interactions
@@ -37,14 +37,13 @@ def content(
     max_rows, max_features : int or None
         As in `Explanation.report`.
     n_rows : int, default=None
-        The number of rows that the explanation is a sample of.
+        The number of rows behind a sampled explanation.
 
     Returns
     -------
     content : dict
-        Features and columns are in the order of the largest share that a feature has of any output.
-        Attributions are lists by feature, each of all rows; the sum of the features left out is one
-        more.
+        Features and columns are sorted by the largest share of a feature in any output.
+        Attributions are lists by feature, over all rows; the sum of the other features is one more.
     """
     explanation = adding_up(explanation)
     r = len(explanation)
@@ -53,7 +52,7 @@ def content(
     outputs = _by_output(explanation)
     order = _order(outputs)
     n_kept = len(order) if max_features is None else max_features
-    n_kept += n_kept == len(order) - 1  # the only one left out is shown as well
+    n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
     kept, rest = order[:n_kept], order[n_kept:]
     shown = explanation[rows]
     n_partnered = max(MOST_PARTNERED // len(outputs), LEAST_PARTNERED)
@@ -99,7 +98,7 @@ def _output(
     rest: NDArray[np.intp],
     n_partnered: int,
 ) -> dict[str, Any]:
-    """Return the numbers of one output: importances of all rows, attributions of some."""
+    """Return the numbers of one output: importances of all rows, and attributions of some."""
     shown = whole[rows]
     values = shown.values[:, kept]
     if len(rest):
@@ -128,21 +127,21 @@ def _by_feature(numbers: NDArray[np.float64], digits: int) -> list[list[float | 
 def _errors(
     errors: NDArray[np.float64] | None, kept: NDArray[np.intp]
 ) -> list[list[float | None]] | None:
-    """Return errors by feature; None where all of them are 0 or unknown: there is no interval."""
+    """Return errors by feature; None if all of them are 0 or unknown, without an interval."""
     if errors is None or not (np.nan_to_num(errors[:, kept]) > 0).any():
         return None
     return _by_feature(errors[:, kept], ERROR_DIGITS)
 
 
 def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float | None]]:
-    """Return mean size, its standard error and that of the background, for each feature kept."""
+    """Return the mean size, its standard error and its background error, for each shown feature."""
     frame = whole.importance().loc[kept]
     names = ["importance", "standard_error", "background_error"]
     return [rounded(line, VALUE_DIGITS) for line in frame[names].to_numpy(dtype=float)]
 
 
 def _partners(shown: Explanation, kept: NDArray[np.intp], n_partnered: int) -> list[int | None]:
-    """Return, for each feature kept, the place of the one that colours its dependence."""
+    """Return, for each shown feature, the position of the feature that colours its dependence."""
     places = {int(player): place for place, player in enumerate(kept)}
     sizes = np.abs(shown.values[:, kept]).mean(axis=0)
     partners: list[int | None] = [None] * len(kept)
@@ -155,7 +154,7 @@ def _partners(shown: Explanation, kept: NDArray[np.intp], n_partnered: int) -> l
 def _pairs(
     whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Return the strongest pairs among the features kept, with their interactions row by row."""
+    """Return the strongest pairs of shown features, with their interactions row by row."""
     if whole.interactions is None:
         return []
     places = {int(player): place for place, player in enumerate(kept)}

@@ -57,7 +57,7 @@ def _method(explanation: "Explanation") -> str:
 
 
 def _absent(reward: str | None) -> str | None:
-    """Return how absent features are filled in, in words, and the reward if it has parameters."""
+    """Return a text on the replacement of absent features, and the reward if it has parameters."""
     name, _, parameters = (reward or "").partition("(")
     if name not in ABSENT:
         return reward
@@ -65,13 +65,13 @@ def _absent(reward: str | None) -> str | None:
 
 
 def is_logit(explanation: "Explanation") -> bool:
-    """Return whether the response is the log-odds of one of two classes."""
+    """Return True if the response is the log-odds of one of two classes."""
     settings = explanation.settings
     return settings.response_method == "log_odds" and settings.explained_class is not None
 
 
 def _base_value(explanation: "Explanation") -> str | None:
-    """Return the base value, with the probability that log-odds stand for."""
+    """Return the base value, with its probability for log-odds."""
     base = explanation.base_values
     if not (base == base[0]).all():
         return None
@@ -93,7 +93,7 @@ def _model_rows(explanation: "Explanation") -> str:
 
 
 def _converged(explanation: "Explanation") -> str | None:
-    """Return how many rows are exact or as accurate as was asked; nothing where none was asked."""
+    """Return the number of exact or sufficiently accurate rows; nothing without a rule."""
     n = int(explanation.converged.sum())
     return f"{n:,} of {len(explanation):,} rows" if 0 < n < len(explanation) else None
 
@@ -120,7 +120,7 @@ def _finite(errors: np.ndarray | None) -> np.ndarray:
 
 
 def _usual(errors: np.ndarray) -> str:
-    return f"{number(np.median(errors))} as a rule (median), {number(errors.max())} at most"
+    return f"{number(np.median(errors))} (median), {number(errors.max())} at most"
 
 
 def _adds_up(explanation: "Explanation") -> str:
@@ -128,4 +128,4 @@ def _adds_up(explanation: "Explanation") -> str:
     largest = np.abs(explanation.efficiency_gap).max()
     if gap_shows(explanation.values, *ends):
         return f"no: base value and attributions miss the prediction by up to {number(largest)}"
-    return "yes: base value and attributions make the prediction, but for rounding"
+    return "yes: base value and attributions add up to the prediction, up to rounding"

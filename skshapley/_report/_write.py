@@ -17,8 +17,8 @@ from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
-FRAME = "width: 100%; height: 45em; border: 0"  # of a report in a notebook
-# One subject a file, in the order in which they need each other
+FRAME = "width: 100%; height: 45em; border: 0"  # height of a report in a notebook
+# One subject per file, in the order of their dependence
 SCRIPTS = (
     "elements.js",
     "texts.js",
@@ -56,14 +56,15 @@ def write_report(
     Parameters
     ----------
     path : str or path, default=None
-        The file. It is replaced if it is there. None: the report is shown below a notebook's cell;
-        elsewhere it is written to "report.html".
+        The file; an existing one is replaced. None: show the report below a notebook's cell;
+        elsewhere write "report.html".
     title : str, default=None
         The title. None: named after the model.
     max_rows : int or None, default=1000
-        Rows to show, evenly spread over all. Importances are those of all rows. None: all.
+        Number of rows to show, evenly spread over all. Importances use all rows. None: all.
     max_features : int or None, default=50
-        Features to show one by one, the most important first; the others are summed. None: all.
+        Number of features shown separately, the most important first; the others are summed. None:
+        all.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def write_report(
     Raises
     ------
     ValueError, TypeError
-        For an invalid title, max_rows or max_features, or an explanation of no rows.
+        For an invalid title, max_rows or max_features, or an explanation without rows.
     """
     given: dict[str, Any] = {"title": title, "max_rows": max_rows, "max_features": max_features}
     check_values("Explanation.report", given, _CONSTRAINTS)
@@ -110,7 +111,7 @@ def report_html(
     title, max_rows, max_features
         As in `write_report`.
     n_rows : int, default=None
-        The number of rows that the explanation is a sample of. None: it is no sample.
+        The number of rows behind a sampled explanation. None: it is not a sample.
     """
     if not len(explanation):
         raise ValueError("Explanation.report needs at least one row to show; got none.")
@@ -128,7 +129,7 @@ def _title(model: str | None) -> str:
 def page(title: str, content: dict[str, Any]) -> str:
     """Return the whole page.
 
-    Its policy lets the browser run this very script and use this very style, and load nothing.
+    Its policy allows only this script and this style, and loads nothing else.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def page(title: str, content: dict[str, Any]) -> str:
     content : dict
         The result of `content`.
     """
-    # not in one block of the file's scope, where their names would be those of the window
+    # in separate functions, so that their names are not global
     script = "(() => {\n" + "\n".join(map(_text, SCRIPTS)) + "\n})();"
     style = _text("report.css")
     return Template(_text("report.html")).substitute(
@@ -154,11 +155,11 @@ def _text(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the name under which a policy allows an inline text."""
+    """Return the name of an inline text in a policy."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def _json(content: dict[str, Any]) -> str:
-    """Return content as JSON that cannot end the element that it stands in, whatever its names."""
+    """Return content as JSON that cannot end its HTML element."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -47,14 +47,14 @@ class OneOf(Constraint):
 
 
 class Flag(Constraint):
-    """True or False, and nothing that merely counts as either."""
+    """True or False, and no equivalent numbers."""
 
     def __init__(self) -> None:
         super().__init__(lambda value: isinstance(value, bool | np.bool_), "True or False")
 
 
 class Count(Constraint):
-    """An int of at least `least`; True is no count."""
+    """An int of at least `least`; True is not an int here."""
 
     def __init__(self, least: int = 1, **more: Any) -> None:
         self.least = least
@@ -87,7 +87,7 @@ class Number(Constraint):
 
 
 class Maybe(Constraint):
-    """None, or a value that another constraint allows."""
+    """None, or a value allowed by another constraint."""
 
     def __init__(self, other: Constraint, **more: Any) -> None:
         self.other = other
@@ -119,9 +119,9 @@ class Parametrised(BaseEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
     def __repr__(self, *args: Any) -> str:
-        # of no __init__ scikit-learn's repr has `inspect` parse the text signature of `object`,
-        # which leaves cycles of references behind, one with every batch; and every explanation
-        # tells its methods, which mostly have their defaults
+        # without an __init__, scikit-learn's repr lets `inspect` parse the text signature of
+        # `object`. That leaves cycles of references with every batch. Every explanation shows its
+        # methods, which mostly have default parameters
         kind: Any = type(self)
         given, defaults = vars(self), _defaults(kind)
         plain = all(given.get(name, self) is default for name, default in defaults.items())
@@ -130,35 +130,35 @@ class Parametrised(BaseEstimator):
         return super().__repr__(*args)
 
     def check(self) -> None:
-        """Refuse wrong parameters, before anything is evaluated.
+        """Raise ValueError for invalid parameters, before any evaluation.
 
         Raises
         ------
         ValueError
-            For a parameter of another type or with another value than those allowed.
+            For an invalid type or value of a parameter.
         """
         check_parameters(self, self._constraints)
         self._check_together()
 
     def _check_together(self) -> None:
-        """Refuse parameters that are valid by themselves but not together."""
+        """Raise ValueError for parameters that are valid separately but not together."""
 
 
 @cache
 def _defaults(kind: type) -> dict[str, Any]:
-    """Return the defaults of a class's parameters, `Parameter.empty` of those that have none."""
+    """Return the defaults of a class's parameters; `Parameter.empty` for parameters without one."""
     if kind.__init__ is object.__init__:  # type: ignore[misc]
         return {}
     return {name: part.default for name, part in signature(kind).parameters.items()}
 
 
 def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> None:
-    """Refuse the first attribute of `owner` that its constraint does not allow.
+    """Raise ValueError for the first invalid attribute of `owner`.
 
     Parameters
     ----------
     owner : object
-        Has an attribute for each constraint.
+        An object with an attribute for each constraint.
     constraints : mapping of str to Constraint
 
     Raises
@@ -173,7 +173,7 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
 def check_values(
     owner: str, given: Mapping[str, Any], constraints: Mapping[str, Constraint]
 ) -> None:
-    """Refuse the first value that its constraint does not allow.
+    """Raise ValueError for the first invalid value.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def check_values(
         Owner of the parameters, for the error.
     given : mapping of str to value
     constraints : mapping of str to Constraint
-        Values without one pass.
+        Values without a constraint pass.
     """
     for name, value in given.items():
         constraint = constraints.get(name)

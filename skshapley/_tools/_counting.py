@@ -1,4 +1,4 @@
-"""Sets and their numbers: counts, binomials, sets of a size, shares rounded without bias."""
+"""Counts, binomials, sets of a size, and unbiased rounding of shares."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -15,7 +15,7 @@ def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:
 
 
 def all_coalitions(p: int) -> np.ndarray:
-    """Return all coalitions, ``(2^p, p)`` bool: the row 5, binary 101, holds players 0 and 2."""
+    """Return all coalitions, ``(2^p, p)`` bool: row 5, binary 101, has players 0 and 2."""
     return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
 
 
@@ -43,9 +43,9 @@ def shared_out(total: float, weights: np.ndarray, room: np.ndarray) -> np.ndarra
 
 
 def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
-    """Return ints with these means and their sum, each amount rounded up or down at random.
+    """Return ints with given means and their sum, each amount rounded up or down at random.
 
-    Systematic sampling: one uniform number shifts the edges of all amounts, laid end to end.
+    By systematic sampling: one uniform number shifts the cumulative sums of all amounts.
     """
     # the sum of the amounts is an int up to rounding, and must stay so
     edges = np.floor(np.cumsum(amounts) + rng.random() * (1 - 1e-9) + 1e-9)

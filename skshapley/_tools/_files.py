@@ -32,14 +32,14 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     write : callable
         Takes the open binary file.
     """
-    draft = path.with_name(f".{path.name}.tmp")  # readers of Parquet folders pass over dots
-    draft.unlink(missing_ok=True)  # of a process that died, or a link, never to be written through
+    draft = path.with_name(f".{path.name}.tmp")  # readers of Parquet folders ignore dots
+    draft.unlink(missing_ok=True)  # left by a dead process, or a link, which must not be followed
     with draft.open("xb") as file:
         write(file)
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, path)
-    if os.name == "posix":  # the new name is on the disk once its folder is
+    if os.name == "posix":  # the new name is on disk after its folder is synced
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

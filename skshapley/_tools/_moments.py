@@ -7,10 +7,11 @@ import numpy as np
 
 
 class Moments:
-    """Counts, means and products of units, by instance and stratum: ``(r, b, p, k)``.
+    """Counts, means and products of units, by row and stratum: ``(r, b, p, k)``.
 
-    A unit has one or several variables, each ``(p, k)``. The variance of a unit is taken to fall
-    with its size (the permutations in it), which weighs units of unequal size.
+    A unit has one or several variables, each ``(p, k)``. The variance of a unit is assumed to be
+    inversely proportional to its size (its number of permutations). This determines the weights of
+    units.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Moments:
 
     def add(self, rows, strata, units, unit_size) -> None:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
-        # most designs are of a few strata of many
+        # most designs have few of the strata
         used, place = np.unique(strata, return_inverse=True)
         r, b = len(rows), len(used)
         group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()

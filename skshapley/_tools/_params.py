@@ -1,4 +1,4 @@
-"""Parameters that are a name or an object, and packages that are optional."""
+"""Parameters given by name or object, and optional packages."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -33,7 +33,7 @@ def resolve(
     Raises
     ------
     ValueError
-        For a name that the registry does not have.
+        For an unknown name.
     TypeError
         For a class instead of an instance, or any other object.
     """

@@ -15,7 +15,7 @@ Advice = Callable[[float], str]
 
 
 def span(seconds: float) -> str:
-    """Return a length of time as people say it: "40 s", "25 min", "3 h" or "2 days"."""
+    """Return a duration as text: "40 s", "25 min", "3 h" or "2 days"."""
     for unit, size, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 36)):
         if (count := round(seconds / size)) < most:
             return f"{count} {unit}"
@@ -32,7 +32,7 @@ def progress(
 ) -> Iterator[Callable[..., None] | None]:
     """Yield a function that reports the number of finished units, or None if `verbose` is false.
 
-    The function also takes the number of units that were there before; the pace ignores them.
+    The function also takes the number of earlier units, which the pace ignores.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def progress(
     advice : callable, default=None
         Returns faster calls, given the seconds left. Shown once, with "auto".
     unit : str, default="rows"
-        What is counted.
+        The noun of a unit.
     """
     if not verbose or sys.stderr is None:
         yield None
@@ -73,7 +73,7 @@ class _Progress:
         self.bar: Any = None
 
     def report(self, done: int, before: int = 0) -> None:
-        """Show how many units are done; some may have been done by an earlier run."""
+        """Show the number of finished units, including units of an earlier run."""
         seconds = time.time() - self.start
         rate = (done - before) / max(seconds, 1e-9)
         left = (self.total - done) / rate if self.total is not None and rate else None
@@ -98,7 +98,7 @@ class _Progress:
 
 
 def _is_interactive() -> bool:
-    """Return whether a bar can be updated: on a terminal, or in the kernel of a notebook."""
+    """Return True if a bar can be updated: on a terminal, or in a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 

@@ -13,13 +13,13 @@ class Stream(IntEnum):
     """Purposes of a run's random streams; single rows have their own."""
 
     HERD = 1  # background rows to keep
-    DESIGN = 2  # designs that instances share
+    DESIGN = 2  # designs shared by rows
     PLAIN_ORDER = 3  # of background rows without known quantities
-    ORDER = 4  # of background rows, so that few stand for all
+    ORDER = 4  # balanced order of background rows
     REFERENCES = 5  # of each row of a global explanation
     PILOTS = 6  # background rows to learn hyper-parameters from
     SINGLE_ROWS = 7  # background rows that measure the spread of single ones
-    SPLIT = 8  # background rows that a part of the game is fitted to
+    SPLIT = 8  # background rows to fit a part of the game
     SAMPLE = 11  # rows of a source of batches
 
 

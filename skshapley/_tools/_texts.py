@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-# Where an object is, in a repr: "<function f at 0x7f3c>", "<Model 0x7f3c>", "Model(0x7f3c)"
+# Memory address in a repr: "<function f at 0x7f3c>", "<Model 0x7f3c>", "Model(0x7f3c)"
 ADDRESS = re.compile(r"(?<=\S)( at)? 0x[0-9a-fA-F]{4,}|(?<=[(<=])0x[0-9a-fA-F]{4,}")
 
 
@@ -17,15 +17,14 @@ def unaddressed(text: str) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number and a noun, the noun in the plural for all but 1."""
+    """Return a number and a noun, in the plural unless the number is 1."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Parameters by the names that other libraries, or people, give them. Of several the first that the
-# call has is meant.
+# Common names of parameters in other libraries. Among several, the first valid one is suggested.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "estimator": ("model", "clf", "predictor", "f"),
     "background": ("data", "masker", "X", "X_train", "background_data", "reference"),
@@ -47,7 +46,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "partner": ("interaction_index", "color", "color_by", "colour"),
     "ax": ("axes", "axis"),
 }
-# Values by the names that other libraries, or people, give them
+# Common names of values in other libraries
 VALUES = {
     **dict.fromkeys(("probability", "probabilities", "proba"), "predict_proba"),
     **dict.fromkeys(("logit", "margin", "raw", "logodds", "log-odds"), "log_odds"),
@@ -58,7 +57,7 @@ VALUES = {
     **dict.fromkeys(("permutation", "permutations"), "antithetic"),
     **dict.fromkeys(("kernelshap", "kernel_shap"), "kernel"),
 }
-# Replacements of parameters that no call has
+# Replacements of parameters that do not exist
 INSTEAD = {
     "show": "the picture is drawn and returned: keep it by .figure_.savefig('picture.png')",
     "feature_names": "names are those of the columns: pass DataFrames",
@@ -66,16 +65,16 @@ INSTEAD = {
     "algorithm": "leave it out: values are exact wherever they can be",
     "check_additivity": "leave it out: values add up, and explanation.efficiency_gap says so",
 }
-LONGEST_VALUE = 30  # letters of a value that is repeated in a message
+LONGEST_VALUE = 30  # largest number of letters of a value in a message
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another, or None."""
+    """Return the most similar known name, or None."""
     return next(iter(get_close_matches(str(name), list(known), n=1, cutoff=0.6)), None)
 
 
 def suggested(value: object, known: Iterable[str]) -> str:
-    """Return " (did you mean ...?)", for the value of a parameter, or ""."""
+    """Return " (did you mean ...?)" for the value of a parameter, or ""."""
     known = list(known)
     meant = VALUES.get(str(value))
     meant = meant if meant in known else nearest(str(value), known)
@@ -83,9 +82,9 @@ def suggested(value: object, known: Iterable[str]) -> str:
 
 
 def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
-    """Return a function or method that answers wrong arguments by the right ones.
+    """Return a function or method with errors that suggest the right arguments.
 
-    Its signature stays as it is, for help, completion and scikit-learn. `owner` is its name in
+    Its signature is unchanged, for help, completion and scikit-learn. `owner` is its name in
     messages, by default its own.
     """
     signature = inspect.signature(call)
@@ -95,7 +94,7 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
 
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        if kwargs or len(args) != usual:  # else there is nothing to check, at no cost
+        if kwargs or len(args) != usual:  # otherwise there is nothing to check
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as error:
@@ -131,15 +130,15 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
 
 
 def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]) -> str:
-    """Return the answer to an attribute that does not exist.
+    """Return the message for an unknown attribute.
 
     Parameters
     ----------
     owner, name : str
     instead : mapping of str to str
-        Replacements of names that other libraries, or people, use.
+        Replacements of common names in other libraries.
     known : iterable of str
-        The attributes that there are.
+        The existing attributes.
     """
     meant = instead.get(name) or nearest(name, (own for own in known if not own.startswith("_")))
     return f"{owner} has no {name!r}" + (f": use {meant}." if meant else ".")

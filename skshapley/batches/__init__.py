@@ -1,4 +1,4 @@
-"""Tables of any size, explained a batch at a time and kept on disk."""
+"""Explanations of tables of any size, batch by batch, stored on disk."""
 
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._run import explain_batches

@@ -19,13 +19,13 @@ from skshapley.rewards._tokens import side_by_side
 
 
 class Attempts:
-    """Explains batches, each row by its place in the source.
+    """Explain batches, with random numbers by the content of rows.
 
     Parameters
     ----------
     explainer : Attributor
     entropy : int or None
-        Entropy in place of the explainer's own.
+        Entropy instead of the explainer's own.
     on_error : str
     """
 
@@ -59,11 +59,11 @@ class Attempts:
         return Attempt(whole, pieces, failures)
 
     def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
-        """Return pairs of the pieces that could be explained and their explanations; failures."""
+        """Return pairs of good pieces and their explanations, and the failures."""
         try:
             return [(batch, self.explain(batch))], []
         except MemoryError:
-            raise  # says nothing of the rows
+            raise  # independent of the rows
         except Exception as error:
             cause = error.__cause__ if isinstance(error, PartialExplanationError) else error
             if not isinstance(cause, Exception):
@@ -88,7 +88,7 @@ class Attempts:
     def keeps(self, batch: Batch, found: BatchFile) -> bool:
         """Return True if the model's predictions for the rows are unchanged since the run.
 
-        Where it fails to say anything, a run that skips bad rows takes its word of old.
+        If the model fails now, a run that skips bad rows trusts the earlier predictions.
         """
         if found.part is None:
             return True
@@ -107,7 +107,7 @@ class Attempts:
         return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
-        """Return whether one of the rows that were set aside can be explained now."""
+        """Return True if a row that was set aside can be explained now."""
         places = (failure["row"] - batch.first_row for failure in failures)
         return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
 

@@ -12,36 +12,36 @@ from skshapley._tables._documents import is_column_of_text
 from skshapley._tables._inputs import is_frame
 from skshapley.batches._sources import OWNER, Wanted
 
-PIECE_DOCUMENTS = 1024  # of an iterator that gives one after another
+PIECE_DOCUMENTS = 1024  # documents per frame, for an iterator of single documents
 UNNAMED = "text"
 
 
 def explains_documents(explainer: Any) -> bool:
-    """Return whether an explainer was fitted on documents."""
+    """Return True if an explainer was fitted on documents."""
     return getattr(explainer, "documents_", None) is not None
 
 
 @dataclass(frozen=True, eq=False)
 class WantedDocuments(Wanted):
-    """The one column of documents, and the keys.
+    """The column of documents, and the keys.
 
     Attributes
     ----------
     usual : str or None
-        Name of the column in ``fit``, if it had one.
+        Name of the column in ``fit``, if any.
     """
 
     usual: str | None = None
 
     def of(self, names) -> list:
-        """Return the column of documents, or refuse to guess which it is."""
+        """Return the column of documents, or raise ValueError if it is ambiguous."""
         columns = super().of(names)
         if self.columns is None and self.usual in columns:
             return [self.usual]
         if len(columns) != 1:
             raise ValueError(
                 f"{OWNER} explains documents here, and got the columns {columns} beside keys="
-                f"{self.keys}: name the one that holds the documents, such as"
+                f"{self.keys}: name the column with the documents, such as"
                 f" columns=[{(columns or list(names) or ['text'])[0]!r}]."
             )
         return columns
@@ -52,7 +52,7 @@ def framed(source: Any, name: Any) -> Any:
 
     Parameters
     ----------
-    source : list, Series, array of shape (r,), iterable of str or of those, or any other source
+    source : list, Series, array of shape (r,), iterable of str or of these, or any other source
     name : str or None
         Of the column.
     """
@@ -67,7 +67,7 @@ def framed(source: Any, name: Any) -> Any:
 
 
 def _frames(items: Iterable, name: Any) -> Iterator[Any]:
-    """Yield frames: of some documents that come one by one, or of each piece."""
+    """Yield frames of some single documents, or of each piece."""
     items = iter(items)
     for first in items:
         if not isinstance(first, str):

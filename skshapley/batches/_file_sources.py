@@ -17,7 +17,7 @@ from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
 from skshapley.batches._state import digest_of
 
 PIECE_ROWS = 2**16
-LAZY = ("dask", "polars", "duckdb")  # whose tables that are no frames are read a part at a time
+LAZY = ("dask", "polars", "duckdb")  # libraries of lazy tables, read part by part
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -63,7 +63,7 @@ def _pieces_source(tables: Iterable) -> Source:
                 )
             kind = type(table)
             index = table.index if isinstance(table, pd.DataFrame) else None
-            # an index that merely counts is none of the frame's own
+            # an index that only counts is not an index of the frame
             yield table, None if isinstance(index, pd.RangeIndex) else index
 
     return Source({"kind": "iterator"}, read, typed=False, once=iter(tables) is tables)
@@ -85,7 +85,7 @@ def _csv_source(path: Path) -> Source:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Name the file in the errors of reading."""
+    """Add the name of the file to errors of reading."""
     try:
         yield
     except (UnicodeDecodeError, pd.errors.ParserError) as error:
@@ -104,7 +104,7 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     files = getattr(dataset, "files", ())
     sizes = [dataset.filesystem.get_file_info(file).size for file in files]
     n, names = dataset.count_rows(), dataset.schema.names
-    for fragment in dataset.get_fragments():  # a column that a file lacks would read as missing
+    for fragment in dataset.get_fragments():  # a missing column would read as missing values
         of_folder = ds.get_partition_keys(fragment.partition_expression)
         names = [n for n in names if n in of_folder or n in fragment.physical_schema.names]
     facts = {
@@ -124,7 +124,7 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
 
 
 def _lazy_source(table: Any, library: str) -> Source:
-    """Return the source of a lazy table of dask, polars or DuckDB, read a part at a time."""
+    """Return the source of a lazy table of dask, polars or DuckDB, read part by part."""
     lazy = table if library == "dask" else needed("narwhals", OWNER).from_native(table)
     schema = lazy.dtypes if library == "dask" else lazy.collect_schema()
     columns = {name: str(kind) for name, kind in schema.items()}
@@ -190,7 +190,7 @@ def _from_path(path: Path) -> Source:
 
 
 def read_sparse(path: Path) -> Any:
-    """Return the sparse matrix of a file that scipy.sparse.save_npz wrote.
+    """Return the sparse matrix of a file written by scipy.sparse.save_npz.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 
 MANIFEST = "_manifest.json"
-_NUMBER = r"(\d{8}|[1-9]\d{8,})"  # as `{:08d}` writes it
+_NUMBER = r"(\d{8}|[1-9]\d{8,})"  # in the format `{:08d}`
 _PART = re.compile(rf"part-{_NUMBER}\.parquet")
 _SKIPPED = re.compile(rf"_skipped-{_NUMBER}\.json")
 
@@ -26,7 +26,7 @@ def part_path(folder: Path, number: int) -> Path:
 
 
 def skipped_path(folder: Path, number: int) -> Path:
-    """Return the path of the list of the rows of a batch that has no part."""
+    """Return the path of the list of rows of a batch without a part."""
     return folder / f"_skipped-{number:08d}.json"
 
 
@@ -41,10 +41,10 @@ def batch_paths(folder: Path) -> dict[int, Path]:
 
 
 def strangers(folder: Path) -> list[str]:
-    """Return the files of a folder without a manifest that are not ours.
+    """Return the foreign files of a folder without a manifest.
 
-    Names with a dot or an underscore in front are passed over, as by readers of Parquet, except
-    those of lists of skipped rows.
+    Names that begin with a dot or an underscore are ignored, as by readers of Parquet, except lists
+    of skipped rows.
     """
     names = (path.name for path in folder.iterdir())
     return sorted(name for name in names if name[0] not in "._" or _SKIPPED.fullmatch(name))
@@ -52,7 +52,7 @@ def strangers(folder: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """The run and the rows of a batch, as its file states them.
+    """The run and the rows of a batch, as recorded in its file.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class BatchRecord:
     input : str
         Hash of the rows.
     pieces : list of [int, int]
-        First row of each call that explained some of them, and the row after its last one.
+        First row of each call that explained some rows, and the row after the last one.
     failures : list of dict
-        The rows that were set aside: ``row``, ``key`` and ``error`` of each.
+        The rows set aside: ``row``, ``key`` and ``error`` of each.
     """
 
     run: str
@@ -95,14 +95,14 @@ class BatchFile:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Return the file of a batch; of a part, only the header is read.
+        """Return the file of a batch; only the header of a part is read.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such file.
+            If the file does not exist.
         DamagedFileError
-            If it is not as it was written.
+            If the file has changed since it was written.
         """
         part = ExplanationFile.open(path) if path.suffix == ".parquet" else None
         content = read_json(path) if part is None else part.header.part
@@ -113,7 +113,7 @@ class BatchFile:
 
     @property
     def n_explained(self) -> int:
-        """The number of rows that were explained."""
+        """The number of explained rows."""
         return 0 if self.part is None else self.part.header.n_rows
 
     @property
@@ -122,7 +122,7 @@ class BatchFile:
         return self.part is not None and self.part.header.of_tokens
 
     def explanation(self, positions: Any = None) -> Explanation:
-        """Return the explanation of all explained rows, or of some, by their place among them."""
+        """Return the explanation of all explained rows, or of some positions among them."""
         return Explanation(**self.part.parts(positions))  # type: ignore[union-attr]
 
 
@@ -139,9 +139,9 @@ def read_json(path: Path) -> dict:
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     DamagedFileError
-        If it is not as it was written.
+        If the file has changed since it was written.
     """
     try:
         content = json.loads(path.read_bytes())
@@ -159,17 +159,18 @@ def _hash(content: dict) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process alone.
+    """Lock a folder for this process.
 
-    The operating system lifts the lock when the process dies, however it dies; a file that merely
-    exists would stay. Processes that were forked from it do not keep the lock.
+    The operating system releases the lock when the process ends for any reason, unlike the mere
+    existence of a file. Forked processes do not keep the lock.
 
     Raises
     ------
     BlockingIOError
         If another run holds it.
     OSError
-        If it cannot be locked, for want of room or of rights, or since ``_lock`` is no plain file.
+        If it cannot be locked, for lack of space or rights, or because ``_lock`` is not a plain
+        file.
     """
     filelock = needed("filelock", "A folder of results", "parquet")
     lock = filelock.FileLock(folder / "_lock", blocking=False, fallback_to_soft=False)

@@ -38,12 +38,12 @@ def table_digest(X, index=None) -> str:
 
 
 def told(value: Any) -> str:
-    """Return the text of a value, whole, the same in every process."""
+    """Return the complete text of a value, equal in every process."""
     if isinstance(value, BaseEstimator):
         parameters = value.get_params(deep=False).items()
         inner = ", ".join(f"{name}={told(parameter)}" for name, parameter in parameters)
         return f"{type(value).__name__}({inner})"
-    if isinstance(value, (set, frozenset)):  # whose order is another in each process
+    if isinstance(value, (set, frozenset)):  # sets have a different order in each process
         return f"{type(value).__name__}({sorted(map(told, value))})"
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         text = unaddressed(repr(value))
@@ -61,8 +61,8 @@ CODE = "model's code"
 def answers_digest(explainer: Any) -> str:
     """Return the hash of the model's predictions and of its closed form.
 
-    The model is asked about the background and about hybrids of its rows, to the last bit; of
-    documents there is no background, and it is asked about one without text.
+    The model predicts the background and mixtures of its rows, to the last bit. For documents there
+    is no background, so it predicts an empty document.
     """
     exact = getattr(explainer, "exact_", None)
     form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
@@ -84,9 +84,9 @@ def _hybrids_digest(explainer: Any) -> str:
 
 
 def predictions(explainer: Any, X: Any) -> np.ndarray | None:
-    """Return the model's answers at some rows, as in their explanation, to the last bit.
+    """Return the model's predictions of some rows, as in their explanation, to the last bit.
 
-    None for closed forms, which do not ask the model.
+    None for closed forms, which do not call the model.
     """
     asked = getattr(explainer, "exact_", None) is None
     found = answers(explainer, X) if asked else None
@@ -94,7 +94,7 @@ def predictions(explainer: Any, X: Any) -> np.ndarray | None:
 
 
 def answers(explainer: Any, X: Any) -> np.ndarray | None:
-    """Return the model's answers at some rows; None for explainers that never ask it."""
+    """Return the model's predictions of some rows; None for explainers that never call it."""
     if not hasattr(explainer, "reward_"):
         return None
     if explains_documents(explainer):
@@ -112,14 +112,14 @@ def _of_documents(explainer: Any, texts: list[str]) -> np.ndarray:
 def explainer_facts(explainer: Any) -> dict:
     """Return the inputs of the results: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
-    if "explainer" in parameters:  # which it learns from
+    if "explainer" in parameters:  # the explainer to learn from
         parameters |= parameters.pop("explainer").get_params(deep=False)
     facts: dict = {name: told(value) for name, value in parameters.items() if name not in SILENT}
     code = code_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
     facts["model"] = told(explainer.estimator)
     facts["model's answers"] = answers_digest(explainer)
-    # a function that answering changes, such as one that counts calls, is known by its answers
+    # a function that changes with each call, such as a counter, is compared by its predictions
     facts[CODE] = code if code == code_digest(explainer.estimator) else None
     facts["working_memory"] = sklearn.get_config()["working_memory"]
     if explainer.background_ is not None:
@@ -132,7 +132,7 @@ def explainer_facts(explainer: Any) -> dict:
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    found = {"python": ".".join(map(str, sys.version_info[:2]))}  # whose code functions are of
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}  # determines the code of functions
     for name in LIBRARIES:
         try:
             found[name] = version(name)
@@ -142,7 +142,7 @@ def versions() -> dict:
 
 
 def differences(old: dict, new: dict, path: str = "") -> list[str]:
-    """Return the facts that differ, as texts; unknown code differs from none."""
+    """Return the facts that differ, as texts; unknown code equals any code."""
     found = []
     for name in dict.fromkeys([*old, *new]):
         before, after = old.get(name), new.get(name)

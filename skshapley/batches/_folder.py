@@ -1,4 +1,4 @@
-"""The folder that a run writes to: its manifest, its parts, and which of them are finished."""
+"""The folder of a run: its manifest, its parts, and the finished ones among them."""
 
 import json
 from collections.abc import Iterator
@@ -48,9 +48,9 @@ class Attempt:
     Attributes
     ----------
     explanation : Explanation or None
-        Of the good rows, where there are any.
+        The explanation of the good rows, if any.
     pieces : list of [int, int]
-        First row of each call that explained some of them, and the row after its last one.
+        First row of each call that explained some rows, and the row after the last one.
     failures : list of dict
         The bad rows: ``row``, ``key`` and ``error`` of each.
     """
@@ -63,8 +63,8 @@ class Attempt:
 class Folder:
     """One run's folder.
 
-    A batch is finished when its file is there undamaged, with the hash of the batch as it is read
-    now: its part or, if none of its rows could be explained, its list of skipped rows.
+    A batch is finished if its file is intact and has the hash of the batch as it is read now. The
+    file is its part, or its list of skipped rows if no row could be explained.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder if need be, and hold it for this process."""
+        """Make the folder if necessary, and lock it for this process."""
         needed("pyarrow", "A folder of results", "parquet")
         if self.path.exists() and not self.path.is_dir():
             raise FileExistsError(f"{OWNER} got out={str(self.path)!r}, which is not a folder.")
@@ -95,7 +95,7 @@ class Folder:
             yield
 
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
-        """Write the manifest, or compare with the one that is there; return the run's entropy."""
+        """Write the manifest, or compare it with the existing one; return the run's entropy."""
         self._least_interaction = settings.get("least_interaction", 0.0)
         self._typed = source.typed
         random_state: Any = getattr(explainer, "random_state", None)
@@ -127,12 +127,12 @@ class Folder:
         return int(old["entropy"])
 
     def found(self, batch: Batch) -> BatchFile | None:
-        """Return the file of a batch, or None if the batch is still to be explained, or again.
+        """Return the file of a batch, or None if the batch must be explained.
 
         Raises
         ------
         FileExistsError
-            If it was explained with other data, or in another run.
+            If the batch was explained with other data, or in another run.
         """
         n_rows = self._manifest["n_rows"]
         if n_rows is not None and batch.rows[-1] >= n_rows:
@@ -149,10 +149,10 @@ class Folder:
             if found.part is not None:
                 import pyarrow as pa
 
-                # without the metadata that reading adds
+                # without the metadata added by reading
                 plain = pa.schema([column.remove_metadata() for column in schema])
                 self._schema = self._schema or plain
-                skipped.unlink(missing_ok=True)  # of a run that died before it could
+                skipped.unlink(missing_ok=True)  # left by a run that died
             return found
         return None
 
@@ -180,7 +180,7 @@ class Folder:
         )
 
     def write(self, batch: Batch, attempt: Attempt) -> None:
-        """Write the outcome of a batch, after `found` was asked for it."""
+        """Write the outcome of a batch, after `found`."""
         record = {**self._facts(batch), "pieces": attempt.pieces, "failures": attempt.failures}
         skipped = skipped_path(self.path, batch.number)
         if attempt.explanation is None:
@@ -201,7 +201,7 @@ class Folder:
         skipped.unlink(missing_ok=True)
 
     def end(self, n_rows: int, last: Batch) -> None:
-        """Write down that all rows are done.
+        """Record that all rows are done.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class Folder:
 
 
 def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
-    """Return a table in the types of the parts before."""
+    """Return a table with the types of the earlier parts."""
     import pyarrow as pa
 
     cast = []

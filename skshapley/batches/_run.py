@@ -1,4 +1,4 @@
-"""explain_batches: a table of any size, a batch at a time, to memory or to disk."""
+"""explain_batches: a table of any size, batch by batch, to memory or to disk."""
 
 from collections.abc import Iterator
 from os import PathLike
@@ -41,7 +41,7 @@ CONSTRAINTS = {
     "least_interaction": Number(least=0),
 }
 BATCH_ROWS = 4096
-BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: some 10,000
+BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: about 10,000
 
 
 @overload
@@ -69,26 +69,26 @@ def explain_batches(  # type: ignore[misc]
     n_sample=None,
     verbose="auto",
 ) -> ExplanationDataset | Iterator[Explanation]:
-    """Explain the rows of a table of any size, or documents, a batch at a time.
+    """Explain the rows of a table of any size, or documents, batch by batch.
 
     Parameters
     ----------
     explainer : fitted ShapleyExplainer or TreeExplainer
-    source : frame, array, sparse matrix, iterable of those, path, or pyarrow dataset
+    source : frame, array, sparse matrix, iterable of these, path, or pyarrow dataset
         The rows. A path is a Parquet file, a folder of them, a CSV file, or a .npz file of
-        `scipy.sparse.save_npz`. Parquet and CSV reach the explainer in the container that it was
-        fitted on. For an explainer of documents also a list, Series or array of str, or an iterable
-        of str or of those; of a table, the column that is named as in ``fit``, or the only one.
+        `scipy.sparse.save_npz`. Parquet and CSV tables are converted to the container of the
+        background. For an explainer of documents also a list, Series or array of str, or an
+        iterable of str or of these. From a table, the column with the name of ``fit`` is taken, or
+        the only column.
     out : str or path, default=None
-        A folder for the results, one Parquet file per batch. A killed run continues where it
-        stopped when it is called again with the same arguments, and gives the same bits. None:
-        nothing is written.
+        A folder for the results, one Parquet file per batch. A killed run continues if it is called
+        again with the same arguments, and gives the same bits. None: nothing is written.
     batch_rows : int, default=None
-        Rows of a batch, for any parts of the source. Memory holds one batch, and a killed run loses
-        at most one. None: 4096; for documents 256.
+        Rows per batch. Memory holds one batch, and a killed run loses at most one. None: 4096; for
+        documents 256.
     columns : list, default=None
-        The explainer's columns. None: those it was fitted on, by name; where it knows no names, all
-        but the keys.
+        The explainer's columns. None: the columns of the background by name; without names, all
+        except the keys.
     keys : name or list of names, default=None
         Columns that identify rows; they become the index of the explanations. None: the index of a
         DataFrame, unless it only counts the rows; otherwise the position in the source.
@@ -99,13 +99,13 @@ def explain_batches(  # type: ignore[misc]
         `out` tries them again. Dead workers and lack of memory do not depend on the rows: they end
         the run in either case.
     least_interaction : float, default=0.0
-        Smaller interactions are not written to `out`. They are read as 0 with an unknown error. 0:
+        Smaller interactions are not written to `out`, and are read as 0 with an unknown error. 0:
         all are written.
     n_sample : int, default=None
-        Explain a sample of so many rows, spread evenly over the predictions of all. Every row has
-        the same chance, so that importances and pictures need no weights. The source is read twice,
-        and the model predicts all rows once. Without keys, the index is the position in the source.
-        None: all rows.
+        Number of rows of a sample to explain, spread evenly over the predictions of all rows. Every
+        row has the same probability, so importances and pictures need no weights. The source is
+        read twice, and the model predicts all rows once. Without keys, the index is the position in
+        the source. None: all rows.
     verbose : bool, int or "auto", default="auto"
         "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
         is silent.
@@ -119,17 +119,17 @@ def explain_batches(  # type: ignore[misc]
     Raises
     ------
     BatchError
-        If a batch cannot be explained, with the place and the keys of its rows.
+        If a batch cannot be explained, with the positions and the keys of its rows.
     ValueError, TypeError
         For wrong arguments or columns, or an empty source.
     FileExistsError
-        If `out` holds a run with other settings, data, model or versions (the differences are
-        listed), or files of something else.
+        If `out` contains a run with other settings, data, model or versions (the differences are
+        listed), or foreign files.
     BlockingIOError
         If another process is writing to `out`.
     OSError
-        If the manifest in `out` is damaged, or the folder cannot be written to or locked. Parts
-        that are damaged are made anew.
+        If the manifest in `out` is damaged, or the folder cannot be written to or locked. Damaged
+        parts are replaced.
 
     Notes
     -----
@@ -259,7 +259,7 @@ def _write(
 def _settled(
     run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None
 ) -> tuple[int, bool]:
-    """Explain a batch if need be; return how many rows were set aside, and whether there was need.
+    """Explain a batch if necessary; return the number of rows set aside, and whether it was done.
 
     Files on disk stay unless more rows can be explained now.
     """

@@ -12,16 +12,16 @@ from skshapley._tools._random import Stream, generator
 from skshapley.batches._fingerprint import answers
 from skshapley.batches._sources import OWNER, Batch, Piece, Source, Wanted, batches
 
-BATCH_ROWS = 4096  # that the model predicts at once
+BATCH_ROWS = 4096  # rows per call of the model
 
 
 def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int) -> Source:
-    """Return a source of `n` of the rows; of all, if there are no more.
+    """Return a source of `n` of the rows, or of all rows if there are fewer.
 
     This is systematic sampling (Cochran 1977, Sampling techniques, chapter 8). The rows are sorted
     by their prediction, and every (N / n)-th is taken from a random start. Every row has the same
-    chance, so that means over the sample estimate means over all rows without weights, and every
-    stratum of n' N / n predictions in a row has n' rows in the sample.
+    probability, so means over the sample estimate means over all rows without weights. Every
+    stratum of n' N / n consecutive predictions has n' rows in the sample.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Batches of one size from a source that gives pieces of any length.
+"""Batches of equal size from a source of pieces of any length.
 
-The same rows make the same batches, in any container.
+The same rows give the same batches in any container.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ from skshapley._tools._params import needed
 
 OWNER = "explain_batches"
 
-# A piece of a source, and its index, or None where it has none of its own
+# A piece of a source, and its own index or None
 Piece = tuple[Any, pd.Index | None]
 
 
@@ -41,9 +41,9 @@ class Batch:
     X : array, sparse matrix or frame of shape (r, d)
         In the container of the background.
     index : Index of length r
-        The keys of the rows; their positions in the source where they have none.
+        The keys of the rows, or their positions in the source.
     keyed : bool
-        Whether they have any.
+        Whether the rows have keys.
     """
 
     number: int
@@ -67,7 +67,7 @@ class Batch:
         return replace(self, first_row=first, X=take_rows(self.X, rows), index=self.index[rows])
 
     def __str__(self) -> str:
-        """Say where the rows are."""
+        """Return the positions and keys of the rows as text."""
         last = self.first_row + len(self) - 1
         place = f"row {last}" if len(self) == 1 else f"rows {self.first_row} to {last}"
         if not self.keyed:
@@ -84,7 +84,7 @@ class Wanted:
     Attributes
     ----------
     columns : list or None
-        None: all but the keys.
+        None: all except the keys.
     keys : list
     like : array, sparse matrix or frame, or None
         The background; None: pandas.
@@ -95,7 +95,7 @@ class Wanted:
     like: Any
 
     def of(self, names: Sequence) -> list:
-        """Return the columns to take of those that there are, or refuse to go on without them."""
+        """Return the columns to take, or raise ValueError if some are missing."""
         lacking = [name for name in (*(self.columns or ()), *self.keys) if name not in names]
         if lacking:
             raise ValueError(
@@ -107,7 +107,7 @@ class Wanted:
         return [name for name in names if name not in self.keys]
 
     def and_keys(self, names: Sequence) -> list:
-        """Return the columns and keys to read of a source that has these names."""
+        """Return the columns and keys to read from a source with these names."""
         return list(dict.fromkeys([*self.of(names), *self.keys]))
 
     def contained(self, table: Any) -> Any:
@@ -120,7 +120,7 @@ class Wanted:
         return table if isinstance(table, pd.DataFrame) else table.to_pandas(ignore_metadata=True)
 
     def split(self, table: Any, index: pd.Index | None) -> Piece:
-        """Return the columns that are wanted, and the index that the keys make."""
+        """Return the requested columns, and the index of the keys."""
         if is_bare(table):
             if self.keys:
                 raise ValueError(f"{OWNER} got keys={self.keys} for an array, which has no names.")
@@ -140,7 +140,7 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows, a piece at a time.
+    """Rows in pieces.
 
     Attributes
     ----------
@@ -149,11 +149,11 @@ class Source:
     read : callable
         Takes a `Wanted` and returns an iterator of pieces with at least its columns and keys.
     head : array, sparse matrix or frame of no rows, or None
-        Its columns are those of all pieces; None where they are not known.
+        A table with the columns of all pieces; None if unknown.
     n_rows : int or None
-        None where it is not known before the end.
+        None if unknown before the end.
     typed : bool
-        Whether all pieces are sure to have the same types of columns.
+        Whether all pieces certainly have the same column types.
     once : bool
         Whether the rows can be read only once.
     from_files : bool
@@ -169,7 +169,7 @@ class Source:
     from_files: bool = False
 
     def check(self, wanted: Wanted) -> None:
-        """Refuse a source without rows or without the columns, as far as that is known."""
+        """Raise ValueError for a source known to lack rows or columns."""
         if self.n_rows == 0:
             refuse_no_rows(0)
         if self.head is not None:
@@ -178,7 +178,7 @@ class Source:
             check_container(self.head, wanted.like, OWNER)
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield the columns that are wanted of each piece that has rows, and its index."""
+        """Yield the requested columns and the index of each non-empty piece."""
         for table, index in self.read(wanted):
             if n_rows(table):
                 X, own = wanted.split(table, index)
@@ -195,7 +195,7 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
             if indices and (indices[-1] is None) != (piece[1] is None):
                 raise ValueError(
                     f"{OWNER} got frames with an index of their own and frames without; pass keys="
-                    f" to name the columns that tell rows apart."
+                    f" to name the columns that identify rows."
                 )
             parts.append(piece[0])
             indices.append(piece[1])
@@ -219,13 +219,13 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
 
 
 def refuse_no_rows(n_rows: int | None) -> None:
-    """Refuse a source that turns out to be empty."""
+    """Raise ValueError for an empty source."""
     if not n_rows:
         raise ValueError(f"{OWNER} got a source without rows.")
 
 
 def is_bare(table: Any) -> bool:
-    """Return whether a table has neither names nor an index."""
+    """Return True if a table has neither names nor an index."""
     return isinstance(table, np.ndarray) or sparse.issparse(table)
 
 

@@ -1,7 +1,7 @@
-"""The code of a model that is a function, as a hash that is the same in every process.
+"""Hashes of model functions that are equal in every process.
 
-A function is hashed by its code, constants, defaults, closure and the globals that it uses. What
-these hold beyond numbers, texts, arrays and functions is left to the model's answers.
+A function is hashed by its code, constants, defaults, closure and the globals that it uses. Objects
+other than numbers, texts, arrays and functions are compared by the model's predictions instead.
 """
 
 import dis
@@ -17,7 +17,7 @@ PLAIN = (str, bytes, int, float, complex, np.generic, type(None))
 
 
 def digest_of(*parts) -> str:
-    """Return 128 bits of a hash of arrays, texts and numbers, the same in every process."""
+    """Return a 128-bit hash of arrays, texts and numbers, equal in every process."""
     state = blake2b(digest_size=16)
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -30,18 +30,18 @@ def digest_of(*parts) -> str:
 
 
 def code_digest(model: Any) -> str | None:
-    """Return the hash of a function, also a partial one; None of any other model."""
+    """Return the hash of a function or partial function; None for other models."""
     return digest_of(_known(model, ())) if isinstance(model, FunctionType | partial) else None
 
 
 def _known(value: Any, within: tuple[CodeType, ...]) -> Any:
-    """Return a value for a hash, or "unknown": the answers of objects are compared instead.
+    """Return a value for a hash; "unknown" for objects, which are compared by predictions.
 
     Parameters
     ----------
     value : object
     within : tuple of code
-        The functions that hold the value, which may use themselves.
+        The functions that contain the value; they may be recursive.
     """
     if isinstance(value, FunctionType):
         code = value.__code__
@@ -73,7 +73,7 @@ def _function_parts(function: FunctionType, within: tuple[CodeType, ...]) -> Ite
 
 
 def _code_parts(code: CodeType) -> Iterator[Any]:
-    """Yield the instructions and constants of a function, without its place in a file."""
+    """Yield the instructions and constants of a function, without its position in a file."""
     yield code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars
     for part in code.co_consts:
         yield list(_code_parts(part)) if isinstance(part, CodeType) else _known(part, ())

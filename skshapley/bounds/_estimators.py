@@ -9,34 +9,34 @@ Shapley values minimise, among vectors with the sum v(all) - v(empty),
 
     R^2 = sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2,  w_S = 1 / (C(d, s) s (d - s)),
 
-over the coalitions S of sizes s from 1 to d - 1. In coordinates in which the sum is kept this is a
-regression A beta = b with A'A = I/d on vectors of sum zero, so that its leverage scores are 1/C(d,
-s), and a solution phi' has exactly the excess |phi' - phi|^2 / d.
+over the coalitions S of sizes s from 1 to d - 1. With the sum constraint, this is a regression A
+beta = b with A'A = I/d on vectors of sum zero. Its leverage scores are 1/C(d, s), and a solution
+phi' has exactly the excess |phi' - phi|^2 / d.
 
-The paper's theorem has constants that it does not spell out. These functions do, for m coalitions
-drawn independently, with r = d - 1 the sum of the leverage scores: a matrix Chernoff bound (Tropp
-2012, Theorem 1.1) keeps the least eigenvalue of the sampled Gram matrix above 1/2 but for a
-probability of r (2/e)^(m/(2 r)); the sampled product of A and the residuals has the mean square
-r R^2 / m, so that Markov's inequality does the rest.
+The paper's theorem has unspecified constants. These functions specify them, for m independently
+drawn coalitions and r = d - 1, the sum of the leverage scores. By a matrix Chernoff bound (Tropp
+2012, Theorem 1.1), the smallest eigenvalue of the sampled Gram matrix is above 1/2 except with
+probability r (2/e)^(m/(2 r)). The sampled product of A and the residuals has the mean square r R^2
+/ m, so Markov's inequality completes the bound.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-# One number, or one for each entry of the arrays that were given
+# One number, or one for each entry of the given arrays
 Numbers = np.float64 | NDArray[np.float64]
 
 
 def one_of(owner, parameter, value, choices) -> None:
-    """Refuse a value that is not one of the choices."""
+    """Raise ValueError unless a value is one of the choices."""
     if value not in choices:
         raise ValueError(f"{owner} got {parameter}={value!r}: choose one of {choices}.")
 
 
 def hoeffding_permutations(epsilon, delta, spread, *, n_players=1) -> Numbers:
-    """Return how many permutations Monte Carlo needs by Hoeffding's inequality.
+    """Return the number of permutations for Monte Carlo by Hoeffding's inequality.
 
-    With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
+    Then P(abs error >= epsilon) <= delta, for all `n_players` p simultaneously:
     n >= spread^2 log(2 p/delta) / (2 epsilon^2).
 
     Parameters
@@ -69,9 +69,9 @@ def hoeffding_permutations(epsilon, delta, spread, *, n_players=1) -> Numbers:
 
 
 def chebyshev_permutations(epsilon, delta, variance, *, n_players=1) -> Numbers:
-    """Return how many permutations Monte Carlo needs by Chebyshev's inequality.
+    """Return the number of permutations for Monte Carlo by Chebyshev's inequality.
 
-    With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
+    Then P(abs error >= epsilon) <= delta, for all `n_players` p simultaneously:
     n >= p variance / (delta epsilon^2).
 
     Parameters
@@ -110,7 +110,7 @@ def quadrature_error(discrepancy, variation) -> Numbers:
     discrepancy : array-like
         D, of the set and its weights: `skshapley.diagnostics.permutation_discrepancy`.
     variation : array-like
-        V, of the function that is averaged, by the same kernel: `function_variation`.
+        V, of the averaged function, for the same kernel: `function_variation`.
 
     Returns
     -------
@@ -139,8 +139,8 @@ def function_variation(values, gram) -> Numbers:
     values : array-like of shape (n,) or (n, p)
         At all n = p! permutations, such as the marginal contributions of each player.
     gram : array-like of shape (n, n)
-        The kernel between all permutations, positive definite: of the kernels of the paper only
-        Mallows' is.
+        The kernel between all permutations. It must be positive definite; of the paper's kernels,
+        only Mallows' is.
 
     Returns
     -------
@@ -173,15 +173,15 @@ def function_variation(values, gram) -> Numbers:
     except np.linalg.LinAlgError:
         raise ValueError(
             f"function_variation got a kernel matrix of shape {gram.shape} that is not positive"
-            f" definite: choose MallowsKernel, the only one of the paper's that is."
+            f" definite: choose MallowsKernel, the paper's only positive definite kernel."
         ) from None
     return np.sqrt((np.linalg.solve(factor, values) ** 2).sum(axis=0))
 
 
 def dot_product_bounds(tau) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return between which numbers the dot product of two permutations lies, by Kendall's tau.
+    """Return bounds of the dot product of two permutations, by Kendall's tau.
 
-    Of rank vectors that are centred and scaled to norm 1. The limits hold up to a term O(1/p).
+    The rank vectors are centred and scaled to norm 1. The bounds hold up to a term O(1/p).
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     """Return a bound on the squared error of least squares on leverage samples.
 
     With a probability of at least 1 - delta, |phi' - phi|^2 <= 4 d r R^2 / (m (delta - delta_0)),
-    where delta_0 = r exp(-(1 - log 2) m / (2 r)) is what is left to chance of the Gram matrix.
+    where delta_0 = r exp(-(1 - log 2) m / (2 r)) is the failure probability of the Gram matrix.
 
     Parameters
     ----------
@@ -225,15 +225,14 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     n_players : int
         Number of players d, at least 2.
     residual : array-like
-        R^2, the weighted sum of squared residuals of the Shapley values themselves: 0 for additive
-        games.
+        R^2, the weighted sum of squared residuals of the Shapley values: 0 for additive games.
     delta : array-like
         A probability.
 
     Returns
     -------
     error : ndarray or float
-        In squared units of the game; infinite where there are too few samples to say anything.
+        In squared units of the game; infinite if there are too few samples for a bound.
 
     References
     ----------
@@ -256,9 +255,9 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
 
 
 def leverage_samples(epsilon, delta, n_players) -> Numbers:
-    """Return how many coalitions make the regression's loss at most 1 + epsilon times the least.
+    """Return the number of coalitions for a loss of at most 1 + epsilon times the smallest one.
 
-    With that many, |A beta' - b|^2 <= (1 + epsilon) |A beta - b|^2 with a probability of at least
+    Then |A beta' - b|^2 <= (1 + epsilon) |A beta - b|^2 with a probability of at least
     1 - delta, that is |phi' - phi|^2 <= d epsilon R^2. It is O(d log(d / delta) + d / (delta
     epsilon)).
 

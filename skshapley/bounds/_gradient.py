@@ -14,9 +14,8 @@ With
 
     S = sum_{l=1}^{d-1} d (sqrt(l) D + C) / (sqrt(l) (d - l))
 
-the importance law has B = 2 (1 - 1/d) S. The conference paper and its preprint do not always print
-what follows from their own steps. So there are versions, which have the same names in all
-functions:
+the importance distribution has B = 2 (1 - 1/d) S. The conference paper and its preprint do not
+always print the result of their own derivations. The functions therefore have these versions:
 
 "corrected"
     mu = 1 - 1/d as in the texts, and kappa = B/mu = 2 S. These bounds hold, though they are larger
@@ -48,8 +47,8 @@ LAWS = ("importance", "uniform")
 def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     """Return B, a bound on the root mean square norm of the stochastic gradient of F.
 
-    Importance law: 2 (1 - 1/d) S. Uniform law: 2 n sqrt(d - 1)/d (sqrt(d - 1) D + C), n = 2^d - 2,
-    which is infinite in double precision for more than a thousand players.
+    Importance distribution: 2 (1 - 1/d) S. Uniform distribution: 2 n sqrt(d - 1)/d (sqrt(d - 1) D +
+    C) with n = 2^d - 2, which is infinite in double precision for more than a thousand players.
 
     Parameters
     ----------
@@ -88,7 +87,7 @@ def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
 
 
 def strong_convexity(n_players, *, version="corrected") -> float:
-    """Return mu, a constant of strong convexity of F on the attributions of one sum.
+    """Return mu, a constant of strong convexity of F on attributions with a fixed sum.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def strong_convexity(n_players, *, version="corrected") -> float:
 
 
 def condition_number(n_players, radius, bound, *, law="importance", version="corrected") -> Numbers:
-    """Return kappa, the ratio B/mu: 2 S with the importance law, 4 S as it is printed.
+    """Return kappa, the ratio B/mu: 2 S for the importance distribution, and 4 S in print.
 
     Parameters
     ----------
@@ -177,7 +176,7 @@ def expected_error(
         D and C; they broadcast.
     step : {"inverse", "sqrt", "constant"}, default="inverse"
     gamma : array-like, optional
-        The constant step, less than 1/mu; for F, hence half of the solver's ``step_size``.
+        The constant step, less than 1/mu. It is for F, so it is half of the solver's ``step_size``.
     start_error : array-like, optional
         Squared distance of the equal shares from the solution; at most D^2, which is the default.
     law : {"importance", "uniform"}, default="importance"
@@ -246,7 +245,7 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) ->
     >>> markov_probability(0.1, [1e4, 1e8], 16, 4.0, 1.0).round(4)
     array([1.    , 0.0845])
     """
-    if options.get("version") == "preprint":  # its appendix spells out kappa = 2 S
+    if options.get("version") == "preprint":  # its appendix states kappa = 2 S
         options["version"] = "corrected"
         n_evals = np.asarray(n_evals) + (options.get("step") == "constant")
     error = expected_error(n_evals, n_players, radius, bound, **options)
@@ -294,7 +293,7 @@ def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options)
 
 
 def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
-    """Return the least T for which Markov's bound on P(squared error >= epsilon) is delta.
+    """Return the smallest T for which Markov's bound on P(squared error >= epsilon) is delta.
 
     Parameters
     ----------
@@ -310,7 +309,7 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
     Returns
     -------
     n_evals : ndarray or float
-        A whole number; infinite if a constant step never gets there.
+        A whole number; infinite if a constant step never reaches it.
 
     References
     ----------

@@ -1,7 +1,7 @@
-"""Bounds of Shapley values that look at neighbours in a graph, after Chen et al. (2018).
+"""Bounds of Shapley values from neighbours in a graph, after Chen et al. (2018).
 
-v_x(S) is there the conditional mean of log P(Y | x_S), and errors are means over rows X. They are
-bounded by the dependence of the player i on the players beyond a set S of neighbours, in absolute
+There, v_x(S) is the conditional mean of log P(Y | x_S), and errors are means over rows X. They are
+bounded by the dependence of player i on the players outside a set S of neighbours, in absolute
 mutual information (their Eq 7)
 
     I_a(X; Y | Z) = E |log P(X, Y | Z) / (P(X | Z) P(Y | Z))|.
@@ -19,12 +19,12 @@ VALUES = ("local", "connected")
 def absolute_information(joint, first, second, given=()) -> float:
     """Return the absolute mutual information I_a(first; second | given) of discrete variables.
 
-    It is 0 for independent variables alone, and never below the mutual information.
+    It is 0 only for independent variables, and never below the mutual information.
 
     Parameters
     ----------
     joint : array-like of shape (n_1, ..., n_m)
-        The probability of each combination of values, an axis for each variable.
+        The probability of each combination of values, with one axis per variable.
     first, second, given : sequence of int
         Axes, each at most once.
 
@@ -66,7 +66,7 @@ def graph_dependence(joint, player, near, response=-1) -> float:
     """Return epsilon of a player and its neighbours: the largest of their Eq 8.
 
     The supremum of I_a(X_i; X_V | X_U, Y) and I_a(X_i; X_V | X_U) over the sets U of neighbours
-    without i, and the sets V of players who are no neighbours.
+    without i, and the sets V of players that are not neighbours.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ def graph_dependence(joint, player, near, response=-1) -> float:
         The probability of each combination of the players' values and the response.
     player : int
     near : sequence of int
-        Neighbours of the player, itself among them or not.
+        Neighbours of the player, with or without itself.
     response : int, default=-1
         The axis of the response.
 
     Returns
     -------
     epsilon : float
-        0 where the player is independent of all others, given any of its neighbours, with the
-        response and without.
+        0 if the player is independent of all others, given any of its neighbours, with and without
+        the response.
 
     References
     ----------
@@ -115,7 +115,7 @@ def _subsets(items) -> list[tuple[int, ...]]:
 
 
 def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
-    """Return a bound on the mean absolute error of a player's value that looks at neighbours.
+    """Return a bound on the mean absolute error of a player's value from neighbours.
 
     Parameters
     ----------
@@ -123,11 +123,11 @@ def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
         From `graph_dependence`; for C-Shapley, the largest of it and of their Eq 10.
     method : {"local", "connected"}, default="local"
         L-Shapley: 4 epsilon. C-Shapley: 6 epsilon, with the coefficients of
-        `skshapley.samplers.ConnectedShapley`. It does not hold with those that the paper prints, by
-        which an additive game, of epsilon 0, has an error.
+        `skshapley.samplers.ConnectedShapley`. It does not hold for the printed coefficients, which
+        give additive games (epsilon 0) an error.
     whole : bool, default=False
-        Whether epsilon is of the whole neighbourhood that the value looks at, for which L-Shapley
-        has 2 epsilon and C-Shapley 4 epsilon.
+        Whether epsilon belongs to the whole neighbourhood. The bounds are then 2 epsilon for
+        L-Shapley and 4 epsilon for C-Shapley.
 
     Returns
     -------

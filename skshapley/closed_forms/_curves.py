@@ -27,22 +27,22 @@ from skshapley.indices import Index
 # Nanoseconds of a wave of one player at one node, and of sampling for one model row: a base, and
 # the term of a player; a hundred rows share its fit. Tables of 10 to 1,600 columns.
 WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
-MOST_PAIRED = 32  # columns; .3 s an instance against 100 background rows
-# Rows of the background from which the cost is estimated
+MOST_PAIRED = 32  # columns; .3 s per row against 100 background rows
+# Background rows to estimate the cost
 COST_ROWS = 64
 
 
 class LinearCurve(ClosedForm):
-    """A response ``curve(X @ coef + intercept)``; subclasses say which curve.
+    """A response ``curve(X @ coef + intercept)``; subclasses define the curve.
 
     Parameters
     ----------
     coef : array-like of shape (d,)
     intercept : float
     outputs : array-like of shape (1, k), default=((1.0,),)
-        What the curve adds to each output.
+        Factor of the curve in each output.
     constant : array-like of shape (k,), default=(0.0,)
-        What each output is without it.
+        Constant of each output.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Exponential(LinearCurve, ProductForm):
     coef : array-like of shape (d,)
     intercept : float
     outputs : array-like of shape (1, k), default=((1.0,),)
-        What the exponential adds to each output.
+        Factor of the exponential in each output.
     constant : array-like of shape (k,), default=(0.0,)
-        What each output is without it.
+        Constant of each output.
 
     References
     ----------
@@ -89,7 +89,7 @@ class Exponential(LinearCurve, ProductForm):
 
     def _fit(self) -> NDArray[np.float64]:
         self.rows_ = as_dense(self.background_)
-        # factors are relative to the mean row: those of large columns would overflow
+        # factors are relative to the mean row; otherwise, large columns would overflow
         self.mean_ = self.weights_ @ self.rows_
         typical = np.exp(self.mean_ @ self.coef + self.intercept)
         self.games_ = ProductGames(self._factors, typical * self.outputs, self.n_players_)
@@ -115,14 +115,14 @@ class Logistic(LinearCurve):
     coef : array-like of shape (d,)
     intercept : float
     outputs : array-like of shape (1, k), default=((1.0,),)
-        What the probability adds to each output.
+        Factor of the probability in each output.
     constant : array-like of shape (k,), default=(0.0,)
-        What each output is without it.
+        Constant of each output.
 
     Notes
     -----
-    The logistic function is a sum of waves, and a wave of a sum is the product of the columns' own:
-    each is a game of products. Values err by 1e-13.
+    The logistic function is a sum of waves, and a wave of a sum is the product of the columns'
+    waves. Each wave is therefore a game of products. The error of the values is 1e-13.
 
     References
     ----------
@@ -139,7 +139,7 @@ class Logistic(LinearCurve):
     """
 
     label = "the logistic function of linear terms"
-    # An index is a law of how many of the others are present.
+    # An index is a distribution of the number of other present players.
     indices = None
 
     def _fit(self) -> NDArray[np.float64]:
@@ -172,7 +172,7 @@ class Logistic(LinearCurve):
 
     @property
     def pair_indices(self) -> frozenset[str] | None:  # type: ignore[override]
-        """Any, of few columns: with 60, an instance would take seconds."""
+        """Any index for few columns; with 60 columns, a row would take seconds."""
         return None if len(self.coef) <= MOST_PAIRED else frozenset()
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
@@ -180,7 +180,7 @@ class Logistic(LinearCurve):
         return np.stack([self.weights_ @ values for values in single])[:, :, None] * self.outputs
 
     def _single(self, steps: NDArray[np.float64], rows: Any, index: Index) -> NDArray[np.float64]:
-        """Return the values of one instance against background rows, ``(q, p)``."""
+        """Return the values of one row against background rows, ``(q, p)``."""
         return logistic_values(self.scores_[rows], steps - self.steps_[rows], index)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
@@ -200,7 +200,7 @@ class Logistic(LinearCurve):
 
     @property
     def cost_(self) -> float:  # type: ignore[override]
-        """Cost of explaining an instance, in model rows of sampling; known after `fit`."""
+        """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
         steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows]
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)

@@ -25,8 +25,8 @@ class ProductKernels(ProductForm):
 
     Notes
     -----
-    An instance costs p ceil(p / 2) products for each term and background row. Where that is more
-    than sampling would cost, the model is sampled.
+    A row costs p ceil(p / 2) products for each term and background row. If sampling costs less, the
+    model is sampled.
 
     References
     ----------

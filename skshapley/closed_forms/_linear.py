@@ -77,7 +77,7 @@ class LinearTerms(ClosedForm):
         return values.reshape(len(values), self.n_players_, self.n_outputs)
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
-        """Return zeros ``(r, p, p, k)``: nothing interacts."""
+        """Return zeros ``(r, p, p, k)``, because linear terms have no interactions."""
         return np.zeros((n_rows(X), self.n_players_, self.n_players_, self.n_outputs))
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:

@@ -9,8 +9,8 @@ that (Owen 1972)
     I_{il} = sum_t c_t (A_i - B_i) (A_l - B_l) int_0^1 prod_{j != i, l} (q A_j + (1 - q) B_j) dq.
 
 The integrands are polynomials of degree p - 1 and p - 2, for which ceil(p / 2) Gauss-Legendre nodes
-are exact. Any other index is another law of q. Products without a player are made of those of the
-others, never by division, since a factor may be 0.
+are exact. Other indices have other distributions of q. Products without a player are multiplied
+from the other factors, never by division, because a factor may be 0.
 """
 
 from abc import abstractmethod
@@ -24,12 +24,12 @@ from skshapley._tools._memory import working_bytes
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense
 from skshapley.indices import Index
 
-# Of the working memory, for the arrays of a block; and no more than stay in a core's cache
+# Share of the working memory for the arrays of a block, and the limit of a core's cache
 BLOCK_SHARE = 1 / 8
 CACHE_BYTES = 2**20
 # Numbers in an array below which NumPy's calls cost more than its arithmetic
 LEAST_LENGTH = 2048
-# Arrays of a block that are alive at once: both factors, their difference, the shares, and products
+# Simultaneous arrays of a block: both factors, their difference, the shares, and products
 ARRAYS = 6
 
 # Nanoseconds of one factor at one node, and of the model for one term: a base, and what a column
@@ -108,14 +108,15 @@ class ProductGames:
     def _outputs(self, shares: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
         """Return shares ``(..., T)`` as outputs ``(..., k)``.
 
-        By sums along each line: the rounding of a matrix product depends on its other lines.
+        The sums run along each line, because the rounding of a matrix product depends on other
+        lines.
         """
         return np.stack([(shares * coef).sum(axis=-1) for coef in self.coef[terms].T], axis=-1)
 
     def _blocks(self, X: Any, references: Any) -> Iterator[tuple]:
-        """Yield instances, references and terms, and the factors of both, block by block.
+        """Yield rows, references and terms, and the factors of both, block by block.
 
-        The order of blocks, and so the rounding of an instance, does not depend on the others.
+        The order of blocks, and thus the rounding of a row, does not depend on other rows.
         """
         bytes_each = 8 * ARRAYS * self.n_players
         room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each))
@@ -183,14 +184,14 @@ class ProductForm(ClosedForm):
     Attributes
     ----------
     coef : ndarray of shape (T, k)
-        What each term adds to each output.
+        Factor of each term in each output.
     constant : ndarray of shape (k,)
     games_ : ProductGames
     rows_ : ndarray of shape (b, d)
         The background.
     """
 
-    # An index is a law of how many of the others are present.
+    # An index is a distribution of the number of other present players.
     indices = pair_indices = None
     coef: NDArray[np.float64]
     constant: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The closed form of a response: read, fitted to the background, and compared with the model."""
+"""The closed form of a response, fitted to the background and compared with the model."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from skshapley.rewards._methods import FUNCTION
 
 # Functions as response_method that closed forms know, by module and name
 FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
-# Background rows on which a form is compared with the response, which is known there
+# Background rows for the comparison of a form with the known response
 CHECKED_ROWS = 256
-# Of the largest response: models may compute in single precision
+# relative to the largest response: models may compute in single precision
 RESPONSE_RTOL = 1e-5
 # Log-odds beyond are left out of the comparison: they are the logit of a probability that rounds
 MOST_LOG_ODDS = 15.0
@@ -43,12 +43,12 @@ def fitted_form(
     index : Index, default=Shapley's
         Of the attributions.
     pairs : Index or None, default=None
-        Of the interactions that are wanted beside them.
+        Index of the requested interactions.
 
     Returns
     -------
     form : ClosedForm
-        With the outputs that the response explains.
+        The form of the explained outputs.
 
     Raises
     ------
@@ -95,12 +95,12 @@ def read_outputs(response: Any) -> ClosedForm:
     Parameters
     ----------
     response : Response
-        One that has seen the model's outputs.
+        A probed response.
 
     Returns
     -------
     form : ClosedForm
-        With all outputs where each instance's own predicted class is explained.
+        With all outputs if each row's predicted class is explained.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def read_outputs(response: Any) -> ClosedForm:
         raise UnreadableModelError(
             f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs where it"
             f" returns {response.n_columns}",
-            "explain it by sampling, and please report the model",
+            "explain it by sampling, and report the model, please",
         )
     if response.column is None or form.n_outputs == 1:
         return form
@@ -153,5 +153,5 @@ def compare(
         raise UnreadableModelError(
             f"The closed form adds up to {ours[row, output]:.6g} where the model returns"
             f" {theirs[row, output]:.6g} (background row {rows[row]})",
-            "explain it by sampling, and please report the model",
+            "explain it by sampling, and report the model, please",
         )

@@ -92,7 +92,7 @@ def installed_readers() -> dict[str, EntryPoint]:
 
 
 def _check_own(model: Any, method: Any, read: type, library: str) -> None:
-    """Refuse a class of another library that overrides the response which is read."""
+    """Raise an error for a derived class that overrides the response."""
     asked = ("predict_proba", "decision_function") if method == "log_odds" else (method,)
     for kind in type(model).__mro__:
         if kind is read:

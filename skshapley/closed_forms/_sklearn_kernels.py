@@ -16,7 +16,7 @@ from skshapley.closed_forms._sums import Found, Part, Reader
 from skshapley.exceptions import UnreadableModelError
 
 POWERS = {"rbf": 2, "laplacian": 1}
-# Products take all columns, and a model of a sparse table only those that are stored
+# Products use all columns, and a model of a sparse table only the stored ones
 MOST_SPARSE_COLUMNS = 1000
 
 
@@ -53,7 +53,7 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Found:
     coef = dual.T if len(dual) == 1 else _of_pairs(dual, model.n_support_)
     constant = np.asarray(model.intercept_, dtype=np.float64)
     constant = constant + model.offset_ if scores else constant
-    # the number that gamma="scale" stood for is found nowhere else
+    # no public attribute has the number for gamma="scale"
     return ProductKernels(centres, np.full(centres.shape[1], model._gamma), coef, constant)
 
 
@@ -133,10 +133,10 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
     Raises
     ------
     UnreadableModelError
-        For a kernel that is no sum of products over columns.
+        For a kernel that is not a sum of products over columns.
     """
     name, none = type(kernel).__name__, np.zeros(d)
-    if name == "WhiteKernel":  # noise is of the training rows alone
+    if name == "WhiteKernel":  # noise belongs to the training rows only
         return []
     if name == "ConstantKernel":
         return [Term(kernel.constant_value, none)]
@@ -162,7 +162,7 @@ def _of_process(model: Any, method: str, ask: Ask) -> Found:
     check_method(model, method, ["predict"], "predict")
     rows, alpha = model.X_train_, np.asarray(model.alpha_)
     alpha = alpha.reshape(len(rows), -1)
-    # what normalize_y=True did is found nowhere else
+    # no public attribute has the scale of normalize_y=True
     k = alpha.shape[1]
     spread = np.broadcast_to(getattr(model, "_y_train_std", 1.0), k)
     mean = np.broadcast_to(getattr(model, "_y_train_mean", 0.0), k)

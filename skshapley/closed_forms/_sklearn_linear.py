@@ -52,7 +52,7 @@ def probability(terms: LinearTerms, share: float = 1.0) -> Logistic:
 
 
 def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
-    """Return a linear prediction, read from the origin and the axes."""
+    """Return a linear prediction, from its values at the origin and on the axes."""
     check_method(model, method, ["predict"], "predict")
     d = model.n_features_in_
     ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
@@ -94,7 +94,7 @@ def _of_detector(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_two_classes(model: Any, method: str) -> None:
-    """Raise UnreadableModelError unless the response is of two classes, or their log-odds."""
+    """Raise UnreadableModelError unless the response belongs to two classes."""
     two = len(model.classes_) == 2
     readable = ["log_odds", "predict_proba"] if two else []
     check_method(model, method, readable, "log_odds" if two else None)
@@ -114,7 +114,7 @@ def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_flags(model: Any, method: str, ask: Ask) -> Found:
-    """Return naive Bayes of flags, behind the columns of 0 and 1 that it makes."""
+    """Return naive Bayes of flags, after the conversion of columns to 0 and 1."""
     if model.binarize is None:
         return _of_bayes(model, method, ask)
     plain, d = copy(model), model.n_features_in_
@@ -123,7 +123,7 @@ def _of_flags(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
-    """Return the columns of a table less their centre, and their squares."""
+    """Return the columns of a table minus their centre, and their squares."""
     away = np.asarray(X, dtype=np.float64) - centre
     return np.column_stack([away, away**2])
 

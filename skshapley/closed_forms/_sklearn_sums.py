@@ -1,4 +1,4 @@
-"""Readers of scikit-learn's models that are sums of others, or wrap one."""
+"""Readers of scikit-learn's models that are sums or wrappers of others."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ from skshapley.closed_forms._sums import Found, Part, Reader, Sum, View
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
 
-# Class -> the attribute that holds the model that it wraps
+# Class -> the attribute with the wrapped model
 WRAPPERS = {
     "FrozenEstimator": "estimator",
     "BaseSearchCV": "best_estimator_",
@@ -24,13 +24,13 @@ WRAPPERS = {
 }
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
-# Inverses of a target's transformation that bend a line to an exponential -> its constant
+# Inverse transformations of a target from linear to exponential -> the constant
 EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
-MOST_DEGREE = 4  # of polynomial features, above which their coefficients lose digits
+MOST_DEGREE = 4  # largest degree of polynomial features; above it, coefficients lose digits
 
 
 def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
-    """Return a member, read; another response that would be read does not help its owner."""
+    """Return the closed form of a member, without suggestions of other responses."""
     try:
         return ask(model, method)
     except UnreadableModelError as error:
@@ -39,7 +39,7 @@ def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
 
 
 def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> ClosedForm | None:
-    """Return a curve of linear terms, which may see columns made by a pipeline; else None."""
+    """Return a curve of linear terms, possibly on columns of a pipeline; else None."""
     if isinstance(form, LinearTerms):
         return curve(form)
     if isinstance(form, Sum) and len(form.parts) == 1:
@@ -50,13 +50,13 @@ def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> Close
 
 
 def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
-    """Return the last step behind the columns that the others make."""
+    """Return the last step, on the columns made by the other steps."""
     final = pipeline.steps[-1][1]
     transformers = [(name, step) for name, step in pipeline.steps[:-1] if not passes(step)]
     if not transformers:
         return ask(final, method)
     width = getattr(pipeline, "n_features_in_", None)
-    if width is None:  # the first step is of another library
+    if width is None:  # the first step belongs to another library
         raise UnreadableModelError(f"{type(transformers[0][1]).__name__} has no n_features_in_")
     source = np.arange(width)
     for place, (name, step) in enumerate(transformers):
@@ -128,7 +128,7 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
-    """Return the mean of logistic functions of decision values, if those are linear."""
+    """Return the mean of logistic functions of linear decision values."""
     members = model.calibrated_classifiers_
     check_method(model, method, ["predict_proba"] if len(model.classes_) == 2 else [])
     parts, share = [], 1 / len(members)
@@ -165,7 +165,7 @@ def _of_targets(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _side_by_side(forms: list[ClosedForm]) -> list[Part]:
-    """Return forms as the outputs of one."""
+    """Return several forms as the outputs of one form."""
     ends = np.cumsum([0, *(form.n_outputs for form in forms)])
     outputs = np.eye(ends[-1])
     return [
@@ -247,7 +247,7 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _of_wrapper(model: Any, method: str, ask: Ask) -> Found:
-    """Return the model that another one wraps, read."""
+    """Return the closed form of a wrapped model."""
     kind = next(kind.__name__ for kind in type(model).__mro__ if kind.__name__ in WRAPPERS)
     return ask(getattr(model, WRAPPERS[kind]), method)
 

@@ -13,7 +13,7 @@ from skshapley.responses import SurvivalAt
 
 
 def read_boosting(model: Any, method: Any, ask: Ask) -> ClosedForm:
-    """Return the log hazard ratio of boosted trees, which dropouts scale."""
+    """Return the log hazard ratio of boosted trees, scaled by dropouts."""
     check_method(model, method, ["predict"])
     stages = model.estimators_[:, 0]
     shares = model.learning_rate * getattr(model, "_scale", np.ones(len(stages)))

@@ -136,5 +136,5 @@ def _codes(X: Any) -> NDArray[np.intp]:
 
 
 def _at(codes: NDArray[np.intp], columns: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
-    """Return the places of codes ``(..., D)`` in the table of some columns."""
+    """Return the positions of codes ``(..., D)`` in the table of some columns."""
     return tuple(codes[..., column] for column in columns)

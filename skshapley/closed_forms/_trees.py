@@ -20,12 +20,12 @@ class Trees(ClosedForm):
     ----------
     trees : TreeEnsemble
     column_names : sequence of str or None, default=None
-        The names that the model was fitted with, for tables that come without names.
+        The names of the model's columns, for tables without names.
 
     Notes
     -----
-    A background of None, beside weights and players, stands for the training data: absent players
-    follow it down the trees, in proportion to the covers of the nodes.
+    A background of None (with weights and players) selects the training data: absent players follow
+    it down the trees, in proportion to the covers of the nodes.
 
     References
     ----------
@@ -45,7 +45,7 @@ class Trees(ClosedForm):
     """
 
     label = "trees"
-    # Any index is a mean over presence, which the leaves know.
+    # Every index is a mean over presence, which leaves support.
     indices = pair_indices = None
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
@@ -88,7 +88,7 @@ class Trees(ClosedForm):
         return self.trees.to_matrix(self.in_its_container(X))
 
     def in_its_container(self, X: Any) -> Any:
-        """Return X as the model takes it: as a DataFrame if it was fitted with names.
+        """Return X as a DataFrame if the model was fitted with names, else unchanged.
 
         Parameters
         ----------

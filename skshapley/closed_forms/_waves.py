@@ -4,14 +4,14 @@ The game is v(S) = s(start + sum of the steps of S) with s(t) = 1 / (1 + exp(-t)
 
     s(t) = 1/2 + int_0^inf sin(w t) / sinh(pi w) dw
 
-(Gradshteyn & Ryzhik 3.981.1). The midpoint rule makes of the integral a sum over frequencies w, in
-which t may be as large as the reach that its step allows, and which converges exponentially
-(Trefethen & Weideman 2014): 60 frequencies err by 1e-13. A wave exp(i w t) of a sum is the product
-of the players' own waves, so that each frequency is a game of products (`_products`).
+(Gradshteyn & Ryzhik 3.981.1). The midpoint rule turns the integral into a sum over frequencies w.
+Its step limits the size of t, and it converges exponentially (Trefethen & Weideman 2014): with 60
+frequencies, the error is 1e-13. A wave exp(i w t) of a sum is the product of the players' waves, so
+each frequency is a game of products (`_products`).
 
-Those need p / 2 nodes of quadrature for p players. With many players far fewer do, and whether they
-do shows: values that do not add up to v(all) - v(nobody) are computed again with more. Up to nine
-players all coalitions are less work.
+These need p / 2 nodes of quadrature for p players. With many players, far fewer are sufficient, and
+this can be checked: values that do not add up to v(all) - v(empty) are computed again with more
+nodes. Up to nine players, enumerating all coalitions is cheaper.
 """
 
 from functools import cache, lru_cache
@@ -35,14 +35,14 @@ from skshapley.indices import Index
 
 # The waves err by exp(-TAIL)
 TAIL = 30.0
-# Numbers of nodes to try, and how far values may then be from adding up; each by itself is off by
-# a tenth of that or less
+# Numbers of nodes to try, and the allowed deviation of the sum; single values deviate by at most a
+# tenth of it
 NODES = (12, 20, 32, 52, 84, 136)
 NODES_ATOL = 1e-12
 COMPLEX_BYTES = 16
-# A step beyond is large: it takes as many frequencies. Sums beyond SATURATED are 0 or 1 to s(t)
+# Larger steps need as many frequencies. For sums beyond SATURATED, s(t) is 0 or 1
 LARGE_STEP, SATURATED, MOST_LARGE, MOST_REACH = 100.0, 40.0, 8, 10**5
-MOST_ENUMERATED = 9  # players: 15 us a game, by waves as well
+MOST_ENUMERATED = 9  # players: 15 us per game, as with waves
 
 
 def n_waves(reach: int) -> int:
@@ -122,7 +122,7 @@ def logistic_values(
     values = np.zeros(steps.shape)
     if not width:
         return values
-    # the players that matter to a game first; where others have fewer, steps of 0 fill up
+    # the active players of each game first; games with fewer have steps of 0
     order = np.argsort(steps == 0, axis=1, kind="stable")[:, :width]
     packed = np.take_along_axis(steps, order, axis=1)
     if width <= MOST_ENUMERATED:
@@ -171,7 +171,7 @@ def logistic_pairs(
 
 
 def _blocks(b: int, width: int, n_waves: int, least: int = 1) -> list[slice]:
-    """Return blocks of games, of so many waves in all where the memory holds them."""
+    """Return blocks of games, limited by the memory for waves."""
     bytes_each = COMPLEX_BYTES * ARRAYS * width
     room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, least * bytes_each))
     depth = max(1, int(room // (bytes_each * n_waves)))
@@ -208,9 +208,9 @@ def _powers(t: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray
 
 
 def _values(start, steps, frequencies, shares, index, nodes) -> NDArray[np.float64]:
-    """Return the values ``(b, p)`` of a block of games, with as many nodes as it takes.
+    """Return the values ``(b, p)`` of a block of games, with a sufficient number of nodes.
 
-    Numbers of `nodes` that are not enough are taken off that list, for the blocks that follow.
+    Insufficient numbers of `nodes` are removed from the list for the following blocks.
     """
     own, kept = _terms(start, steps, frequencies, shares)
     p = len(own)

@@ -1,4 +1,4 @@
-"""Cohorts of instances that a model treats alike, found by a small tree."""
+"""Cohorts of rows that a model treats alike, found by a small tree."""
 
 from typing import Any
 
@@ -10,21 +10,22 @@ from skshapley._records._inferred import flat
 from skshapley._tools._constraints import Count, check_values
 from skshapley.explanation import Explanation
 
-LEAST_SHARE = 0.05  # of the rows, in a cohort
+LEAST_SHARE = 0.05  # smallest share of the rows in a cohort
 
 
 def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
-    """Return a label for each row, by the splits of its data that part attributions best.
+    """Return a label for each row, by splits of the data that separate attributions best.
 
-    A regression tree of few leaves. Its inputs are the data, and its targets all attributions at
-    once. Labels are the rules, for the ``cohorts`` of `Explanation.importance` and of the displays.
+    The splits come from a small regression tree with the data as inputs and all attributions as
+    targets. Labels are the rules, for the ``cohorts`` of `Explanation.importance` and of the
+    displays.
 
     Parameters
     ----------
     explanation : Explanation
-        Data that are neither numbers nor truth values are split one value against the others.
+        Data other than numbers and truth values are split into one value and the others.
     n_cohorts : int, default=4
-        The most cohorts; each holds a twentieth of the rows at least.
+        Largest number of cohorts; each has at least a twentieth of the rows.
 
     Returns
     -------
@@ -38,8 +39,8 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
 
     Notes
     -----
-    Cohorts that were chosen for their differences differ more on the rows that chose them than on
-    others. Find them on one half of the rows, and compare on the other, by the rules.
+    Cohorts differ more on the rows that define them than on other rows. Find them on one half of
+    the rows, and compare them on the other half by their rules.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
 
 
 def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
-    """Return numbers ``(r, m)``, and the column and the value that each stands for."""
+    """Return numbers ``(r, m)``, and the column and the value of each."""
     columns: list[np.ndarray] = []
     names: list[tuple[str, object]] = []
     for name in data.columns:
@@ -85,7 +86,7 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
 
 
 def _rules(tree: Any, names: list[tuple[str, object]]) -> dict[int, str]:
-    """Return the rule of each leaf; of a number the last bounds alone."""
+    """Return the rule of each leaf, with only the last bounds of each number."""
     rules: dict[int, str] = {}
     waiting: list[tuple[int, dict]] = [(0, {})]
     while waiting:

@@ -22,11 +22,11 @@ from skshapley._records._inferred import (
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 
-SAMPLE_ROWS = 10_000  # of explanations on disk, to estimate the sizes of all attributions
+SAMPLE_ROWS = 10_000  # rows on disk, to estimate the sizes of all attributions
 
 
 class Stored(Protocol):
-    """Explanations that are read batch by batch, such as an `ExplanationDataset`."""
+    """Explanations read batch by batch, such as an `ExplanationDataset`."""
 
     def __iter__(self) -> Any:
         """Yield explanations, each time from the first."""
@@ -40,7 +40,7 @@ class Rows:
 
     Parameters
     ----------
-    source : Explanation, or what yields some
+    source : Explanation, or an iterable of Explanation
     owner : str
         Who takes it, for errors.
     """
@@ -71,7 +71,7 @@ def ends(batch: Explanation) -> np.ndarray:
 
 
 def check_same_players(owner: str, one: Explanation, other: Explanation) -> None:
-    """Refuse explanations of different players or outputs."""
+    """Raise ValueError for explanations of different players or outputs."""
     for name in ("feature_names", "output_names"):
         ours, theirs = getattr(one, name), getattr(other, name)
         ours, theirs = (None if part is None else part.tolist() for part in (ours, theirs))
@@ -85,7 +85,7 @@ BASE, GAP = "base value", "unexplained"
 
 @dataclass(frozen=True, eq=False)
 class Both:
-    """The means of both explanations, in units that keep their squares floats.
+    """The means of both explanations, in units without overflow of squares.
 
     Attributions ``(k p)``, their sizes ``(k p)``, base values, gaps and predictions ``(k)`` each.
 
@@ -93,10 +93,10 @@ class Both:
     ----------
     first, second : Means
     pairs : Means or None
-        Of the differences row by row, where rows are pairs.
+        Means of the differences of paired rows.
     unit : ndarray
     gap : bool
-        Whether attributions do not add up somewhere.
+        Whether some attributions do not add up.
     index : Index
         Of the attributions.
     """
@@ -117,7 +117,7 @@ class Both:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """How two explanations differ, feature by feature, with the errors of the differences.
+    """Differences of two explanations by feature, with standard errors.
 
     Use `compare` to make one.
 
@@ -126,9 +126,9 @@ class Comparison:
     names : tuple of str
         Of the first and of the second explanation.
     paired : bool
-        Whether both are of the same rows, so that differences are taken row by row.
+        Whether both have the same rows, so that differences are computed row by row.
     n_rows : tuple of int
-        Instances of each.
+        Number of rows of each.
     feature_names : ndarray of shape (p,), str
     output_names : ndarray of shape (k,), or None
     means : Both
@@ -144,7 +144,7 @@ class Comparison:
 
     @property
     def prediction_difference(self) -> float | np.ndarray:
-        """Mean prediction of the second minus that of the first; ``(k,)`` for several outputs."""
+        """Mean prediction of the second minus the first; ``(k,)`` for several outputs."""
         own = slice(-self._n_outputs, None)
         change = self.means.change(own).values * self.means.unit[own]
         return float(change[0]) if self.output_names is None else change
@@ -162,21 +162,22 @@ class Comparison:
         ----------
         kind : {"importance", "attribution"}, default="importance"
             "importance": mean absolute attributions, without the bias of noise. "attribution": mean
-            attributions; with two lines more, ``base value`` and, where attributions do not add up,
-            ``unexplained``, the differences add up to `prediction_difference`.
+            attributions. With the additional lines ``base value`` and (if attributions do not add
+            up) ``unexplained``, the differences add up to `prediction_difference`.
         confidence : float, default=0.95
-            Of the intervals.
+            Confidence of the intervals.
         simultaneous : bool, default=True
-            Whether the intervals hold for all features (and outputs) at once, or each by itself.
+            Whether the intervals hold for all features (and outputs) simultaneously, or for each
+            separately.
 
         Returns
         -------
         differences : DataFrame
-            Index: output (where there are several) and feature. Columns: the names of both
+            Index: output (if there are several) and feature. Columns: the names of both
             explanations; ``difference``, the second minus the first; its ``standard_error``, by the
             choice of rows and by estimation; ``low``, ``high``; ``p_value`` of no difference, and
-            ``p_adjusted``: lines up to q of it are a selection of which a share of q or less is
-            false on average (Benjamini & Yekutieli 2001).
+            ``p_adjusted``: if lines up to q are selected, a share of at most q is false on average
+            (Benjamini & Yekutieli 2001).
 
         Raises
         ------
@@ -220,7 +221,7 @@ class Comparison:
                 levels = [self.output_names, [name]]
                 index = pd.MultiIndex.from_product(levels, names=["output", "feature"])
             line = self._table(own, index, 0.95, False)
-            # no test: these are of the explainers, and not of the features
+            # no test: these lines belong to the explainers, not to features
             line[["low", "high", "p_value", "p_adjusted"]] = np.nan
             if name == BASE or self.means.gap:
                 lines.append(line)
@@ -243,9 +244,9 @@ def compare(
 ) -> Comparison:
     """Compare two groups, models or periods by their explanations.
 
-    If both have the same rows in the same order, differences are computed row by row, which makes
-    their errors smaller. The difference of the mean predictions of two groups is the sum over
-    features of the differences of their mean attributions.
+    If both have the same rows in the same order, differences are computed row by row, which reduces
+    their errors. The difference of the mean predictions of two groups is the sum over features of
+    the differences of their mean attributions.
 
     Parameters
     ----------
@@ -265,8 +266,8 @@ def compare(
 
     Notes
     -----
-    The part of a feature in a difference describes the model, and is not its cause: features that
-    go along with a group carry its difference in its place.
+    The part of a feature describes the model, not a cause: features correlated with a group may
+    carry its difference.
 
     Examples
     --------
@@ -317,7 +318,7 @@ def compare(
 
 
 def _same_rows(one: Rows, other: Rows) -> bool:
-    """Return whether both are of the same rows, batch by batch."""
+    """Return True if both have the same rows, batch by batch."""
     for ours, theirs in zip_longest(one.batches, other.batches):
         if ours is None or theirs is None or len(ours) != len(theirs):
             return False

@@ -1,4 +1,4 @@
-"""Drift: attributions of one period after another, on a control chart."""
+"""Drift: attributions by period, on a control chart."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ MOST_GROUPS = 2048  # a second or two for a thousand permutations of them
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift:
-    """Means of attributions by period, between the limits that a baseline sets.
+    """Means of attributions by period, with the limits of a baseline.
 
     Use `drift` to make one.
 
     Attributes
     ----------
     kind : {"attribution", "importance"}
-        Whether means are of attributions, or of their sizes.
+        Whether the means are of attributions or of their sizes.
     baseline : list
         The periods that set the limits.
     table : DataFrame
@@ -53,7 +53,7 @@ class Drift:
 
     @property
     def alarms(self) -> pd.DataFrame:
-        """The lines of the table that are beyond their limits."""
+        """The lines of the table outside their limits."""
         return self.table[self.table["alarm"]].reset_index(drop=True)
 
     def __repr__(self) -> str:
@@ -96,8 +96,8 @@ def drift(
     Raises
     ------
     ValueError, TypeError
-        For other periods or baselines, an invalid confidence, or so few rows that no change could
-        be told from chance.
+        For other periods or baselines, an invalid confidence, or too few rows to distinguish a
+        change from chance.
 
     Notes
     -----
@@ -144,7 +144,7 @@ def drift(
 
 
 class Groups:
-    """Rows of each period, summed up in groups of successive ones: few enough to be permuted.
+    """Sums over groups of successive rows of each period, for permutations.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Groups:
         self._left: dict[Any, np.ndarray] = {}
 
     def add(self, label: Any, scores: np.ndarray) -> None:
-        """Take in numbers ``(n, m)`` of rows of a period."""
+        """Add numbers ``(n, m)`` of rows of a period."""
         rows = np.concatenate([self._left.get(label, scores[:0]), scores])
         full = len(rows) // self.size * self.size
         grouped = rows[:full].reshape(-1, self.size, rows.shape[1])
@@ -188,7 +188,7 @@ def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
 
 
 def _baseline_labels(baseline: Any, order: list) -> list:
-    """Return the periods of the baseline, or refuse those that there are not."""
+    """Return the periods of the baseline, or raise ValueError for unknown ones."""
     if baseline is None:
         return order[:1]
     labels = list(baseline) if isinstance(baseline, list | tuple | set) else [baseline]
@@ -199,14 +199,14 @@ def _baseline_labels(baseline: Any, order: list) -> list:
 
 
 def _check_rows(counts: Counter, base: list, confidence: float) -> None:
-    """Refuse a baseline and periods with too few rows to detect any change."""
+    """Raise ValueError for a baseline and periods with too few rows to detect a change."""
     n, later = sum(counts[label] for label in base), counts.keys() - set(base)
     most = max((counts[label] for label in later), default=n)
     if comb(n + most, n) < 1 / (1 - confidence):
         least = next(n for n in range(2, 99) if comb(2 * n, n) >= 1 / (1 - confidence))
         raise ValueError(
-            f"drift tells no change from chance by a baseline of {n} rows, {base}, and periods of"
-            f" {most} at most: with confidence={confidence} it needs {least} and {least}, or more."
+            f"drift cannot separate a change from chance with a baseline of {n} rows, {base}, and"
+            f" periods of at most {most}: with confidence={confidence} it needs {least} each."
         )
 
 
@@ -231,7 +231,7 @@ def _chart(
         if label in base:
             errors_of[label] = spread / np.sqrt(max(len(groups), 1))
         width = critical * errors_of.get(label, np.nan)
-        width = np.maximum(width, ROUNDING)  # changes by rounding do not count
+        width = np.maximum(width, ROUNDING)  # rounding errors do not count as changes
         part = pd.DataFrame(
             {
                 "n_rows": counts[label],

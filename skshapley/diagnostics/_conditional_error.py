@@ -1,7 +1,7 @@
 """Compare rewards by their error in predicting the response from the present columns.
 
-E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is least for v(S) = E[f(X) |
-X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9, their MSEv.
+E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is smallest for v(S) =
+E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9, their MSEv.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ def conditional_error(
 ) -> pd.DataFrame:
     """Compare rewards by the error of v(S) as a prediction of the response of held-out rows.
 
-    The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S. Of all functions
-    of the present columns, the conditional expectation has the least, so the smaller it is, the
-    closer is a reward to E[f(X) | x_S]. It does not reach 0, and an interventional reward is not
-    wrong for having more: it answers another question.
+    The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S. Among all
+    functions of the present columns, the conditional expectation has the smallest error. A smaller
+    error therefore means a reward closer to E[f(X) | x_S]. The error does not reach 0. An
+    interventional reward with a larger error is not wrong: it answers another question.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def conditional_error(
     X : array or frame of shape (r, d)
         Rows that neither the background nor the training of the model has seen.
     n_coalitions : int, default=32
-        Coalitions for each row: drawn by Shapley's kernel, the same for all rewards. Each costs an
+        Coalitions for each row: drawn by the Shapley kernel, equal for all rewards. Each costs an
         evaluation with each reward.
     n_jobs : int, default=None
         Workers, through joblib.
@@ -47,15 +47,15 @@ def conditional_error(
     Returns
     -------
     errors : DataFrame
-        A row for each reward, with columns ``error``; ``standard_error``, over rows;
-        ``share``, of the error of saying v(empty) always, of this reward; ``difference``, to the
-        first reward's error; and ``difference_error``, its standard error, which is smaller than
-        the others', since rows and coalitions are the same. Of several outputs, errors are added.
+        A row for each reward, with columns ``error``; ``standard_error``, over rows; ``share``,
+        relative to the error of the constant v(empty); ``difference``, to the first reward's error;
+        and ``difference_error``, its standard error, which is smaller, because rows and coalitions
+        are the same. Errors of several outputs are added.
 
     Notes
     -----
-    With few references, the chance of their means is part of each error: about the variance of the
-    response divided by their number. Rewards on one background share it.
+    With few background rows, the random error of their means is part of each error: about the
+    variance of the response divided by their number. It is common to all rewards on one background.
 
     References
     ----------
@@ -85,7 +85,9 @@ def conditional_error(
             " the full one: pass at least two columns or groups."
         )
     if len(X) < 2:
-        raise ValueError(f"conditional_error needs at least 2 rows to tell errors; got {len(X)}.")
+        raise ValueError(
+            f"conditional_error needs at least 2 rows to estimate errors; got {len(X)}."
+        )
     rng = generator(entropy_from(random_state, "conditional_error"), 1)
     coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
     squares, plain = {}, {}
@@ -95,7 +97,7 @@ def conditional_error(
 
 
 def _named(rewards) -> dict:
-    """Return the rewards by name, or refuse them."""
+    """Return the rewards by name, or raise ValueError."""
     if isinstance(rewards, Mapping):
         named = dict(rewards)
     elif isinstance(rewards, Sequence) and not isinstance(rewards, str):
@@ -111,8 +113,8 @@ def _named(rewards) -> dict:
 
 
 def _squares(explainer, reward: str | Reward, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
-    """Return the mean squared error of each row, and that of always saying v(empty)."""
-    # a copy that shares the model: clone would unfit it
+    """Return the mean squared error of each row, and the error of the constant v(empty)."""
+    # a copy with the same model; clone would reset it
     copy = type(explainer)(**{**explainer.get_params(deep=False), "reward": reward})
     copy.fit(explainer.background_, sample_weight=explainer.background_weights_)
     game = copy.reward_.game(copy._background.table(copy, X))

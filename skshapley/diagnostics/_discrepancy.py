@@ -1,4 +1,4 @@
-"""How well a set of permutations represents all of them.
+"""The discrepancy of a set of permutations from all permutations.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022), section 3.3, Eq 8.
@@ -14,7 +14,7 @@ ENTRIES = 2**22
 
 
 def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> float:
-    """Return the discrepancy of a set of permutations from the uniform law.
+    """Return the discrepancy of a set of permutations from the uniform distribution.
 
     The discrepancy measures how well a mean over these permutations represents the mean over all
     permutations; it is 0 for all of them together. It is the largest error of the weighted mean
@@ -28,7 +28,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     weights : array-like of shape (n,) or None, default=None
         Weights of the permutations. None: 1/n for each.
     kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
-        How similar two permutations are.
+        Similarity of two permutations.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     Raises
     ------
     ValueError
-        If rows are not permutations of 0..p-1, or there is not one weight for each.
+        If rows are not permutations of 0..p-1, or the number of weights differs.
 
     References
     ----------
@@ -86,7 +86,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
 
 
 def _are_permutations(rows) -> bool:
-    """Return whether each row holds 0..p-1 once."""
+    """Return True if each row contains 0..p-1 once."""
     if not rows.size or not np.issubdtype(rows.dtype, np.integer):
         return False
     return bool((np.sort(rows, axis=1) == np.arange(rows.shape[1])).all())

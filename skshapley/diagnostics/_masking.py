@@ -1,7 +1,7 @@
 """Masking and removal curves: how the response falls when features are masked in order.
 
 Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the predicted class
-against the share of masked features, averaged over instances.
+against the share of masked features, averaged over rows.
 """
 
 from dataclasses import dataclass
@@ -24,18 +24,16 @@ HALF_WIDTH = 1.96
 
 @dataclass(frozen=True, eq=False)
 class MaskingCurve:
-    """How the response changes as the features that rank first are masked, or kept alone.
+    """Changes of the response as the first features are masked, or only they are kept.
 
     Attributes
     ----------
     fractions : ndarray of shape (q,)
-        Fractions of the features, counted from the one that ranks first.
+        Fractions of the features, from the highest rank on.
     deletion : ndarray of shape (r, q)
-        Change of each instance's response when that fraction is masked. The lower, the better the
-        ranking.
+        Change of each row's response if this fraction is masked. Lower is better.
     insertion : ndarray of shape (r, q)
-        Change of each instance's response when only that fraction is kept. The higher, the better
-        the ranking.
+        Change of each row's response if only this fraction is kept. Higher is better.
 
     Examples
     --------
@@ -52,13 +50,13 @@ class MaskingCurve:
     insertion: np.ndarray
 
     def frame(self) -> pd.DataFrame:
-        """Return the means over instances with 95 % bands.
+        """Return the means over rows with 95 % bands.
 
         Returns
         -------
         frame : DataFrame
             Columns ``kind`` ("deletion", "insertion"), ``fraction``, ``mean``, ``low``, ``high``.
-            The band is the interval of the mean over instances; NaN for a single instance.
+            The band is the interval of the mean over rows; NaN for a single row.
         """
         parts = []
         for kind in ("deletion", "insertion"):
@@ -88,25 +86,24 @@ class MaskingCurve:
 
 
 def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None) -> MaskingCurve:
-    """Test a ranking of features: mask those that rank first and see how the response changes.
+    """Test a ranking of features: mask the first ones and measure the response.
 
     If a ranking is good, the response falls fast when the features that rank first are masked
     (deletion), and rises fast when only they are kept (insertion).
 
-    In each instance, features rank by their signed values, the largest first. A masked feature is
-    an absent player: it takes background values, or is left out of the text.
+    In each row, features rank by their signed values, the largest first. A masked feature is an
+    absent player: it takes background values, or is removed from the text.
 
     Parameters
     ----------
     explainer : fitted ShapleyExplainer, callable, or list of callables
-        Which response to follow. With an explainer of a classifier, that is the log-odds of the
-        class predicted for the instance, whatever response it explains; with another explainer, the
-        response that it explains. A callable is a game of one instance, such as a `TokenReward`; a
-        list has one game for each instance.
+        The source of the response. For an explainer of a classifier, the response is the log-odds
+        of the class predicted for the row. For another explainer, it is the explained response. A
+        callable is a game of one row, such as a `TokenReward`; a list has one game for each row.
     values : Explanation, or array-like of shape (r, p), or list of arrays of shape (p,)
         The values by which features rank. For one game, an array of shape ``(p,)`` is enough.
     X : array or frame of shape (r, d), default=None
-        The instances. Needed with an explainer, and not allowed otherwise.
+        The rows. Required with an explainer, and not allowed otherwise.
     fractions : sequence of float, default=(0, 0.05, ..., 1)
         Fractions of the features to mask. The number of features is rounded.
     n_jobs : int, default=None
@@ -119,7 +116,7 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     Raises
     ------
     ValueError
-        If the numbers of instances or players differ, if fractions are not in [0, 1], or if the
+        If the numbers of rows or players differ, if fractions are not in [0, 1], or if the
         explainer has several outputs.
 
     References
@@ -165,7 +162,7 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
 
 
 def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
-    """Return how the response changes by deletion and by insertion, ``(r, 2, q)``."""
+    """Return the changes of the response by deletion and by insertion, ``(r, 2, q)``."""
     _check_one_output(game)
     rows = np.arange(game.n_rows)
     coalitions = np.stack([_coalitions(v, fractions) for v in values])
@@ -177,7 +174,7 @@ def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
 
 
 def _checked_fractions(fractions) -> NDArray[np.float64]:
-    """Return the fractions as an array, or refuse them."""
+    """Return the fractions as an array, or raise ValueError."""
     fractions = np.asarray(fractions, dtype=np.float64)
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError(
@@ -187,7 +184,7 @@ def _checked_fractions(fractions) -> NDArray[np.float64]:
 
 
 def _by_instance(values) -> list[NDArray[np.float64]]:
-    """Return one array ``(p,)`` for each instance."""
+    """Return one array ``(p,)`` for each row."""
     if isinstance(values, Explanation):
         values = values.values
     if np.ndim(values[0]) == 0:
@@ -202,12 +199,12 @@ def _by_instance(values) -> list[NDArray[np.float64]]:
 
 
 def _log_odds_game(explainer, X) -> Game:
-    """Return the game of the rows to explain, with the response to follow as its one output."""
+    """Return the game of the rows, with the measured response as its only output."""
     check_is_fitted(explainer, "reward_")
     if X is None:
         raise ValueError("masking_curve got X=None with an explainer: pass the rows.")
     if hasattr(explainer.estimator, "predict_proba"):
-        # a copy that shares the model: clone would unfit it
+        # a copy with the same model; clone would reset it
         wanted = {"response_method": "log_odds", "output": "predicted"}
         copy = type(explainer)(**{**explainer.get_params(deep=False), **wanted})
         background, weights = explainer.background_, explainer.background_weights_
@@ -216,7 +213,7 @@ def _log_odds_game(explainer, X) -> Game:
 
 
 def _check_one_output(game) -> None:
-    """Refuse a game of several outputs."""
+    """Raise ValueError for a game with several outputs."""
     if game.n_outputs > 1:
         raise ValueError(
             f"masking_curve got a response of {game.n_outputs} outputs: choose one of them, such as"
@@ -259,8 +256,8 @@ def removal_curve(
     Returns
     -------
     curve : DataFrame
-        Columns ``removed`` (fraction of the training points) and ``score``. The curve ends before a
-        single class is left.
+        Columns ``removed`` (fraction of the training points) and ``score``. The curve ends before
+        only one class is left.
 
     References
     ----------

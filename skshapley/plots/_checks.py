@@ -110,12 +110,12 @@ def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> A
     if hasattr(estimator, "explain"):
         if background is not None:
             raise ValueError(
-                f"{owner} got a background for a {name}, which has its own: leave one of them out."
+                f"{owner} got a background for a {name}, which has its own: remove one of them."
             )
         return estimator
     if background is None:
         raise ValueError(
-            f"{owner} got background=None for a {name}: pass the rows that stand in for absent"
-            f" features, such as background=X_train, or a fitted ShapleyExplainer."
+            f"{owner} got background=None for a {name}: pass background rows, such"
+            f" as background=X_train, or a fitted ShapleyExplainer."
         )
     return ShapleyExplainer(estimator, **asked).fit(background)

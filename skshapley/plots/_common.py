@@ -83,8 +83,8 @@ def adding_up(explanation) -> Explanation:
     """
     if np.isnan(explanation.predictions).any():
         raise ValueError(
-            "An explanation of sizes, as by abs, adds up to no prediction: draw it as bars or as a"
-            " beeswarm."
+            "Sizes of attributions, as by abs, do not add up to a prediction: draw them as bars or"
+            " as a beeswarm."
         )
     others = explanation.others
     if others is None:

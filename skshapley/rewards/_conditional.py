@@ -101,8 +101,8 @@ class _TransportReward(NumericReward):
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
         if len(standard) == 1:
             raise ValueError(
-                f"{type(self).__name__} learns from the background how columns go together, and got"
-                f" 1 sample: pass the training table, or choose another reward."
+                f"{type(self).__name__} learns correlations from the background, and got 1"
+                f" sample: pass the training table, or choose another reward."
             )
         return super()._learned(standard)
 

@@ -176,7 +176,7 @@ def _check(raw, model, p) -> None:
     theirs = model.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))
     ours = model.pool(model.background).hybrid(coalitions, rows, references)
     if not _same(ours, theirs):
-        raise MixedColumnsError("transformed hybrid rows are not hybrids of transformed rows")
+        raise MixedColumnsError("transformed mixed rows differ from mixed transformed rows")
 
 
 def _same(ours, theirs) -> bool:

@@ -82,8 +82,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     if kind == "clusterer" and method in ("auto", "predict"):
         distances = 'response_method="transform" for the distances to the clusters, or '
         raise ValueError(
-            f"{owner} got response_method={method!r} for {own.__name__}, whose predictions are"
-            f" labels of clusters and no quantity: choose"
+            f"{owner} got response_method={method!r} for {own.__name__}, which predicts"
+            f" labels of clusters, not a quantity: choose"
             f" {distances if 'transform' in has else ''}a function of (estimator, X), such as"
             f" lambda model, X: model.predict(X) == 0."
         )

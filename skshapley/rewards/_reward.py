@@ -350,7 +350,7 @@ class InterventionalGame(Game):
         """
         n, q = references.shape
         response, labels = self.shared.response, self.instances.labels[rows]
-        where = f" on hybrids of rows {labels[0]} to {labels[-1]}"
+        where = f" on mixtures of rows {labels[0]} to {labels[-1]}"
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
         parts, winners = [], self.instances.winners[rows][:, None]

@@ -169,7 +169,7 @@ class GraphSampler(Sampler):
                 advice = f"the largest order that fits is {largest}, which needs {needs}"
         return (
             f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost()}"
-            f" evaluations per instance, more than the {limit + 2} that the budget allows:"
+            f" evaluations per row, more than the {limit + 2} that the budget allows:"
             f" {advice}."
         )
 

@@ -76,8 +76,8 @@ class PermutationKernel(ABC):
             If a permutation and its reverse always cancel, so that all pairs are equal.
         """
         raise ValueError(
-            f"{type(self).__name__} cannot tell pairs of a permutation and its reverse apart, since"
-            f" the two cancel for every pair; set paired=False or use MallowsKernel()."
+            f"{type(self).__name__} cannot distinguish pairs of a permutation and its reverse,"
+            f" because the two cancel for every pair; set paired=False or use MallowsKernel()."
         )
 
 

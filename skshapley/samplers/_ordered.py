@@ -98,7 +98,7 @@ default="antithetic"
         walks.check()
         if walks.weights != "equal":
             raise ValueError(
-                f"Ordered takes a sampler whose permutations have equal weights; got {walks!r}:"
+                f"Ordered takes a sampler with equal weights of permutations; got {walks!r}:"
                 f" choose weights='equal'."
             )
 

@@ -76,7 +76,7 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     circle = np.flatnonzero(np.diagonal(before))
     if len(circle):
         raise ValueError(
-            f"{owner} got an order with a circle, in which player {circle[0]} comes before itself:"
+            f"{owner} got an order with a cycle, in which player {circle[0]} comes before itself:"
             f" leave one of its pairs out."
         )
     return before

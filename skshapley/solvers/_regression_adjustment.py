@@ -65,9 +65,7 @@ class RegressionAdjustment(CoalitionSolver):
 
     _constraints = {
         "surrogate": SURROGATE,
-        "folds": Count(
-            least=2, hint="a surrogate held against its own sample corrects nothing; try 10"
-        ),
+        "folds": Count(least=2, hint="a surrogate does not correct its own sample; try 10"),
     }
 
     def __init__(self, surrogate: Any = "linear", folds: int = 10) -> None:

@@ -201,7 +201,7 @@ class ProjectedSGD(Solver):
         """The path so far, including the start; see `Trace`."""
         if self.trace_every is None:
             raise AttributeError(
-                f"{type(self).__name__} keeps no trace; give it trace_every=1, or another int."
+                f"{type(self).__name__} has no trace; pass trace_every=1, or another int."
             )
         return Trace(*(np.array(part) for part in zip(*self._path, strict=True)))
 

@@ -124,7 +124,7 @@ def test_lost_parts_are_named_and_made_anew(name, table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(FileNotFoundError, match=rf"{name}' is lost, one of 1"):
+    with pytest.raises(FileNotFoundError, match=rf"{name}' is missing, one of 1"):
         ExplanationDataset(tmp_path).read()
     assert len(ExplanationDataset(tmp_path).check()) == 1
     explain_batches(explainer, table, tmp_path, batch_rows=5)
@@ -138,7 +138,7 @@ def test_lists_of_skipped_rows_are_named_and_made_anew(how, folder, skipping, so
     how(folder / "_skipped-00000004.json")
     (wrong,) = ExplanationDataset(folder).check()
     assert "00000004" in wrong
-    with pytest.raises(OSError, match=r"is (lost|damaged)"):
+    with pytest.raises(OSError, match=r"is (missing|damaged)"):
         ExplanationDataset(folder).skipped()
     again(skipping, source, folder)
     assert contents(folder) == whole

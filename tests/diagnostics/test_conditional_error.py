@@ -115,7 +115,7 @@ def test_workers_and_seeds(explainer):
         ({"rewards": ["conditional", "conditional"]}, "takes rewards as a list of different"),
         ({"rewards": ["no such"]}, "has no reward named 'no such'"),
         ({"n_coalitions": 0}, "conditional_error takes n_coalitions as a positive int; got 0"),
-        ({"X": HELD_OUT[:1]}, "needs at least 2 rows to tell errors; got 1"),
+        ({"X": HELD_OUT[:1]}, "needs at least 2 rows to estimate errors; got 1"),
     ],
 )
 def test_wrong_arguments_are_refused(explainer, change, message):

@@ -258,7 +258,7 @@ def test_a_mean_has_no_data_and_sizes_are_drawn_as_bars(explanation):
     bars = abs(explanation).mean().plot.bar().frame()
     np.testing.assert_allclose(bars["value"], importance)
     for display in (WaterfallDisplay, DecisionDisplay):
-        with pytest.raises(ValueError, match="sizes, as by abs, adds up to no prediction"):
+        with pytest.raises(ValueError, match="as by abs, do not add up to a prediction"):
             display.from_explanation(abs(explanation)[:1])
 
 

@@ -97,7 +97,7 @@ def test_of_a_selection_the_others_are_a_feature_and_sizes_have_no_report(awkwar
         known = left_out if left_out.ndim == 1 else left_out[:, number_of]
         np.testing.assert_allclose(output["values"][last], known, rtol=1e-5, atol=1e-9)
         assert not output["gap"]
-    with pytest.raises(ValueError, match="sizes, as by abs, adds up to no prediction"):
+    with pytest.raises(ValueError, match="as by abs, do not add up to a prediction"):
         content(abs(awkward))
 
 

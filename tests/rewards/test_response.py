@@ -518,7 +518,7 @@ def test_another_number_of_outputs_than_before():
 def test_labels_of_clusters_are_no_quantity(method):
     centres = KMeans(3, random_state=0).fit(X)
     for model, distances in ((centres, True), (make_pipeline(StandardScaler(), centres), True)):
-        with pytest.raises(ValueError, match=r"labels of clusters and no quantity") as caught:
+        with pytest.raises(ValueError, match=r"labels of clusters, not a quantity") as caught:
             ShapleyExplainer(model.fit(X), response_method=method).fit(X[:3])
         assert ('"transform" for the distances' in str(caught.value)) == distances
 

@@ -158,7 +158,7 @@ def test_the_model_may_write_into_its_input():
     [
         (1, "on background rows 0 to 4"),
         (2, "on rows 0 to 2"),
-        (3, "on hybrids of rows 1 to 2"),
+        (3, "on mixtures of rows 1 to 2"),
     ],
 )
 def test_errors_say_where(bad, where):

@@ -85,7 +85,9 @@ def test_kernel_of_pairs_is_the_mean_over_their_members():
 
 @pytest.mark.parametrize("kernel", [KendallKernel(), SpearmanKernel()])
 def test_kernels_that_cannot_serve_say_why(kernel):
-    with pytest.raises(ValueError, match=f"{type(kernel).__name__} cannot tell pairs .* cancel"):
+    with pytest.raises(
+        ValueError, match=f"{type(kernel).__name__} cannot distinguish pairs .* cancel"
+    ):
         kernel.of_pairs()
     with pytest.raises(ValueError, match=f"{type(kernel).__name__} has no Bayesian weights: "):
         kernel.check_weights()

@@ -199,7 +199,7 @@ def test_groups_are_players():
 
 
 REFUSED = {
-    "circle": ([(0, 1), (1, 2), (2, 0)], "got an order with a circle, in which player 0 comes"),
+    "circle": ([(0, 1), (1, 2), (2, 0)], "got an order with a cycle, in which player 0 comes"),
     "itself": ([(1, 1)], "player 1 comes before itself"),
     "too many": ([(0, 7)], "got an order of player 7: number the 3 players from 0"),
     "names": (nx.DiGraph([("a", "b")]), "got an order of player 'a'|got an order of player 'b'"),
@@ -224,7 +224,7 @@ def test_what_is_no_order_is_refused(graph):
 
 
 def test_weights_made_for_all_orders_are_refused():
-    with pytest.raises(ValueError, match="equal weights; got Antithetic"):
+    with pytest.raises(ValueError, match="equal weights of permutations; got Antithetic"):
         shapley_values(RandomGame(3), sampler=Ordered(Antithetic(weights="bayesian")))
     shapley_values(RandomGame(3), sampler=Ordered(Herding(), [(0, 1)]), max_evals=40)
 

@@ -313,7 +313,7 @@ def test_trace_says_where_it_was():
 
 
 def test_trace_is_asked_for():
-    with pytest.raises(AttributeError, match="ProjectedSGD keeps no trace; give it trace_every=1"):
+    with pytest.raises(AttributeError, match="ProjectedSGD has no trace; pass trace_every=1"):
         _ = drive(ProjectedSGD(), draw(Importance(), 5)).trace_
 
 
