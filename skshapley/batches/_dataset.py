@@ -22,9 +22,9 @@ from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 
-SAMPLE_ROWS = 10_000  # rows with attributions that estimate the sizes of all
+SAMPLE_ROWS = 10_000  # rows to estimate the sizes of all attributions
 MAX_ROWS = {"max_rows": Maybe(Count())}
-MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair
+MOST_TOKENS = 1000  # players with compared means and a covariance of each pair
 
 
 def run_of(manifest: dict) -> str:
@@ -36,8 +36,8 @@ def run_of(manifest: dict) -> str:
 class ExplanationDataset:
     """Explanations in a folder of Parquet files, as `explain_batches` writes them.
 
-    Iterating gives the Explanation of one batch after another, so that a folder of any size can be
-    worked through. `pandas.read_parquet` reads the same folder as one wide table.
+    Iteration yields the Explanation of each batch, so the folder may be larger than memory.
+    `pandas.read_parquet` reads the same folder as one wide table.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ExplanationDataset:
     FileNotFoundError
         If the folder was not written by `explain_batches`.
     OSError
-        If its manifest is damaged; and, when they are read, for parts that are damaged or lost.
+        If the manifest is damaged. Damaged or missing parts raise it when they are read.
 
     Examples
     --------
@@ -84,11 +84,11 @@ class ExplanationDataset:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end, and every row was explained or set aside."""
+        """Whether the run is complete: every row was explained or set aside."""
         return self.manifest["n_rows"] is not None
 
     def __len__(self) -> int:
-        """Return the number of rows that were explained."""
+        """Return the number of explained rows."""
         return sum(batch.n_explained for batch in self._batches())
 
     def __iter__(self) -> Iterator[Explanation]:
@@ -103,7 +103,7 @@ class ExplanationDataset:
         Parameters
         ----------
         max_rows : int or None, default=None
-            Read so many at most, evenly spread over all of them: enough for a picture.
+            Largest number of rows to read, evenly spread over all of them.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class ExplanationDataset:
         return self.take(self._spread(max_rows))
 
     def _spread(self, max_rows: int | None) -> np.ndarray:
-        """Return the positions of so many rows at most, evenly spread over all of them."""
+        """Return the positions of a limited number of rows, evenly spread."""
         total = len(self)
         n = total if max_rows is None else min(max_rows, total)
         return np.arange(n) * total // max(n, 1)
@@ -122,17 +122,17 @@ class ExplanationDataset:
     def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
         """Return `Explanation.importance` with a confidence, one batch in memory at a time.
 
-        The sizes of attributions and errors, for the removal of the bias of noise, are estimated
-        from up to 10,000 rows, evenly spread over all of them. Of documents the players are
-        tokens, which are worth 0 where they do not occur; the table has up to 1,000 of them, those
-        with the largest sums of sizes, and its intervals and ranks do not know of the others.
+        The bias correction estimates the sizes of attributions and errors from up to 10,000 evenly
+        spread rows. The players of documents are tokens, with value 0 in documents without them.
+        The table has up to 1,000 tokens with the largest sums of sizes. Its intervals and ranks
+        ignore the others.
 
         Parameters
         ----------
         confidence : float, default=0.95
-            Of intervals and ranks.
+            Confidence of intervals and ranks.
         simultaneous : bool, default=True
-            Whether they hold for all players at once, or each by itself.
+            Whether they hold for all players simultaneously, or for each separately.
 
         Raises
         ------
@@ -157,14 +157,14 @@ class ExplanationDataset:
         Parameters
         ----------
         positions : array of int
-            Among the rows that were explained; those that were set aside do not count.
+            Positions among the explained rows; rows that were set aside do not count.
 
         Raises
         ------
         ValueError
             If there are none.
         IndexError
-            For a position that there is not.
+            For an invalid position.
         """
         explanations = [*self._taken(positions)]
         return side_by_side(explanations) if self._of_documents else Explanation.merge(explanations)
@@ -199,8 +199,7 @@ class ExplanationDataset:
     def check(self) -> list[str]:
         """Read all files and return the errors found, one sentence each.
 
-        Another call of `explain_batches` with the same arguments explains the rows again that were
-        damaged or lost.
+        Another call of `explain_batches` with the same arguments replaces damaged or missing files.
 
         Returns
         -------
@@ -226,14 +225,14 @@ class ExplanationDataset:
         return any(batch.of_documents for batch in self._batches())
 
     def _batches(self) -> Iterator[BatchFile]:
-        """Yield the file of each batch; refuse to go on if some of them are lost."""
+        """Yield the file of each batch; raise an error if a file is missing."""
         paths = batch_paths(self.path)
         self._refuse_lost(list(paths))
         for number, path in paths.items():
             yield self._batch(number, path)
 
     def _batch(self, number: int, path: Path) -> BatchFile:
-        """Return the file of a batch, if it is one of this run."""
+        """Return the file of a batch, if it belongs to this run."""
         batch = BatchFile.read(path)
         if (batch.record.run, batch.record.batch) != (run_of(self.manifest), number):
             raise OSError(f"{str(path)!r} belongs to another run than {MANIFEST}.")
@@ -246,7 +245,7 @@ class ExplanationDataset:
         lost = sorted(set(range(n_batches)) - set(numbers))
         if lost:
             raise FileNotFoundError(
-                f"{str(part_path(self.path, lost[0]))!r} is lost, one of {len(lost)}:"
+                f"{str(part_path(self.path, lost[0]))!r} is missing, one of {len(lost)}:"
                 f" explain_batches makes them anew when it is called as before."
             )
 

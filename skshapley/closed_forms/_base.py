@@ -1,4 +1,4 @@
-"""The base class of closed forms: exact attributions of a response that need not be sampled."""
+"""Base class of closed forms: exact attributions of a response without sampling."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ class ClosedForm(Portable, ABC):
     indices, pair_indices : frozenset of str, or None
         Names of the indices that attributions and pairs can have; None for any.
     index : Index
-        Of the attributions; set before `fit`.
+        Index of the attributions; set before `fit`.
     cost_ : float
-        Cost of explaining an instance, in calls of the model for one row. Known after `fit`.
+        Cost of explaining a row, in calls of the model for one row. Known after `fit`.
     n_players_ : int
         Number of players, p. Known after `fit`, as are the next four.
     column_player_ : ndarray of shape (d,), int
@@ -59,7 +59,7 @@ class ClosedForm(Portable, ABC):
 
     @abstractmethod
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ClosedForm":
-        """Return linear combinations of the outputs, as a form that is not fitted.
+        """Return linear combinations of the outputs, as an unfitted form.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class ClosedForm(Portable, ABC):
         column_player = np.arange(background.shape[1]) if column_player is None else column_player
         players = np.asarray(column_player)
         total = weights.sum()
-        # an explainer's weights stay as they are, to the last bit
+        # the weights of an explainer do not change, to the last bit
         self.weights_ = weights if abs(total - 1) < ROUNDING else weights / total
         self.background_ = background
         self.column_player_ = players
@@ -113,7 +113,7 @@ class ClosedForm(Portable, ABC):
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the response as it was read, ``(r, k)``, without a call of the model.
+        """Return the response of the form, ``(r, k)``, without a call of the model.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class ClosedForm(Portable, ABC):
         Returns
         -------
         attributions : ndarray of shape (r, p, k)
-            Shapley values add up to the response less `base_values_`.
+            Shapley values add up to the response minus `base_values_`.
         """
         if not n_rows(X):
             return np.zeros((0, self.n_players_, self.n_outputs))
@@ -138,7 +138,7 @@ class ClosedForm(Portable, ABC):
 
     @abstractmethod
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        """Return the values ``(r, p, k)`` of one instance or more."""
+        """Return the values ``(r, p, k)`` of one or more rows."""
 
     @abstractmethod
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
@@ -165,8 +165,8 @@ class ClosedForm(Portable, ABC):
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows.
 
-        Their weighted mean over all rows are the `attributions`; their spread over the square root
-        of the number of rows is the error of a background that is a sample.
+        Their weighted mean over all rows equals `attributions`. Their spread, divided by the square
+        root of the number of rows, is the background error.
 
         Parameters
         ----------
@@ -185,14 +185,14 @@ class ClosedForm(Portable, ABC):
         return [part for part in parts if isinstance(part, (np.ndarray, int, float))]
 
 
-# The function that a reader calls to read a member of its model, with the member's response
+# Function with which a reader reads a member of its model, given the member's response
 Ask = Callable[[Any, Any], ClosedForm]
 
 
 def check_method(
     model: Any, method: Any, readable: Sequence[str | None], instead: str | None = None
 ) -> None:
-    """Raise UnreadableModelError unless the response of a model is one of the readable ones.
+    """Raise UnreadableModelError unless the response of a model is readable.
 
     Parameters
     ----------
@@ -209,14 +209,14 @@ def check_method(
 
 
 def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outcome:
-    """Explain a table of instances by a fitted form.
+    """Explain a table by a fitted form.
 
     Parameters
     ----------
     form : ClosedForm
     X : array, sparse matrix or frame of shape (r, d)
     pairs : Index or None, default=None
-        Of the interactions that the outcome shall have entries for, too.
+        Index of additional interactions in the outcome.
 
     Returns
     -------
@@ -239,16 +239,16 @@ def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = Non
     Parameters
     ----------
     form : ClosedForm
-        That of the response, fitted.
+        The fitted form of the response.
     response : Response
     X : array, sparse matrix or frame of shape (r, d)
     pairs : Index or None, default=None
-        Of the interactions that the outcome shall have entries for, too.
+        Index of additional interactions in the outcome.
 
     Returns
     -------
     Outcome
-        Of each instance's own predicted class, if that is the output.
+        For each row's predicted class, if this is the output.
     """
     X = response.in_its_container(X)
     outcome = exact_outcome(form, X, pairs)
@@ -268,7 +268,7 @@ def as_matrix(X: Any) -> Any:
     Raises
     ------
     ValueError
-        For NaN and infinity, which the models themselves refuse.
+        For NaN and infinity, which the models refuse too.
     """
     if sparse.issparse(X):
         matrix = sparse.csr_array(X, dtype=np.float64)
@@ -280,7 +280,7 @@ def as_matrix(X: Any) -> Any:
         place = np.flatnonzero(~np.isfinite(wrong.data))[0]
         value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]
         raise ValueError(
-            f"A model that is read as a formula takes finite numbers; got {value} in"
+            f"Exact values from a formula need finite numbers; got {value} in"
             f" row {wrong.row[place]}, column {wrong.col[place]} of the table that it sees: impute"
             f" it, or leave the row out."
         )

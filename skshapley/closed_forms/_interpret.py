@@ -26,7 +26,7 @@ CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
     ),
     ("log", "predict"): Exponential,
 }
-# Links of which the prediction, or the log-odds, is the sum of tables
+# Links for which the prediction, or the log-odds, is the sum of tables
 LINKS = ("identity", "logit", "mlogit")
 
 

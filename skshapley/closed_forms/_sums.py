@@ -17,16 +17,16 @@ from skshapley.indices import Index
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The columns that a part of a model sees, each made of one column of the whole model's input.
+    """The columns of a part of a model, each made from one column of the model's input.
 
     Attributes
     ----------
     source : ndarray of shape (D,), int
-        The column of the input that each column is made of.
+        The input column of each column.
     width : int
         Number of columns d of the input.
     steps : tuple of fitted transformers
-        They make the columns. Without any, the columns named by `source` are taken as they are.
+        The steps that make the columns. Without steps, the columns of `source` are unchanged.
     """
 
     source: NDArray[np.intp]
@@ -34,7 +34,7 @@ class View:
     steps: tuple = ()
 
     def __call__(self, X: Any) -> Any:
-        """Return the columns that the part sees, of a table ``(n, d)``."""
+        """Return the columns of the part, from a table ``(n, d)``."""
         if not self.steps:
             X = as_array(X) if is_frame(X) else X
             return X[:, self.source]
@@ -46,24 +46,24 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A term of a sum: a closed form, and the columns that it sees.
+    """A term of a sum: a closed form, and its columns.
 
     Attributes
     ----------
     form : ClosedForm
     view : View or None
-        None: the form sees all columns as they are.
+        None: the form uses all columns unchanged.
     """
 
     form: ClosedForm
     view: View | None = None
 
     def __call__(self, X: Any) -> Any:
-        """Return the table that the form takes."""
+        """Return the input table of the form."""
         return X if self.view is None else self.view(X)
 
     def owners(self, column_player: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the player of each column that the form takes.
+        """Return the player of each column of the form.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Part:
         return column_player[self.view.source]
 
 
-# What a reader returns: a closed form, or the parts of a sum
+# Result of a reader: a closed form, or the parts of a sum
 Found = list[Part] | ClosedForm
 Reader = Callable[[Any, Any, Ask], Found]
 
@@ -91,7 +91,7 @@ class Sum(ClosedForm):
     Parameters
     ----------
     parts : sequence of Part
-        Each with as many outputs.
+        Parts with equal numbers of outputs.
 
     Examples
     --------
@@ -180,7 +180,7 @@ class Sum(ClosedForm):
 
 
 def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
-    """Return the names in all of some sets; None stands for any name."""
+    """Return the common names of some sets; None allows any name."""
     some = [names for names in named if names is not None]
     return frozenset.intersection(*some) if some else None
 

@@ -428,6 +428,6 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
         what = f"numbers beyond {LARGEST:.0e}" if np.isfinite(values).all() else "NaN or infinity"
         raise ModelOutputError(
             f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, first for"
-            f" {unit} {bad[0]}; no attribution can be made of that{hints[1]}."
+            f" {unit} {bad[0]}; such values have no attributions{hints[1]}."
         )
     return values

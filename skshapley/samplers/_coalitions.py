@@ -114,9 +114,10 @@ class CoalitionSampler(Sampler):
         return with_complements(coalitions) if self.paired else coalitions
 
     def _full_rank(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Draw until the coalitions separate all players; only the smallest budgets can fail.
+        """Draw until the coalitions separate all players.
 
-        Whether a design is kept depends on its coalitions alone, so no player is favoured.
+        Only the smallest budgets can fail. The decision depends on the coalitions alone, so no
+        player is favoured.
         """
         p = self.n_players_
         for _ in range(MOST_TRIES):
