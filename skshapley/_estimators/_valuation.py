@@ -33,8 +33,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        The model. The model. The model. The model. It is cloned and fitted to many coalitions of
-        training points; set its `random_state`.
+        The model. The model. The model. The model. The model. It is cloned and fitted to many
+        coalitions of training points; set its `random_state`.
     scoring : str, callable or None, default=None
         The reward, as in scikit-learn; None is the estimator's own score. If the training points
         lack a class, its probability is 0. "neg_log_loss" then loses 36 per validation point.
