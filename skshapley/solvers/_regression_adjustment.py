@@ -15,8 +15,8 @@ from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
 from skshapley.solvers._sample_reuse import (
-    errors_between,
-    errors_within,
+    errors_of_sum,
+    is_complete,
     size_law,
     strata,
     unit_sums,
@@ -112,13 +112,9 @@ class RegressionAdjustment(CoalitionSolver):
             parts = unit_sums(coalitions, expected, rest, unit, law)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
         parts = unit_sums(coalitions, expected, missed, unit, law)
-        if not self._design.replacement:
-            errors = errors_within(coalitions, expected, parts, unit)
-            if len(coalitions) >= 2**p - 2:
-                return total + share, errors
-        else:
-            errors = errors_between(parts)
-        values = total + share
+        values, errors = total + share, errors_of_sum(self._design, coalitions, expected, parts)
+        if is_complete(self._design, coalitions):
+            return values, errors
         return values, unseen(errors, span(values), 1 / max(n_units - p, 1))
 
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:

@@ -77,14 +77,8 @@ class SampleReuse(CoalitionSolver):
             share = law[-1]
         parts = unit_sums(coalitions, expected, values - known, design.unit, law)
         found = parts.sum(axis=0) + share * gain
-        if design.whole is not None:  # the units of sizes that are not enumerated are drawn
-            drawn = ~design.whole[coalitions[:: design.unit].sum(axis=1)]
-            errors = errors_between(parts[drawn])
-        elif design.replacement:
-            errors = errors_between(parts)
-        else:
-            errors = errors_within(coalitions, expected, parts, design.unit)
-        if design.exact or (not design.replacement and len(coalitions) == 2**p - 2):
+        errors = errors_of_sum(design, coalitions, expected, parts)
+        if is_complete(design, coalitions):
             return found, errors
         return found, unseen(errors, span(found), 1 / len(parts))
 
@@ -143,6 +137,24 @@ def strata(
         room = np.exp(log_binomial(p, size))
         out.append((inside, expected[::unit][inside][0] / halves, room / halves))
     return out
+
+
+def is_complete(design: CoalitionDesign, coalitions: np.ndarray) -> bool:
+    """Return True if the coalitions ``(m, p)`` of a design are all there are."""
+    m, p = coalitions.shape
+    return design.exact or (not design.replacement and m == 2**p - 2)
+
+
+def errors_of_sum(
+    design: CoalitionDesign, coalitions: np.ndarray, expected: np.ndarray, parts: np.ndarray
+) -> np.ndarray:
+    """Return the standard errors of the sum of the units' `parts` ``(n, p, k)``, ``(p, k)``."""
+    if not design.replacement:
+        return errors_within(coalitions, expected, parts, design.unit)
+    if design.whole is None:
+        return errors_between(parts)
+    # the units of sizes that are not enumerated are drawn
+    return errors_between(parts[~design.whole[coalitions[:: design.unit].sum(axis=1)]])
 
 
 def errors_between(parts: np.ndarray) -> np.ndarray:
