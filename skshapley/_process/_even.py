@@ -1,4 +1,4 @@
-"""The kernel of the even part of a game, for interactions of pairs, and its slopes.
+"""The kernel of the even part of a game, for interactions of pairs, and its fit.
 
 All covariances refer to differences from the full coalition, since no interaction depends on a
 constant.
@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skshapley._process._kernel import LOWEST, NOISE, SIZE, Kernel, Slopes
+from skshapley._process._kernel import LOWEST, NOISE, SIZE, Evidence, Kernel
 from skshapley._process._pairs import Pairs
 
 # Least sum of reaches: below it, rounding dominates the variances of interactions of four and more
@@ -163,7 +163,7 @@ def lone_player(signs: np.ndarray) -> np.ndarray:
     return np.where((np.abs(total) == p - 2) & (p > 2), lone, -1)
 
 
-class EvenSlopes(Slopes):
+class EvenEvidence(Evidence):
     """The even kernel at given points as a function of its vector without reaches.
 
     Parameters

@@ -3,12 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack
-from scipy.optimize import minimize
+from scipy.linalg import cho_factor, cho_solve
 
-from skshapley._process._even import EvenKernel, EvenSlopes, products
-from skshapley._process._kernel import Slopes
-from skshapley._process._odd import OddSlopes
+from skshapley._process._even import EvenEvidence, EvenKernel, products
+from skshapley._process._odd import OddEvidence
 from skshapley._process._pairs import Pairs
 
 # (points, iterations) for the odd part: from the prior's means, from an earlier fit, with blocks.
@@ -28,47 +26,6 @@ STEPS = 5  # of expectation maximisation
 MOST_PRODUCTS = 10**8
 
 
-class Evidence:
-    """Minus the log posterior density of the logarithms of the hyper-parameters.
-
-    The scale of each output is profiled out. The mean over outputs counts as one observation of the
-    hyper-parameters, since outputs of one model are far from independent.
-
-    Parameters
-    ----------
-    slopes : Slopes
-    values : ndarray of shape (n, k)
-        Outputs with zeros at all points do not count.
-    """
-
-    def __init__(self, slopes: Slopes, values: np.ndarray) -> None:
-        largest = np.abs(values).max(axis=0)
-        self.slopes, self._values = slopes, values[:, largest > 0] / largest[largest > 0]
-
-    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return value and gradient at the vector `theta`."""
-        covariance = self.slopes.covariance(theta)
-        factor, failed = lapack.dpotrf(covariance, lower=1, clean=1, overwrite_a=1)
-        if failed:
-            return 1e10, np.zeros_like(theta)
-        n, k = self._values.shape
-        solved, _ = lapack.dpotrs(factor, self._values, lower=1)
-        fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
-        value, gradient = self.slopes.prior(theta)
-        value += 0.5 * n * np.log(fit).mean() + np.log(np.diag(factor)).sum()
-        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        inverse = inverse + np.tril(inverse, -1).T
-        pull = (solved * (n / k / fit)) @ solved.T - inverse
-        return float(value), gradient - 0.5 * self.slopes.contract(pull)
-
-    def climbed(self, start: np.ndarray | None, iterations: int) -> np.ndarray:
-        """Return the vector after some iterations of L-BFGS, from `start` or the prior's."""
-        start = self.slopes.start if start is None else start
-        how = {"maxiter": iterations, "maxcor": 20}
-        bounds = self.slopes.bounds
-        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=how).x
-
-
 def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     """Return the odd kernel's vector, ``(p + 3,)`` or ``(p + 5,)``, fitted to some of the points.
 
@@ -80,7 +37,7 @@ def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     """
     most, iterations = BLOCKED if pairs.block is not None else COLD if start is None else WARM
     points = thinned(pairs, most)
-    return Evidence(OddSlopes(points), points.values).climbed(start, iterations)
+    return OddEvidence(points).climbed(start, iterations)
 
 
 def fit_even(
@@ -102,7 +59,7 @@ def fit_even(
     some = thinned(points, EVEN[0])
 
     def scalars(start: np.ndarray | None, each: np.ndarray | None) -> np.ndarray:
-        return Evidence(EvenSlopes(some, reach, each), some.values).climbed(start, EVEN[1])
+        return EvenEvidence(some, reach, each).climbed(start, EVEN[1])
 
     first = theta = scalars(start, None)
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))

@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
 
 from skshapley._process._pairs import Pairs
 
@@ -163,20 +165,47 @@ def weighted_sum(scales: list[float], parts: list[np.ndarray]) -> np.ndarray:
     return out
 
 
-class Slopes(ABC):
-    """A kernel at given points as a function of the logarithms of its scalars.
+class Evidence(ABC):
+    """Minus the log posterior density of the logarithms of the hyper-parameters.
+
+    The scale of each output is profiled out. The mean over outputs counts as one observation of the
+    hyper-parameters, since outputs of one model are far from independent.
 
     Parameters
     ----------
     points : Pairs
+        Outputs with zeros at all points do not count.
     priors : ndarray of shape (4, h)
         Means, variances and bounds.
     """
 
     def __init__(self, points: Pairs, priors: np.ndarray) -> None:
-        self.points = points
+        largest = np.abs(points.values).max(axis=0)
+        self.points, self._values = points, points.values[:, largest > 0] / largest[largest > 0]
         self._mean, self._variance, self.bounds = priors[0], priors[1], priors[2:].T
         self.start = self._mean.copy()
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and gradient at the vector `theta`."""
+        covariance = self.covariance(theta)
+        factor, failed = lapack.dpotrf(covariance, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            return 1e10, np.zeros_like(theta)
+        n, k = self._values.shape
+        solved, _ = lapack.dpotrs(factor, self._values, lower=1)
+        fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
+        value, gradient = self.prior(theta)
+        value += 0.5 * n * np.log(fit).mean() + np.log(np.diag(factor)).sum()
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        inverse = inverse + np.tril(inverse, -1).T
+        pull = (solved * (n / k / fit)) @ solved.T - inverse
+        return float(value), gradient - 0.5 * self.contract(pull)
+
+    def climbed(self, start: np.ndarray | None, iterations: int) -> np.ndarray:
+        """Return the vector after some iterations of L-BFGS, from `start` or the prior's."""
+        start = self.start if start is None else start
+        how = {"maxiter": iterations, "maxcor": 20}
+        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=self.bounds, options=how).x
 
     @abstractmethod
     def kernel(self, theta: np.ndarray) -> Kernel:

@@ -1,4 +1,4 @@
-"""The kernel of the odd part of a game, for Shapley values, and its slopes."""
+"""The kernel of the odd part of a game, for Shapley values, and its fit."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +11,8 @@ from skshapley._process._kernel import (
     NOISE,
     SHORTEST,
     SIZE,
+    Evidence,
     Kernel,
-    Slopes,
 )
 from skshapley._process._pairs import Pairs
 
@@ -63,7 +63,7 @@ def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return x @ y.T
 
 
-class OddSlopes(Slopes):
+class OddEvidence(Evidence):
     """The odd kernel at given points as a function of its vector, ``(p + 3,)`` or ``(p + 5,)``."""
 
     def __init__(self, points: Pairs) -> None:

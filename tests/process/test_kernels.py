@@ -136,13 +136,13 @@ def test_noise_follows_the_law_of_sizes(p):
     np.testing.assert_allclose(all_points(p).roughness, sizes * (p - sizes) / mean, rtol=1e-4)
 
 
-def slopes_of(part, pairs, rng):
-    """Return one of three functions from vectors to covariance matrices."""
+def evidence_of(part, pairs, rng):
+    """Return one of three functions from vectors to densities."""
     p = pairs.n_players
     if part == "odd":
-        return fit.OddSlopes(pairs)
+        return fit.OddEvidence(pairs)
     each = rng.exponential(size=p * (p - 1) // 2) if part == "each" else None
-    return fit.EvenSlopes(pairs, rng.uniform(0.05, 0.5, p), each)
+    return fit.EvenEvidence(pairs, rng.uniform(0.05, 0.5, p), each)
 
 
 def some_pairs(p, n, n_outputs, blocked, rng):
@@ -161,8 +161,8 @@ def test_gradients_agree_with_finite_differences(part, blocked, n_outputs):
     pairs = some_pairs(6, 30, n_outputs, blocked, rng)
     if part != "odd":
         pairs = pairs.take(~pairs.full)
-    evidence = fit.Evidence(slopes_of(part, pairs, rng), pairs.values)
-    start = evidence.slopes.start
+    evidence = evidence_of(part, pairs, rng)
+    start = evidence.start
     theta, step = start + 0.5 * rng.normal(size=len(start)), 1e-3
     gradient = evidence(theta)[1]
     for j in range(len(theta)):
@@ -179,12 +179,12 @@ def test_a_fit_climbs_to_where_the_gradient_vanishes(part):
     points = Pairs(cube(p)[1:16], np.zeros((15, 1)))
     factor = np.linalg.cholesky(kernel.gram(points))
     points = Pairs(points.signs, factor @ rng.normal(size=(15, 4)))
-    evidence = fit.Evidence(slopes_of(part, points, rng), points.values)
+    evidence = evidence_of(part, points, rng)
     theta = evidence.climbed(evidence.climbed(None, 25), 25)
     value, gradient = evidence(theta)
-    low, high = evidence.slopes.bounds.T
+    low, high = evidence.bounds.T
     inside = (theta > low + 1e-6) & (theta < high - 1e-6)
-    assert value < evidence(evidence.slopes.start)[0]
+    assert value < evidence(evidence.start)[0]
     np.testing.assert_allclose(gradient[inside], 0, atol=0.05)
 
 
