@@ -15,7 +15,7 @@ from skshapley._tables._documents import Documents, as_documents, container_for
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Response
-from skshapley.rewards._tokens import DocumentReward, TokenGame, side_by_side
+from skshapley.rewards._tokens import CHUNK_TEXTS, DocumentReward, TokenGame, side_by_side
 
 WHY_SAMPLED = "The model must be called on documents with some tokens removed"
 
@@ -66,7 +66,7 @@ class DocumentExplainer:
                 )
         plan = plan_of(explainer, Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
-        reward.learn(texts)
+        response.probe(reward.container_(texts[:CHUNK_TEXTS]), " on documents")
         settings = Settings(
             model=label(explainer.estimator),
             response_method=label(response.method),

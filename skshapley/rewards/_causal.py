@@ -14,7 +14,7 @@ import numpy as np
 from skshapley._tables._inputs import column_names
 from skshapley._tools._constraints import Constraint
 from skshapley.rewards._conditional import MOVED, ConditionalReward
-from skshapley.rewards._players import position_of
+from skshapley.rewards._players import Players
 from skshapley.rewards._transport import CausalModel
 
 
@@ -93,29 +93,22 @@ class CausalReward(ConditionalReward):
 
     def _model(self, *parts) -> CausalModel:
         names = column_names(self.background_)
-        taken = [
-            [position_of(column, names, "CausalReward", "components") for column in part]
-            for part in self.components
-        ]
-        if sorted(column for part in taken for column in part) != list(range(len(names))):
+        groups = {f"component {i}": part for i, part in enumerate(self.components)}
+        made = Players.from_groups(groups, names, "CausalReward")
+        if made.n_players > len(groups):
             raise ValueError(
                 f"CausalReward got components {self.components!r}: name each of the columns {names}"
                 f" once."
             )
-        members = np.arange(len(names))
-        components = tuple(np.isin(members, part) for part in taken)
-        flags = self._flags(len(taken))
-        return CausalModel(*parts, components=components, confounded=flags, label=MOVED)
-
-    def split(self, rng) -> None:
-        """Do nothing: rows that follow causes have no known part."""
-
-    def _flags(self, n) -> tuple[bool, ...]:
-        """Return whether each component is confounded."""
-        flags = np.asarray(self.confounded)
+        components = tuple((made.names == name)[made.column_player] for name in groups)
+        flags, n = np.asarray(self.confounded), len(groups)
         if flags.shape not in ((), (n,)):
             raise ValueError(
                 f"CausalReward got confounded={self.confounded!r} for {n} components: pass one flag"
                 f" for each, or a single one."
             )
-        return tuple(np.broadcast_to(flags, n).tolist())
+        confounded = tuple(np.broadcast_to(flags, n).tolist())
+        return CausalModel(*parts, components=components, confounded=confounded, label=MOVED)
+
+    def split(self, rng) -> None:
+        """Do nothing: rows that follow causes have no known part."""

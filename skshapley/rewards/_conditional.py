@@ -87,14 +87,6 @@ class _TransportReward(NumericReward):
             part = KnownPart(function, values, columns, weights @ function(standard))
             self.masked_ = replace(model, part=part)
 
-    def _dealt_by(self) -> NDArray[np.float64]:
-        """Return the sampled part of each background row's response, and the whole response."""
-        part = self.masked_.part
-        if part is None:
-            return self.empty_
-        rest = part.left(self.empty_, part.function(self.masked_.scores))[:, part.columns]
-        return np.concatenate([rest, self.empty_], axis=1)
-
     def _game_of(self, *parts) -> TransportGame:
         return TransportGame(*parts)
 

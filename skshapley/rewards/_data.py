@@ -141,11 +141,11 @@ class DataGame(Game):
 
     def _value(self, coalition) -> float:
         """Return the score of a coalition, or NaN if allowed."""
-        if self.error_score == "raise":
-            return self._fitted(coalition)
         try:
             return self._fitted(coalition)
         except Exception:
+            if self.error_score == "raise":
+                raise
             return np.nan
 
     def _fitted(self, coalition) -> float:

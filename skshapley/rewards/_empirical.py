@@ -6,7 +6,6 @@ row i (Eq 11).
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +120,7 @@ class EmpiricalReward(NumericReward):
     """
 
     masked_: NearModel
+    pooled = True
     _constraints = {
         "sigma": Number(above=0),
         "eta": Constraint(
@@ -132,18 +132,11 @@ class EmpiricalReward(NumericReward):
         self.sigma = sigma
         self.eta = eta
 
-    def fit(self, response, background, weights, players) -> Self:
-        """Store the background, and learn the correlations of its columns."""
-        super().fit(response, background, weights, players)
-        self.n_references_ = 1
-        return self
-
     def _margins(self, table, weights) -> NormalMargins:
         return NormalMargins(table, weights)
 
     def _model(self, *parts) -> NearModel:
-        label = "raw columns, of near rows"
-        return NearModel(*parts, sigma=self.sigma, eta=self.eta, label=label)
+        return NearModel(*parts, sigma=self.sigma, eta=self.eta, label="raw columns of near rows")
 
     def game(self, X) -> "EmpiricalGame":
         """Return the game of the rows X; the model is called on them once."""

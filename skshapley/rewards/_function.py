@@ -80,10 +80,6 @@ class InputReward:
     n_players: int
     _winners: np.ndarray
 
-    def _chosen(self, raw) -> NDArray[np.float64]:
-        """Return the explained outputs of raw responses ``(n, K)``."""
-        return self.response.choose(raw, self._winners)
-
     def _without_axis(self, values) -> NDArray[np.float64]:
         """Return values ``(n, k)``; ``(n,)`` for one output."""
         return values[:, 0] if self.response.output_names is None else values

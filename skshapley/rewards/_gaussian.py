@@ -46,16 +46,14 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     """
     from sklearn.covariance import ledoit_wolf_shrinkage
 
-    n, d = table.shape
+    n, shrinkage = len(table), LEAST_SHRINKAGE
     centre, spread = location(table, weights)
-    varied = spread > 0
-    rows = (table - centre)[:, varied] / spread[varied] * np.sqrt(n * weights)[:, None]
-    shrinkage = LEAST_SHRINKAGE
-    if rows.shape[1] > 1:
-        shrinkage = max(shrinkage, float(ledoit_wolf_shrinkage(rows, assume_centered=True)))
-    correlation = np.eye(d)
-    correlation[np.ix_(varied, varied)] = rows.T @ rows / n
-    return shrunk(correlation, shrinkage), shrinkage
+    rows = np.divide(table - centre, spread, out=np.zeros(table.shape), where=spread > 0)
+    rows *= np.sqrt(n * weights)[:, None]
+    varied = rows[:, spread > 0]
+    if varied.shape[1] > 1:
+        shrinkage = max(shrinkage, float(ledoit_wolf_shrinkage(varied, assume_centered=True)))
+    return shrunk(rows.T @ rows / n, shrinkage), shrinkage
 
 
 def location(table, weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

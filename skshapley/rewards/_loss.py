@@ -161,10 +161,9 @@ class GivenLoss(Loss):
         raw = self.function(targets, values if self.response.names is not None else values[:, 0])
         losses = as_floats(raw)
         if np.shape(raw) != (n,) or losses is None or not np.isfinite(losses).all():
-            got = f"shape {np.shape(raw)}" if np.shape(raw) != (n,) else "others"
             raise ModelOutputError(
                 f"{self.owner} needs a loss(y, response) that returns one finite number per row,"
-                f" shape ({n},); got {got}."
+                f" shape ({n},); got shape {np.shape(raw)}: {raw!r:.40}."
             )
         return losses
 

@@ -108,8 +108,6 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
 
 def refuse_unfitted(estimator, owner) -> None:
     """Raise NotFittedError if a failed model seems not to be fitted."""
-    if not hasattr(estimator, "fit"):
-        return
     try:
         check_is_fitted(estimator)
     except NotFittedError as error:

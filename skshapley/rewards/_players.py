@@ -63,8 +63,7 @@ class Players:
         owners, labels = np.arange(len(columns)), list(columns)
         taken: dict[int, object] = {}
         for name, members in _checked(groups, owner).items():
-            where = f"group {name!r}"
-            positions = [position_of(column, columns, owner, where) for column in members]
+            positions = [_position(column, columns, name, owner) for column in members]
             for position in positions:
                 if position in taken:
                     raise ValueError(
@@ -74,9 +73,7 @@ class Players:
                 taken[position] = name
             owners[positions] = min(positions)
             labels[min(positions)] = name
-        kept = column_player = owners
-        if taken:
-            kept, column_player = np.unique(owners, return_inverse=True)
+        kept, column_player = np.unique(owners, return_inverse=True)
         names = np.array([str(labels[position]) for position in kept], dtype=object)
         if len(set(names)) < len(names):
             raise ValueError(
@@ -139,27 +136,14 @@ def _checked(groups, owner) -> Mapping[Any, Any]:
     return groups
 
 
-def position_of(column, columns, owner, where) -> int:
-    """Return the position of a column, given by name or position.
-
-    Parameters
-    ----------
-    column : str or int
-    columns : list
-        The names.
-    owner, where : str
-        The class and the part of its parameter that name the column, for errors.
-
-    Raises
-    ------
-    ValueError
-    """
+def _position(column, columns, group, owner) -> int:
+    """Return the position of a column that is given by name or by position."""
     if column in columns:
         return columns.index(column)
     if isinstance(column, int | np.integer) and 0 <= column < len(columns):
         return int(column)
     raise ValueError(
-        f"{owner} got an unknown column {column!r} in {where}: choose among {columns}."
+        f"{owner} got an unknown column {column!r} in group {group!r}: choose among {columns}."
     )
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
-from sklearn.preprocessing import StandardScaler
 
 from skshapley.rewards._game import Known
-from skshapley.rewards._gaussian import row_products
+from skshapley.rewards._gaussian import location, row_products
 
 LEAST_ROWS = 64  # background rows for the fit
 MOST_ROWS = 4096
@@ -78,14 +77,14 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     if b < LEAST_ROWS:
         return None
     apart, mass = standard - centre, weights / weights.sum()
-    squares = np.arange(d), np.arange(d)
-    found, shares = _regressed(_terms(apart, squares), targets, mass)
-    if d > 1:
-        effect = np.max(np.abs(found[:, :d]) + np.abs(found[:, d:]), axis=0)
+    every = crossed = np.arange(d)
+    if d > MOST_CROSSED:
+        own, _ = _regressed(_terms(apart, (every, every)), targets, mass)
+        effect = np.max(np.abs(own[:, :d]) + np.abs(own[:, d:]), axis=0)
         crossed = np.sort(np.argsort(-effect, kind="stable")[:MOST_CROSSED])
-        i, j = np.triu_indices(len(crossed), k=1)
-        squares = np.append(squares[0], crossed[i]), np.append(squares[1], crossed[j])
-        found, shares = _regressed(_terms(apart, squares), targets, mass)
+    i, j = np.triu_indices(len(crossed), k=1)
+    squares = np.append(every, crossed[i]), np.append(every, crossed[j])
+    found, shares = _regressed(_terms(apart, squares), targets, mass)
     if shares.max() < LEAST_SHARE:
         return None
     found[shares < LEAST_SHARE] = 0.0
@@ -104,12 +103,13 @@ def _terms(apart, squares) -> NDArray[np.float64]:
 
 def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ridge coefficients ``(c, f)``, and the explained share on held-out rows, ``(c,)``."""
-    scaler = StandardScaler().fit(terms, sample_weight=mass)
+    centre, spread = location(terms, mass)
+    scale = np.where(spread > 0, spread, 1.0)
     ridge = RidgeCV(PENALTIES, alpha_per_target=True)
-    ridge.fit(scaler.transform(terms), targets, sample_weight=len(mass) * mass)
+    ridge.fit((terms - centre) / scale, targets, sample_weight=len(mass) * mass)
     variance = mass @ (targets - mass @ targets) ** 2
     missed = np.divide(ridge.best_score_, variance, out=-np.ones_like(variance), where=variance > 0)
-    return np.atleast_2d(ridge.coef_) / scaler.scale_, 1 + missed
+    return np.atleast_2d(ridge.coef_) / scale, 1 + missed
 
 
 GROUPS = 8  # groups of orders; their spread measures the error

@@ -32,29 +32,25 @@ class TransportGame(InterventionalGame):
         return Remainder(game, game.known)
 
 
-class RemainderGame(InterventionalGame):
+class RemainderGame(TransportGame):
     """The remainder of a game after its quadratic part is subtracted."""
 
-    shared: TransportModel
-    _pool: TransportPool
-    parted_by_instance = True
+    def remainder(self) -> None:
+        """Return None: nothing more is known."""
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
-        pool, model, known = self._pool, self.shared, self._known_part
+        pool, model = self._pool, self.shared
+        known = cast(KnownPart, model.part)
         moves = pool.moves(coalitions, rows, references)
-        hybrid = pool.hybrid_of(coalitions, rows, references, moves)
+        hybrid = pool.hybrid(coalitions, rows, references, moves)
         raw = model.response(hybrid, where=where).reshape(*references.shape, -1)
         moves += pool.scores[references]
         part = known.function(moves.reshape(-1, moves.shape[2]))
         return known.left(raw, part.reshape(*references.shape, -1))
 
-    @property
-    def _known_part(self) -> KnownPart:
-        return cast(KnownPart, self.shared.part)  # the game exists only with a quadratic part
-
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""
-        response, part = self.shared.response, self._known_part
+        response, part = self.shared.response, cast(KnownPart, self.shared.part)
         shape = (len(rows), self.n_players, self.instances.full.shape[1])
         winners = self.instances.winners[rows][:, None]
 

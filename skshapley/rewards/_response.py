@@ -257,13 +257,13 @@ class Response:
         if self.method not in BY_CLASS or not hasattr(self.estimator, "classes_"):
             return values.argmax(axis=1)
         labels = np.asarray(self.estimator.predict(self.in_its_container(X)))
-        classes = self._classes or []
-        if labels.ndim != 1 or not set(labels.tolist()) <= set(classes):
+        winners = pd.Index(self._classes or []).get_indexer(labels.ravel())
+        if labels.ndim != 1 or (winners < 0).any():
             raise ValueError(
                 f'{self.owner} got output="predicted", but the outputs of {self._label},'
                 f" {self.names}, are not the classes that predict returns."
             )
-        return np.array([classes.index(label) for label in labels.tolist()], dtype=np.intp)
+        return winners
 
     def choose(self, values: np.ndarray, winners) -> np.ndarray:
         """Return the explained outputs of raw responses.
@@ -375,10 +375,8 @@ def _names_of_parts(parts, estimator) -> list:
     """Return names for one array per output: its position, and the class if there are several."""
     names: list = []
     for output, part in enumerate(parts):
-        if np.shape(part)[1] <= 2:
-            names.append(output)
-        else:
-            names += [f"{output}_{label}" for label in estimator.classes_[output]]
+        labels = [f"{output}_{label}" for label in estimator.classes_[output]]
+        names += [output] if np.shape(part)[1] <= 2 else labels
     return names
 
 

@@ -102,17 +102,18 @@ class BackgroundReward(Portable, Reward):
         Those steps, and the rest of the model with the background as they transform it.
     link : None, str or callable
         A function of the mean response; its value is the worth of a coalition.
+    pooled : bool
+        Whether each value uses all background rows, as it does with a link.
     """
 
     link: Any = None
+    pooled: ClassVar[bool] = False
 
     def fit(self, response, background, weights, players) -> Self:
         """Store the background, and evaluate the model on it once: v(empty) against each row."""
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
-        self.n_references_ = self.rows_per_value_ = len(weights)
-        if self.link is not None:  # each value uses all rows
-            self.n_references_ = 1
+        self._set_sizes(len(weights))
         self.deck_: Deck | None = None
         self.__dict__.pop("varies_", None)  # of another background
         self.masked_ = self._prepared()
@@ -140,7 +141,7 @@ class BackgroundReward(Portable, Reward):
         """Sort the background into balanced order; a very large one is reduced."""
         weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
-        deck = Deck.balanced(self.background_, self._dealt_by(), weights, column_player, rng)
+        deck = Deck.balanced(self.background_, self.empty_, weights, column_player, rng)
         self.deck_ = deck
         if n > MOST_CARDS:
             _ = self.varies_  # of all rows, before the reduction
@@ -149,11 +150,12 @@ class BackgroundReward(Portable, Reward):
             self.background_ = take_rows(self.background_, rows)
             self.weights_ = np.bincount(deck.cards) / len(deck.cards)
             self.masked_ = self.masked_.take(rows, self.weights_)
-            self.n_references_ = self.rows_per_value_ = len(rows)
+            self._set_sizes(len(rows))
 
-    def _dealt_by(self) -> NDArray[np.float64]:
-        """Return the numbers by which background rows are balanced, ``(b, c)``."""
-        return self.empty_
+    def _set_sizes(self, n) -> None:
+        """Set the sizes of the game against n background rows."""
+        self.rows_per_value_ = n
+        self.n_references_ = 1 if self.pooled or self.link is not None else n
 
     @abstractmethod
     def _prepared(self) -> MaskedModel:

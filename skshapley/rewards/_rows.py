@@ -162,7 +162,8 @@ class ArrayPool(ColumnPool):
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         if object in (self.X.dtype, self.background.dtype):  # which may contain pd.NA
             return super().unlike(rows, references)
-        return ~_same(self.X[rows], self.background[references])
+        own, other = self.X[rows], self.background[references]
+        return ~((own == other) | (pd.isna(own) & pd.isna(other)))
 
 
 class FramePool(ColumnPool):
@@ -265,8 +266,3 @@ def _joined_foreign(column, background) -> Any:
         common = nw.Float64 if is_float else nw.Int64
         column, background = column.cast(common), background.cast(common)
     return nw.concat([column.to_frame(), background.to_frame()])[column.name]
-
-
-def _same(values, first) -> NDArray[np.bool_]:
-    """Return True where values equal `first`; missing equals missing."""
-    return (values == first) | (pd.isna(values) & pd.isna(first))

@@ -128,10 +128,6 @@ class Surrogate(MaskedModel):
         shown = self.columns.hidden(numbers, coalitions.take(self.column_player, axis=1))
         return np.clip(self.regressor.predict(shown), self.low, self.high)
 
-    def choose(self, values, winners) -> NDArray[np.float64]:
-        """Return the explained outputs of the learned ones, ``(..., k)``."""
-        return self.response.choose(values, winners) if self.response.predicted else values
-
 
 def _is_regressor(value) -> bool:
     """Return True for None or an object that fits and predicts, not a class."""
@@ -234,8 +230,7 @@ class SurrogateReward(BackgroundReward):
 
     def _prepared(self) -> MaskedModel:
         plain = self.response_, self.background_, self.weights_, self.players_.column_player
-        label = "raw columns, hidden from a surrogate"
-        return MaskedModel(*plain, label=label)
+        return MaskedModel(*plain, label="raw columns, hidden from a surrogate")
 
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:
@@ -254,10 +249,9 @@ class SurrogateReward(BackgroundReward):
 
     def game(self, X) -> "SurrogateGame":
         """Return the game of the rows X; the model is called on them once."""
-        return SurrogateGame(self._plain_game(X), self.surrogate_.columns.numbers(X))
-
-    def _game_of(self, masked, *parts) -> InterventionalGame:
-        return super()._game_of(self.surrogate_, *parts)
+        game = self._plain_game(X)
+        game.shared = self.surrogate_
+        return SurrogateGame(game, self.surrogate_.columns.numbers(X))
 
 
 class SurrogateGame(WrappedGame):
@@ -287,7 +281,9 @@ class SurrogateGame(WrappedGame):
         if inner.any():
             some = repeated[inner]
             found = self.shared.predict(self._numbers[some], flat[inner])
-            values[inner] = self.shared.choose(found, self._game.instances.winners[some])
+            if self.shared.response.predicted:  # all outputs were learned
+                found = self.shared.response.choose(found, self._game.instances.winners[some])
+            values[inner] = found
         values[full] = self.full(repeated[full])
         return values.reshape(r, m, -1)
 

@@ -73,15 +73,9 @@ def as_numpy(raw: Any) -> Any:
 
     Tensors are detached and moved to the CPU. Others come through ``__array__`` or DLPack.
     """
-    if isinstance(raw, np.ndarray) or hasattr(raw, "columns"):
-        return raw
     if hasattr(raw, "detach") and hasattr(raw, "cpu"):
         raw = raw.detach().cpu()
-        if raw.is_floating_point():  # numpy has no bfloat16
-            raw = raw.double()
-        return raw.numpy()
-    if hasattr(raw, "__array__"):
-        return raw
-    if hasattr(raw, "__dlpack__"):
+        return (raw.double() if raw.is_floating_point() else raw).numpy()  # which has no bfloat16
+    if hasattr(raw, "__dlpack__") and not hasattr(raw, "__array__"):
         return np.from_dlpack(raw)
     return raw

@@ -93,6 +93,7 @@ class TileReward(InputReward):
         self.labels, self.grid = _labels(tiles, self.image.shape[:2])
         self.absent = absent
         self._fill = _checked_fill(absent, self.image)
+        self._n_fills = 1 if self._fill is None else len(self._fill)
         self._flat = not callable(estimator)
         self.response = Response(estimator, response_method, output, owner="TileReward")
         whole = self._given(self.image[None])
@@ -123,18 +124,18 @@ class TileReward(InputReward):
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         coalitions = np.asarray(coalitions, dtype=bool)
-        b = 1 if self._fill is None else len(self._fill)
-        step = max(1, int(working_bytes() // (self.image.nbytes * b)))
+        step = max(1, int(working_bytes() // (self.image.nbytes * self._n_fills)))
         parts = [
-            self._mean_response(coalitions[start : start + step], b)
+            self._mean_response(coalitions[start : start + step])
             for start in range(0, len(coalitions), step)
         ]
         return self._without_axis(np.concatenate(parts))
 
-    def _mean_response(self, coalitions, b) -> NDArray[np.float64]:
+    def _mean_response(self, coalitions) -> NDArray[np.float64]:
         images = self.images(coalitions).reshape(-1, *self.image.shape)
         raw = self.response(self._given(images), where=" on parts of the image")
-        return self._chosen(raw).reshape(len(coalitions), b, -1).mean(axis=1)
+        chosen = self.response.choose(raw, self._winners)
+        return chosen.reshape(len(coalitions), self._n_fills, -1).mean(axis=1)
 
     def _given(self, images) -> NDArray:
         """Return images as inputs of the model."""
@@ -168,9 +169,8 @@ class TileReward(InputReward):
         channels = self.image.reshape(*self.image.shape[:2], -1).mean(axis=2)
         sizes = np.bincount(self.labels.ravel())
         means = np.bincount(self.labels.ravel(), channels.ravel()) / sizes
-        b = 1 if self._fill is None else len(self._fill)
         settings = self._settings(f"TileReward(absent={_shown(self.absent)})")
-        return self._record(result, pd.DataFrame([means], columns=tiles), settings, b)
+        return self._record(result, pd.DataFrame([means], columns=tiles), settings, self._n_fills)
 
 
 def _checked_image(image) -> NDArray:

@@ -155,7 +155,7 @@ class TokenReward(InputReward):
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         texts = self.container(self.texts(coalitions))
         raw = self.response(texts, where=" on parts of a document")
-        return self._without_axis(self._chosen(raw))
+        return self._without_axis(self.response.choose(raw, self._winners))
 
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
@@ -226,10 +226,6 @@ class DocumentReward:
     def __repr__(self) -> str:
         return "tokens left out"
 
-    def learn(self, texts: list[str]) -> None:
-        """Call the model on documents once to learn its outputs."""
-        self.response_.probe(self.container_(texts[:CHUNK_TEXTS]), " on documents")
-
     def of(self, text: str) -> TokenReward:
         """Return the reward of one document."""
         return TokenReward.of(text, self.response_, self.container_)
@@ -253,9 +249,8 @@ def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
 
 def of_tokens(explanation: Explanation, names: list) -> Explanation:
     """Return an explanation of documents with columns for these names, and 0 for missing ones."""
-    place = {name: column for column, name in enumerate(names)}
-    known = [column for column, name in enumerate(explanation.feature_names) if name in place]
-    own = [place[explanation.feature_names[column]] for column in known]
+    place = pd.Index(names, dtype=object).get_indexer(explanation.feature_names)
+    known, own = place >= 0, place[place >= 0]
 
     def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
         whole = np.full((len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype)

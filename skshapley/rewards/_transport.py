@@ -11,7 +11,6 @@ from scipy.special import ndtr, ndtri
 
 from skshapley._tables._inputs import (
     as_pandas,
-    column_types,
     is_frame,
     narwhal,
 )
@@ -183,14 +182,11 @@ class TransportPool(RowPool):
         self._model, self._given, self.scores = model, model.given(X), model.scores
         self.given = model.margins.standard(self._given)
 
-    def hybrid(self, coalitions, rows, references) -> Any:
-        """Return moved rows in the background's container."""
-        moves = self.moves(coalitions, rows, references)
-        return self.hybrid_of(coalitions, rows, references, moves)
-
-    def hybrid_of(self, coalitions, rows, references, moves) -> Any:
+    def hybrid(self, coalitions, rows, references, moves=None) -> Any:
         """Return rows moved by `moves` ``(n, q, d)``, in the background's container."""
-        present = coalitions.take(self.column_player, axis=1)
+        if moves is None:
+            moves = self.moves(coalitions, rows, references)
+        present = coalitions[:, self.column_player]
         (n, q), d = references.shape, present.shape[1]
         flat = references.ravel()
         hybrid = self._model.margins.moved(
@@ -270,17 +266,15 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
     frame = as_pandas(X)
     table = np.empty(frame.shape)
     for j, (name, column) in enumerate(frame.items()):
-        if pd.api.types.infer_dtype(column, skipna=True) not in NUMBERS:
+        fault = f"is {column.dtype}: encode it"
+        if pd.api.types.infer_dtype(column, skipna=True) in NUMBERS:
+            table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
+            finite = np.isfinite(table[:, j]).all()
+            fault = "" if finite else "has missing or infinite values: impute them"
+        if fault:
             raise ValueError(
-                f"{owner} moves numbers, and column {name!r} of the {what} is {column.dtype}:"
-                f' encode it before, or choose reward="surrogate", which takes any column.'
-            )
-        table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
-        if not np.isfinite(table[:, j]).all():
-            raise ValueError(
-                f"{owner} moves finite numbers, and column {name!r} of the {what} has missing or"
-                f' infinite ones: impute them before, or choose reward="surrogate", which takes'
-                f" gaps."
+                f"{owner} moves finite numbers, and column {name!r} of the {what} {fault} before,"
+                f' or choose reward="surrogate", which takes any column.'
             )
     return table
 
@@ -290,9 +284,7 @@ def like(table, rows) -> Any:
     if not is_frame(table):
         return rows.astype(np.result_type(table.dtype, np.float32), copy=False)
     if isinstance(table, pd.DataFrame):
-        kinds = set(column_types(table))
-        single = kinds == {np.dtype(np.float32)}
-        rows = rows.astype(np.float32) if single else rows
+        rows = rows.astype(np.float32) if (table.dtypes == np.float32).all() else rows
         return pd.DataFrame(rows, columns=table.columns, copy=False)
     import narwhals as nw
 

@@ -109,5 +109,5 @@ def test_a_constant_column_counts_for_nothing():
 
 def test_columns_that_are_no_numbers_are_refused():
     table = pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]})
-    with pytest.raises(ValueError, match="EmpiricalReward moves numbers, and column 'b'"):
+    with pytest.raises(ValueError, match="EmpiricalReward moves finite numbers, and column 'b'"):
         ShapleyExplainer(lambda Z: Z["a"], reward="empirical").fit(table)
