@@ -74,7 +74,9 @@ SEEDERS = {"default_rng", "SeedSequence", "RandomState", "check_random_state"}
 
 # A docstring's first line names the thing: a verb and a noun of the field.
 NOT_PLAIN = re.compile(
-    r"\b(what|whose|whoever|told|of which|those of|is none|but for|be it|dealt)\b", re.IGNORECASE
+    r"(?i:\b(what|who|whose|whoever|why|told|of which|those of|those that|but for|be it|refuse|"
+    r"anew|in place of|of (its|their) own|as they are|so many|handed|dealt|walks?|hybrids?)\b)|"
+    r"\bis none\b"
 )
 
 FRAGMENT = re.compile(r"\d+\.[a-z0-9-]+\.(feature|change|fix|doc)\.md")
@@ -348,6 +350,8 @@ BROKEN = {
         "designs",
         'class A:\n    def f(self):\n        """Return what was asked."""',
     ),
+    "names a walk": (first_lines_are_plain, "designs", '"""Designs of walks."""'),
+    "refuses": (first_lines_are_plain, "designs", '"""Refuse a list of its own."""'),
 }
 
 
@@ -388,6 +392,7 @@ KEPT = {
         "designs",
         'def f():\n    """Return values somewhat smaller than the threshold told_."""',
     ),
+    "names None": (first_lines_are_plain, "designs", '"""A design; the price is None."""'),
 }
 
 

@@ -72,7 +72,7 @@ def fit_even(
 
 
 def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
-    """Return the kernel with a variance of its own for each pair of players.
+    """Return the kernel with separate variances for all pairs of players.
 
     Reaches measure how much each player interacts, so two players with large reaches have a large
     prior interaction. Most such pairs do not interact. Five steps of expectation maximisation start

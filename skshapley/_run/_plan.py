@@ -115,7 +115,7 @@ class Budget:
         return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
 
     def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
-        """Refuse a budget that is too small for any design, or too large for memory or time."""
+        """Raise ValueError for a budget below any design, or above memory and time limits."""
         p, values = self.size.n_players, self.size.values(n_rows)
         bought = sampler.afford(values, p, self.size.n_references)
         price, n_draws = bought.price, bought.n_draws
@@ -283,7 +283,7 @@ class Plan:
         return self.size.n_players > 1 and parts
 
     def check_indices(self) -> None:
-        """Refuse an index that the methods cannot compute, for players or for interactions."""
+        """Raise ValueError for an index that the methods do not give."""
         owner, size = self.budget.owner, self.size
         sampler, solver = self.methods(size.n_players)
         least = self.budget.told((4 * size.n_players - 2) * size.n_references)

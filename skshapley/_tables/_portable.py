@@ -35,7 +35,7 @@ class Portable:
 
 
 def _packed(name: str, value: Any) -> tuple[str, Any]:
-    """Return a frame or an index as bytes, under a name with a mark; other values as they are."""
+    """Return a frame or an index as bytes with a marked name; other values are unchanged."""
     if isinstance(value, pd.DataFrame):
         return FRAME + name, frame_to_bytes(value)
     if isinstance(value, pd.Index):

@@ -223,7 +223,7 @@ class ProductForm(ClosedForm):
 
     @property
     def cost_(self) -> float:  # type: ignore[override]
-        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
+        """Cost of explaining a row, in calls of the model for one row; known after `fit`."""
         return cost_of_products(len(self.weights_), self.n_players_, len(self.column_player_))
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:

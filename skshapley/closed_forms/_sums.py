@@ -170,7 +170,7 @@ class Sum(ClosedForm):
 
     @property
     def cost_(self) -> float:  # type: ignore[override]
-        """Cost of explaining an instance, in calls of the model for one row."""
+        """Cost of explaining a row, in calls of the model for one row."""
         return sum(part.form.cost_ for part in self.parts)
 
     def state(self) -> list:

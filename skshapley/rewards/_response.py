@@ -402,7 +402,7 @@ def as_floats(raw) -> np.ndarray | None:
 
 
 def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float64]:
-    """Return values as float64, or refuse anything but finite numbers.
+    """Return values as float64, or raise ModelOutputError unless they are finite numbers.
 
     Parameters
     ----------

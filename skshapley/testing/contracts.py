@@ -142,7 +142,7 @@ def _call(check: Callable[..., None], *parts: Callable[[], Any]) -> None:
 
 
 def _check_reasons(given: Mapping[str, str] | None, parameter: str, cases: list[str]) -> None:
-    """Refuse reasons that are no dict, and checks that are not there."""
+    """Raise an error unless reasons are a dict of known checks."""
     if given is not None and not isinstance(given, Mapping):
         raise ValueError(f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {given!r}.")
     unknown = sorted(set(given or ()) - set(cases))
