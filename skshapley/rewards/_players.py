@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tables._inputs import as_pandas
+from skshapley._tables._portable import Portable
 
 
 def marked_players(flags, column_player, n_players) -> np.ndarray:
@@ -22,7 +23,7 @@ def marked_players(flags, column_player, n_players) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Players:
+class Players(Portable):
     """The players: features, or groups of them, and the columns of each.
 
     Attributes

@@ -72,7 +72,7 @@ def test_max_background_keeps_herded_rows():
         ({"n": 2.0}, "got 2.0"),
         ({"n": 2, "predictions": np.ones(5)}, r"one row for each of the 3000 rows.* \(5,\)"),
         ({"n": 2, "predictions": np.full(3000, np.nan)}, "finite numbers"),
-        ({"n": 2, "sample_weight": np.ones(3)}, "one sample_weight per background row"),
+        ({"n": 2, "sample_weight": np.ones(3)}, "sample_weight for each background row"),
     ],
 )
 def test_bad_input_is_refused(how, text):
