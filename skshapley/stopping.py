@@ -73,7 +73,7 @@ class StandardError(StoppingRule):
         if self.rtol == self.atol == 0:
             raise ValueError(
                 f"StandardError got rtol={self.rtol!r} and atol={self.atol!r}: one of them must be"
-                f" above 0, or nothing is ever accurate enough; try rtol=0.05."
+                f" above 0, or no row is accurate enough; try rtol=0.05."
             )
 
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ VALUES = {
 # Replacements of parameters that do not exist
 INSTEAD = {
     "show": "the picture is drawn and returned: keep it by .figure_.savefig('picture.png')",
-    "feature_names": "names are those of the columns: pass DataFrames",
+    "feature_names": "names come from the columns: pass DataFrames",
     "title": "titles are matplotlib's: .ax_.set_title(...)",
     "algorithm": "leave it out: values are exact wherever they can be",
     "check_additivity": "leave it out: values add up, and explanation.efficiency_gap says so",

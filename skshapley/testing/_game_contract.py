@@ -93,7 +93,7 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
     """`take(rows)` is the game of these rows, renumbered, in any order, with repetitions."""
     last = game.n_rows - 1
     assert last == 0 or type(game).take is not Game.take, (
-        f"{type(game).__name__} has {game.n_rows} instances and no take(rows), which workers need"
+        f"{type(game).__name__} has {game.n_rows} rows but no take(rows), which workers need"
     )
     for chosen in [[0]] if last == 0 else [[last], [last, 0], [0, last, 0]]:
         rows = np.array(chosen)
