@@ -85,12 +85,16 @@ def _csv_source(path: Path) -> Source:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Add the name of the file to errors of reading."""
+    """Add the name of the file to errors of reading, and the first line that is not UTF-8."""
     try:
         yield
     except (UnicodeDecodeError, pd.errors.ParserError) as error:
+        with path.open("rb") as file:
+            lines = enumerate(file, start=1)
+            wrong = [i for i, line in lines if line.decode(errors="ignore").encode() != line]
+        what = f"line {wrong[0]} is not UTF-8" if wrong else error
         raise ValueError(
-            f"{OWNER} cannot read {str(path)!r}: {error}. For another format or encoding, pass"
+            f"{OWNER} cannot read {str(path)!r}: {what}. For another format or encoding, pass"
             f" pieces, such as"
             f' pandas.read_csv({str(path)!r}, encoding="latin-1", chunksize=65536).'
         ) from error
