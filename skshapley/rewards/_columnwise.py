@@ -117,7 +117,6 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     """Return the input column of each output column, by a trial on some rows.
 
     Each column in turn takes the values of other rows. The output columns that change depend on it.
-    Output columns that never change belong to the first column.
 
     Parameters
     ----------
@@ -127,7 +126,8 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     Raises
     ------
     MixedColumnsError
-        If changes of two columns change the same output column, or the trial fails.
+        If changes of two columns change the same output column, no change changes it, or the trial
+        fails.
     """
     n, d = table.shape
     pool, rows = row_pool(table, table, np.arange(d)), np.arange(n)
@@ -146,6 +146,8 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     changes = (codes[:, 1:] != codes[:, :1]).any(axis=2)
     if (changes.sum(axis=1) > 1).any():
         raise MixedColumnsError(f"{name} mixes columns")
+    if not changes.any(axis=1).all():  # a category that these rows do not have
+        raise MixedColumnsError(f"an output of {name} is the same for {n} background rows")
     return changes.argmax(axis=1)
 
 

@@ -31,7 +31,7 @@ from skshapley.rewards._rows import RowPool, row_pool
 
 # Mixed background rows for the comparison with the pipeline's own columns
 CHECKED_ROWS = 512
-TRIED_ROWS = 16  # background rows for a trial of an unknown step
+TRIED_ROWS = 128  # background rows for a trial of an unknown step
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
     Binarizer,
@@ -29,6 +30,8 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
+from skshapley import ShapleyExplainer
+from skshapley.rewards import InterventionalReward
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 
 N = 120
@@ -201,3 +204,27 @@ def test_everything_else_is_refused(transformer, who):
         transformer.fit(NUMBERS)
     with pytest.raises(MixedColumnsError, match=f"^{who} is not known to work column by column$"):
         sources(transformer, 3)
+
+
+class OneHot(TransformerMixin, BaseEstimator):
+    """A transformer that the package does not know: the number, and a column for each city."""
+
+    def fit(self, X, y=None):
+        self.cities_ = np.unique(X["city"])
+        return self
+
+    def transform(self, X):
+        cities = X["city"].to_numpy()[:, None] == self.cities_
+        return np.column_stack([X["age"], cities])
+
+
+def test_a_category_that_no_background_row_has_counts_for_its_column():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=80), "city": rng.choice(["u", "v"], 80)})
+    rare = pd.DataFrame({"age": [0.5, 1.0], "city": ["rare", "u"]})
+    y = np.r_[X["age"] + (X["city"] == "u"), 5.0, 1.0]
+    model = make_pipeline(OneHot(), LinearRegression()).fit(pd.concat([X, rare]), y)
+    found = ShapleyExplainer(model).fit(X).explain(rare)
+    plain = ShapleyExplainer(model, reward=InterventionalReward(transformed=False))
+    exact = plain.set_params(sampler="exact").fit(X).explain(rare)
+    np.testing.assert_allclose(found.values, exact.values, atol=1e-9)
