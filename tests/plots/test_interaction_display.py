@@ -20,10 +20,11 @@ def with_pairs(explanation_maker):
         rng = np.random.default_rng(1)
         p, rest = n_features, explanation.values.shape[2:]
         pairs = rng.normal(size=(n_rows, p * (p - 1) // 2, *rest))
-        record = Interactions.of_pairs(
-            pairs,
-            np.full(pairs.shape, 0.5) if errors else None,
-            explanation.values,
+        entries = np.concatenate([explanation.values, pairs], axis=1)
+        record = Interactions.of_entries(
+            entries,
+            np.full(entries.shape, 0.5) if errors else None,
+            p,
             base_values=explanation.base_values,
             feature_names=explanation.feature_names,
             index="shapley",

@@ -496,7 +496,7 @@ def test_wrong_responses(returned, message):
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # the tree's own
 def test_the_logarithm_of_zero_names_the_response_that_clips():
     model = DecisionTreeClassifier().fit(X, Y > 0)
-    with pytest.raises(ModelOutputError, match=r"infinity for 60 of 60.*that; response.*log_odds"):
+    with pytest.raises(ModelOutputError, match=r"60 of 60.*attributions; response.*log_odds"):
         probed(model, "predict_log_proba")
     assert np.isfinite(probed(model, "log_odds")[1]).all()
 

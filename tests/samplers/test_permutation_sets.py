@@ -199,7 +199,7 @@ def test_sphere_points_lie_on_the_sphere_and_are_uniform():
 
 
 WRONG = {
-    "kendall pairs": (Herding("kendall"), "cannot tell pairs"),
+    "kendall pairs": (Herding("kendall"), "cannot distinguish pairs"),
     "sbq": (SequentialBayesianQuadrature("spearman", paired=False), "no Bayesian weights"),
     "replicates": (Sobol(replicates=0), "replicates as a positive int; got 0"),
 }
