@@ -156,7 +156,7 @@ def cell(model, background, X, seconds, slow):
 
 
 def grid(name, model, X, seconds, sizes, without):
-    print(f"\n{name}: CPU ms to explain (fit and first call); ratio = ours / best peer")
+    """Print the lines of a model in the table of benchmarks/results/trees.md."""
     slow = set(without)
     for n in sizes:
         for m in BACKGROUNDS:
@@ -164,11 +164,18 @@ def grid(name, model, X, seconds, sizes, without):
             peers = [p for p in times if p != "ours"]
             explain = times["ours"][1] / min(times[p][1] for p in peers)
             whole = times["ours"][0] / min(times[p][0] for p in peers)
-            text = "  ".join(f"{p} {t[1] * 1e3:.4g} ({t[0] * 1e3:.4g})" for p, t in times.items())
-            wrong = {p: f"{o:.0e}" if isinstance(o, float) else o for p, o in off.items()}
-            head = f"{n:>5} x {m:<5} ratio {explain:5.2f} (with fit {whole:5.2f})"
-            print(f"{head}  {text}  off {wrong}",
-                  flush=True)  # fmt: skip
+            cells = [told(times.get(package)) for package in ("ours", "shap", "shapiq", "woodelf")]
+            print(f"| {name} | {n:,} x {m:,} | {' | '.join(cells)} | {explain:.2f} | {whole:.2f} |")
+            wrong = {p: o for p, o in off.items() if not isinstance(o, float) or o > 1e-4}
+            print(f"  off: {wrong}" if wrong else "", end="", flush=True)
+
+
+def told(times):
+    """Return milliseconds of explaining, and in parentheses those of fit and the first call."""
+    if times is None:
+        return ""
+    first, again = (f"{float(f'{1e3 * t:.3g}'):,g}" for t in times)
+    return f"{again} ({first})"
 
 
 def one_row(model, X, calls=300):

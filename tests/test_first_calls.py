@@ -57,6 +57,8 @@ explanation.plot.beeswarm().figure_.savefig("beeswarm.png")
 
 # What is typed, and what the one sentence that answers contains
 ANSWERED = {
+    "ShapleyExplainer(X, model).explain(X[:3])": "call ShapleyExplainer(model).fit(X_train)",
+    "ShapleyExplainer(X).fit(X)": "call ShapleyExplainer(model).fit(X_train)",
     "ShapleyExplainer(model, data=X)": "did you mean background=",
     "ShapleyExplainer(model, masker=X)": "did you mean background=",
     "ShapleyExplainer(model, seed=0)": "did you mean random_state=0",

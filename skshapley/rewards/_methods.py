@@ -107,7 +107,12 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
 
 
 def refuse_unfitted(estimator, owner) -> None:
-    """Raise NotFittedError if a failed model seems not to be fitted."""
+    """Raise NotFittedError if a failed model seems not to be fitted, and ValueError for a table."""
+    if hasattr(estimator, "shape"):
+        raise ValueError(
+            f"{owner} got a table of shape {estimator.shape} as its model: call"
+            f" {owner}(model).fit(X_train)."
+        )
     try:
         check_is_fitted(estimator)
     except NotFittedError as error:
