@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from skshapley._tools._constraints import Constraint
-from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
+from skshapley.rewards._gaussian import (
+    LEAST_SHRINKAGE,
+    chosen_factors,
+    factor_correlation,
+    learned_correlation,
+    sample_correlation,
+    shrunk,
+)
 from skshapley.rewards._linked import LINK
 from skshapley.rewards._quadratic import KnownPart, fitted_quadratic, quadratic_values
 from skshapley.rewards._remainder import TransportGame
@@ -96,7 +103,11 @@ class _TransportReward(NumericReward):
                 f"{type(self).__name__} learns correlations from the background, and got 1"
                 f" sample: pass the training table, or choose another reward."
             )
-        return super()._learned(standard)
+        self.n_factors_, shrinkage = chosen_factors(standard, self.weights_)
+        if self.n_factors_ == 0:
+            return super()._learned(standard)
+        own = sample_correlation(standard, self.weights_)
+        return shrunk(own, shrinkage, factor_correlation(own, self.n_factors_)), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can have an effect; a constant one too, if others move it."""
@@ -143,7 +154,9 @@ class ConditionalReward(_TransportReward):
     ----------
     covariance : None or array of shape (d, d), default=None
         Sigma, if it is known or was estimated from other rows. None: the covariance of the
-        background, shrunk as Ledoit & Wolf propose, which matters for few rows.
+        background, shrunk as Ledoit & Wolf propose, which matters for few rows. It is shrunk
+        towards a model of one to three common factors instead if held-out rows are clearly
+        likelier. Factors are tried for 128 rows or more, and 3 to 128 columns.
     link : None, "log", "logit" or callable, default=None
         A function of the mean, as in `InterventionalReward`.
 
@@ -152,7 +165,9 @@ class ConditionalReward(_TransportReward):
     correlation_ : ndarray of shape (d, d)
         The correlation of Sigma.
     shrinkage_ : float
-        The weight of the identity in it.
+        The weight of the identity in it, or of the factors' correlation.
+    n_factors_ : int
+        The number of common factors; 0 if it is shrunk towards the identity.
 
     See Also
     --------
@@ -174,7 +189,9 @@ class ConditionalReward(_TransportReward):
     Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
     accurate approximations to Shapley values, Artificial Intelligence 298, section 3.2 (there by
     draws from the normal distribution). Ledoit & Wolf (2004), A well-conditioned estimator for
-    large-dimensional covariance matrices, Journal of Multivariate Analysis 88.
+    large-dimensional covariance matrices, Journal of Multivariate Analysis 88. Fan, Fan & Lv
+    (2008), High dimensional covariance matrix estimation using a factor model, Journal of
+    Econometrics 147.
 
     Examples
     --------
@@ -215,6 +232,7 @@ class ConditionalReward(_TransportReward):
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
         if self.covariance is None:
             return super()._learned(standard)
+        self.n_factors_ = 0
         covariance = np.asarray(self.covariance, dtype=np.float64)
         spread = np.sqrt(np.diagonal(covariance))
         spread = np.where(spread > 0, spread, 1.0)
@@ -243,7 +261,9 @@ class CopulaReward(_TransportReward):
     correlation_ : ndarray of shape (d, d)
         Correlation of the normal scores.
     shrinkage_ : float
-        The weight of the identity in it.
+        The weight of the identity in it, or of the factors' correlation.
+    n_factors_ : int
+        The number of common factors; 0 if it is shrunk towards the identity.
 
     See Also
     --------

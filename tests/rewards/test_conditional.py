@@ -10,6 +10,7 @@ from sklearn.covariance import ledoit_wolf
 
 from skshapley import ShapleyExplainer
 from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response, _gaussian
+from skshapley.rewards._gaussian import chosen_factors, factor_correlation, learned_correlation
 from skshapley.rewards._transport import RankMargins
 from skshapley.testing import brute_force
 
@@ -156,6 +157,101 @@ def test_weights_count_as_rows():
     for reward in (one, other):
         unshrunk = (reward.correlation_ - np.eye(D)) / (1 - reward.shrinkage_)
         np.testing.assert_allclose(unshrunk + np.eye(D), np.corrcoef(twice.T), rtol=0, atol=1e-12)
+
+
+ONE_FACTOR = np.full((12, 12), 0.6) + 0.4 * np.eye(12)
+CHAIN = 0.7 ** np.abs(np.subtract.outer(np.arange(12), np.arange(12)))
+
+
+def normal_rows(correlation, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, len(correlation))) @ np.linalg.cholesky(correlation).T
+
+
+def fitted(reward, rows, weights=None):
+    weights = np.full(len(rows), 1 / len(rows)) if weights is None else weights
+    players = Players.from_groups(None, [f"x{i}" for i in range(rows.shape[1])], "Owner")
+    return reward.fit(Response(lambda Z: Z[:, 0]), rows, weights, players)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_correlation_of_one_factor_is_estimated_better(seed):
+    """The errors of 66 numbers from 300 rows, which depend on 12 loadings."""
+    rows = normal_rows(ONE_FACTOR, 300, seed)
+    found = fitted(ConditionalReward(), rows)
+    assert found.n_factors_ == 1
+    assert found.shrinkage_ >= 0.8
+    plain, _ = learned_correlation(rows, np.full(300, 1 / 300))
+    errors = [((one - ONE_FACTOR) ** 2).sum() for one in (found.correlation_, plain)]
+    assert errors[0] < 0.7 * errors[1]
+    np.testing.assert_array_equal(np.diagonal(found.correlation_), 1.0)
+    assert np.linalg.eigvalsh(found.correlation_).min() > 0
+
+
+@pytest.mark.parametrize("n_factors", [1, 2, 3])
+def test_a_correlation_of_factors_is_its_own_factor_correlation(n_factors):
+    loadings = np.random.default_rng(0).uniform(-0.55, 0.55, size=(12, n_factors))
+    expected = loadings @ loadings.T
+    np.fill_diagonal(expected, 1.0)
+    found = factor_correlation(expected, n_factors)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=0.02)
+
+
+def test_factors_explain_at_most_all_of_a_column():
+    """Two equal columns and independent ones; and columns without any correlation."""
+    twins = np.eye(5)
+    twins[0, 1] = twins[1, 0] = 1 - 1e-6
+    for correlation in (twins, np.eye(5)):
+        for n_factors in (1, 2):
+            found = factor_correlation(correlation, n_factors)
+            assert np.linalg.eigvalsh(found).min() > 1e-4
+            np.testing.assert_allclose(found, correlation, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("truth", [CHAIN, np.eye(12)])
+def test_correlations_without_few_factors_are_shrunk_towards_the_identity(truth, seed):
+    """In a chain, each column depends on its neighbours."""
+    rows = normal_rows(truth, 1000, seed)
+    found = fitted(ConditionalReward(), rows)
+    assert found.n_factors_ == 0
+    plain, shrinkage = learned_correlation(rows, np.full(1000, 1 / 1000))
+    np.testing.assert_allclose(found.correlation_, plain, rtol=0, atol=1e-12)
+    assert found.shrinkage_ == pytest.approx(shrinkage)
+
+
+def test_few_rows_few_columns_and_constant_columns_have_no_factors():
+    rows = normal_rows(ONE_FACTOR, 400)
+    constant = rows.copy()
+    constant[:, 3] = 1.0
+    for table in (rows[:100], rows[:, :2], constant):
+        assert chosen_factors(table, np.full(len(table), 1 / len(table))) == (0, 0.0)
+
+
+def test_factors_depend_on_the_weights_of_rows():
+    rows = normal_rows(ONE_FACTOR, 300)
+    noise = np.random.default_rng(1).normal(size=(300, 12))
+    weights = np.repeat([1.0, 1e-12], 300)
+    both = fitted(ConditionalReward(), np.vstack([rows, noise]), weights / weights.sum())
+    alone = fitted(ConditionalReward(), rows)
+    assert (both.n_factors_, both.shrinkage_) == (alone.n_factors_, alone.shrinkage_)
+    np.testing.assert_allclose(both.correlation_, alone.correlation_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("reward", [ConditionalReward(), CopulaReward()])
+def test_rewards_have_the_number_of_factors(reward):
+    found = fitted(reward, normal_rows(ONE_FACTOR, 300))
+    assert found.n_factors_ == 1
+    assert found.shrinkage_ >= 0.8
+    found = fitted(reward, normal_rows(CHAIN, 300))
+    assert found.n_factors_ == 0
+    assert found.shrinkage_ < 0.5
+
+
+def test_a_known_covariance_is_not_shrunk_towards_factors():
+    found = fitted(ConditionalReward(ONE_FACTOR), normal_rows(ONE_FACTOR, 300))
+    assert found.n_factors_ == 0
+    np.testing.assert_allclose(found.correlation_, ONE_FACTOR, rtol=0, atol=1e-5)
 
 
 def test_twins_share_and_a_constant_column_gets_nothing():
