@@ -267,7 +267,9 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
     table = np.empty(frame.shape)
     for j, (name, column) in enumerate(frame.items()):
         fault = f"is {column.dtype}: encode it"
-        if pd.api.types.infer_dtype(column, skipna=True) in NUMBERS:
+        kind = pd.api.types.infer_dtype(column, skipna=True)
+        others = kind == "mixed" and not column.map(type).eq(str).any()
+        if kind in NUMBERS or others:  # a TypeError for objects that are no numbers
             table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
             finite = np.isfinite(table[:, j]).all()
             fault = "" if finite else "has missing or infinite values: impute them"

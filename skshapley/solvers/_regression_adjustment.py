@@ -131,13 +131,13 @@ class RegressionAdjustment(CoalitionSolver):
     ) -> np.ndarray:
         """Return the weights of units in the sum of residuals over all coalitions.
 
-        With replacement, only the fold's own units count. Without replacement, the other folds are
+        With replacement, only the fold's own units count. Otherwise, the other folds are
         known, and the fold is a sample of the rest. With N units, t known and n in the fold, the
         weight is (N - t)/n. A size with too few draws for every fold is treated as with
         replacement.
         """
         weights = np.where(inside, 1 / inside.mean(), 0.0)
-        if self._design.replacement:
+        if self._design.replacement and not self._design.exact:
             return weights
         for size, wanted, room in strata(coalitions, expected, self._design.unit):
             n, known = (size & inside).sum(), (size & ~inside).sum()
