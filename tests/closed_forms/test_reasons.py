@@ -195,7 +195,8 @@ def test_a_form_that_disagrees_with_the_model_is_sampled():
         said = plain(table, output_margin=output_margin)
         return said if output_margin else np.sort(said, axis=1)
 
-    assert ShapleyExplainer(model).fit(X[:20]).explain(X[:3]).settings.closed_form == "trees"
+    if (np.diff(plain(X), axis=1) < 0).any():  # this version does not sort
+        assert ShapleyExplainer(model).fit(X[:20]).explain(X[:3]).settings.closed_form == "trees"
     model.predict = sorts
     made = ShapleyExplainer(model).fit(X[:20]).explain(X[:3])
     assert re.search("closed form adds up to .* where the model returns", made.settings.why_sampled)

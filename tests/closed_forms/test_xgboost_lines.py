@@ -7,6 +7,8 @@ import pytest
 from skshapley import ShapleyExplainer
 
 xgboost = pytest.importorskip("xgboost")
+# XGBoost 3.4 says that linear boosters will go
+pytestmark = pytest.mark.filterwarnings("ignore:.*booster=gblinear:UserWarning")
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 4)), columns=list("abcd"))
 Y = X.to_numpy() @ [1.0, -0.5, 2.0, 0.0]
 THREE = np.digitize(Y, [-1, 1])
