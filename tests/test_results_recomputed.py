@@ -1,6 +1,7 @@
 """A cell of each file of results comes out again; the cell is drawn by the version.
 
-Bits of sums differ between machines: numbers agree to a part in a hundred, and shares to .02.
+Bits of sums differ between machines: numbers agree to a part in a hundred, shares to .02, and
+errors over trials to the width of their 95 % intervals.
 Files of tables and models in SKSHAPLEY_DATA are recomputed where that folder is.
 """
 
@@ -106,7 +107,7 @@ def of_curves(model):
         methods = {line["method"]: permutations.METHODS[line["method"]]}
         given = one.game, methods, [line["evaluations"]], line["trials"], np.inf
         (found,) = permutations.summary(permutations.run_trials(*given), one.truth)
-        return line["mse"], found["mse"], EVERY * line["mse"]
+        return line["mse"], found["mse"], line["high"] - line["low"]
 
     return cell
 
@@ -121,7 +122,7 @@ def of_appendix(line):
     one = task(line["data"], model, appendix.ROWS)
     figures = {"": (model, varied, {setting: settings[setting]})}
     (found,), _ = appendix.measured(one, figures, line["trials"], np.inf)
-    return line["mse"], found["mse"], EVERY * line["mse"]
+    return line["mse"], found["mse"], line["high"] - line["low"]
 
 
 def of_images(about):
@@ -145,7 +146,7 @@ def of_images(about):
             else:
                 made = one_set(line["method"], n, tiles.n_players, rng)
             estimates.append(walk_means(tiles.walk_worths(int(line["image"]), made[0]), *made))
-        return line["mse"], record(estimates)["mse"], EVERY * line["mse"]
+        return line["mse"], record(estimates)["mse"], line["high"] - line["low"]
 
     return cell
 
