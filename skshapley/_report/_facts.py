@@ -38,7 +38,7 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Base value": _base_value(explanation),
         "Background": _count(settings.n_background, "row"),
         "Model rows": _model_rows(explanation),
-        "Stopped in time": _converged(explanation),
+        "Accurate enough": _converged(explanation),
         "Standard errors": _standard_errors(explanation),
         "Background errors": _background_errors(explanation),
         "Adds up": _adds_up(explanation),
@@ -51,9 +51,11 @@ def facts(explanation: "Explanation") -> list[list[str]]:
 
 def _method(explanation: "Explanation") -> str:
     settings = explanation.settings
-    if settings.closed_form is not None or settings.why_sampled is None:
+    if settings.method.startswith("exact") or settings.why_sampled is None:
         return settings.method
-    return f"{settings.method}. Not read: {settings.why_sampled}"
+    learned = settings.learned is not None
+    method = settings.method if learned else f"sampled ({settings.method})"
+    return f"{method}, since {settings.why_sampled}"
 
 
 def _absent(reward: str | None) -> str | None:

@@ -146,6 +146,50 @@ def test_rows_are_sorted_and_searched(opened, plain):
     assert page.locator("#place").inner_text() == "no row found"
 
 
+def test_rows_are_filtered_and_downloaded(opened, plain):
+    """... by a range of predictions, by a category, and in the order of the table."""
+    page = opened(replace(plain, data=plain.data.assign(x0=np.resize(["b", "a"], 40))))
+    middle = np.median(plain.predictions)
+    page.get_by_label("from").last.fill(str(middle))
+    page.locator("#filter select").select_option(label="a")
+    found = [i for i in range(40) if i % 2 and plain.predictions[i] >= middle]
+    assert texts(page, "#table .opener") == [f"row {i}" for i in found]
+    page.get_by_role("button", name="Its error", exact=True).click()
+    order = sorted(found, key=lambda i: -plain.standard_errors[i, 0])
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the table").click()
+    table = pd.read_csv(download.value.path(), index_col="row")
+    assert list(table.index) == [f"row {i}" for i in order]
+    for noun, numbers in (("attribution", plain.values), ("standard error", plain.standard_errors)):
+        known = np.round(numbers[order], 6)
+        made = table[[f"{noun}: x{i}" for i in range(6)]]
+        np.testing.assert_allclose(made, known, rtol=1e-2)
+
+
+def test_two_dozen_categories_are_legible(opened, plain):
+    """Upright labels, each whole, beside each other and above the title."""
+    names = [
+        f"{side} {place}" for side in "NESW" for place in ("a", "b", "c", "d", "terminal of", "f")
+    ]
+    page = opened(replace(plain, data=plain.data.assign(x0=np.resize(names, 40))), 390)
+    panel = page.locator("#dependence .panel").first
+    upright = panel.locator("svg text[text-anchor=end][transform]")
+    assert {*upright.all_text_contents()} == {*names}
+    boxes = [label.bounding_box() for label in upright.all()]
+    title = panel.locator("text.title").first.bounding_box()
+    assert max(box["y"] + box["height"] for box in boxes) < title["y"]
+    assert min(right["x"] - left["x"] for left, right in pairwise(boxes)) > 10
+
+
+def test_titles_of_columns_stand_above_their_cells_on_a_phone(opened, plain):
+    page = opened(plain, 390)
+    heads = page.locator("#table thead th:visible").all()
+    cells = page.locator("#table tbody tr").first.locator("th, td:visible").all()
+    for head, cell in zip(heads, cells[: len(heads)], strict=True):
+        assert head.bounding_box()["x"] == pytest.approx(cell.bounding_box()["x"], abs=1)
+    assert len(heads) == 4
+
+
 def test_a_point_opens_its_row(opened, plain):
     """... wherever the table is: at another page, in another order, or with nothing found."""
     page = opened(plain)
@@ -256,7 +300,7 @@ def test_marks_of_an_axis_do_not_touch(opened, plain):
     page = opened(replace(plain, data=data), 360)
     for place in range(3):
         panel = page.locator("#dependence .panel").nth(place)
-        marks = panel.locator("svg text[text-anchor=middle]").all()
+        marks = panel.locator("svg text[text-anchor=middle]:not(.title)").all()
         boxes = [mark.bounding_box() for mark in marks]
         for left, right in pairwise(boxes):
             assert left["x"] + left["width"] < right["x"]
@@ -266,5 +310,9 @@ def test_marks_of_an_axis_do_not_touch(opened, plain):
         sides = panel.locator("svg text[text-anchor=end]").first.bounding_box()
         dots = [dot.bounding_box()["x"] for dot in panel.locator("svg .dots").all()]
         assert min(dots) > sides["x"] + sides["width"]  # no point on the numbers beside
-    texts = page.locator("#dependence .panel").nth(2).locator("svg text[text-anchor=middle]")
+    texts = (
+        page.locator("#dependence .panel")
+        .nth(2)
+        .locator("svg text[text-anchor=middle]:not(.title)")
+    )
     assert texts.all_text_contents() == ["missing", "0", "1"]

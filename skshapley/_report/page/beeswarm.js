@@ -1,6 +1,7 @@
 // Each row as a point, feature by feature: where many are alike, they pile up.
 
 const STRIP = 40; // pixels
+const BETWEEN = 6; // pixels by which the zero line reaches beyond a strip, towards the next one
 const BIN = 4; // pixels within which points would cover each other
 
 // Offsets from the middle of a strip, for points at these places along it.
@@ -35,14 +36,16 @@ function beeswarmStrip(content, output, feature, ends, width, open) {
     x, y: STRIP / 2 + offsets[row], row, colour: hues[row],
     text: () => `${content.rows[row]}: ${content.features[feature]} = ${datum(column, row)}, ${number(values[row], true)}`,
   }));
-  const lines = errors ? points.map(({ y }, row) => {
+  const end = (value) => Math.min(width, Math.max(0, to(value))).toFixed(1);
+  const lines = !errors ? [] : points.map(({ y }, row) => {
     const half = HALF_WIDTH * (errors[row] ?? 0);
-    return half ? `M${to(values[row] - half).toFixed(1)} ${y.toFixed(1)}H${to(values[row] + half).toFixed(1)}` : "";
-  }).join("") : "";
+    return half ? `M${end(values[row] - half)} ${y.toFixed(1)}H${end(values[row] + half)}` : "";
+  });
   const [low, high] = extent(values);
   const svg = shape("svg", { role: "img", height: STRIP, "aria-label": `from ${number(low, true)} to ${number(high, true)}` },
-    shape("line", { class: "zero", x1: to(0), x2: to(0), y1: 0, y2: STRIP }),
-    lines ? shape("path", { class: "interval", d: lines }) : null,
+    shape("line", { class: "axis", x1: 0, x2: width, y1: STRIP / 2, y2: STRIP / 2 }),
+    shape("line", { class: "zero", x1: to(0), x2: to(0), y1: -BETWEEN, y2: STRIP + BETWEEN }),
+    intervalPath(lines),
     ...cloud(points, dotSize(values.length)));
   pointed(svg, points, open);
   return svg;
@@ -50,10 +53,10 @@ function beeswarmStrip(content, output, feature, ends, width, open) {
 
 function axisStrip(ends, width, title) {
   const to = scale(ends, 6, width - 6);
-  const places = ticks(ends, Math.max(2, Math.floor(width / 110)));
+  const places = ticks(ends, Math.max(4, Math.floor(width / 110)));
   const texts = tickTexts(places);
   return shape("svg", { height: 44, "aria-hidden": "true" },
-    shape("text", { class: "title", x: width / 2, y: 38, "text-anchor": "middle" }, title),
+    shape("text", { class: "title", x: width / 2, y: 38, "text-anchor": "middle" }, shortened(title, Math.floor(width / LETTER))),
     shape("line", { class: "axis", x1: 0, x2: width, y1: 1, y2: 1 }),
     ...places.map((x, i) => shape("text", { x: to(x), y: 18, "text-anchor": "middle" }, texts[i])));
 }
@@ -66,7 +69,7 @@ function drawBeeswarm(content, output, all, open) {
   const ends = [Math.min(low, 0), Math.max(high, 0)];
   part("beeswarm", ".note").replaceChildren(
     `Attributions (${output.response}) of ${count(content.rows.length, "row")}. ` +
-      `${output.errors ? "The line through a point is its 95 % interval. " : ""}Point at a row to read it; click to open it.`,
+      `${output.errors ? "The line through a point is its 95\u00a0% interval. " : ""}Point at a row to read it; click to open it.`,
   );
   const box = part("beeswarm", ".chart");
   const named = (feature) => {
@@ -76,7 +79,9 @@ function drawBeeswarm(content, output, all, open) {
   };
   const blank = features.map((feature) => ({ name: named(feature), strip: shape("svg", { height: STRIP }) }));
   const table = strips("Attributions of all rows by feature", [...blank, { name: [], strip: shape("svg", { height: 44 }) }]);
-  const key = element("div", { class: "key" }, ...levelKey("Value of the feature"));
+  const grey = features.some((feature) => !isColoured(content.columns[feature]));
+  const key = element("div", { class: "key" }, ...levelKey("Value of the feature"),
+    grey ? element("span", {}, "grey: categories without an order") : null);
   box.replaceChildren(key, table);
   const slots = [...table.querySelectorAll("td")];
   const width = slots[0].clientWidth;

@@ -3,7 +3,7 @@
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // Okabe and Ito
 const NEUTRAL = "#8C8C8C";
 const LEVELS = blended([[0x24, 0x68, 0xb4], [0x7b, 0x52, 0xb9], [0xcc, 0x44, 0x78], [0xf0, 0x87, 0x2c]], 12);
-const LETTER = 7; // pixels, with a little room
+const LETTER = 8; // pixels; digits of wide fonts have 8.1
 const REACH = 14; // pixels within which a point is pointed at
 
 function blended(stops, n) {
@@ -113,10 +113,17 @@ function pointed(svg, points, open) {
   });
 }
 
+// The 95 % intervals of all points in one path, the paler the more there are.
+function intervalPath(lines) {
+  const opacity = Math.max(0.15, 0.45 * Math.min(1, 150 / lines.length));
+  const d = lines.join("");
+  return d ? shape("path", { class: "interval", "stroke-opacity": opacity, d }) : null;
+}
+
 // What the colours of a partner mean.
 function levelKey(name) {
   const bars = LEVELS.map((fill, i) => shape("rect", { x: i, width: 1.02, height: 1, fill }));
-  const box = { viewBox: `0 0 ${LEVELS.length} 1`, preserveAspectRatio: "none", "aria-hidden": "true" };
+  const box = { viewBox: `0 0 ${LEVELS.length} 1`, preserveAspectRatio: "none", "shape-rendering": "crispEdges", "aria-hidden": "true" };
   return [element("span", {}, `${name}:`), element("span", {}, "low", shape("svg", box, ...bars), "high")];
 }
 

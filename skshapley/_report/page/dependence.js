@@ -2,12 +2,11 @@
 
 const PANELS = 4;
 const HEIGHT = 240; // pixels, as in the style
-const MARGIN = { left: 62, right: 8, top: 8, bottom: 48 };
+const MARGIN = { right: 8, top: 8, bottom: 48 };
 const MOST_GROUPS = 6;
 const LABELS = 8;
 const MOST_PLACES = 30; // categories side by side; the rarer ones beyond share the last place
-const TURNED = 74; // pixels below the axis for labels that stand upright
-const TURNED_LETTERS = 14;
+const TURNED_LETTERS = 22; // of labels that stand upright
 const chosen = { output: null, panels: [], pair: 0 }; // what a reader has picked for this output
 
 // Places along the axis: numbers where they are, what is missing aside, texts side by side.
@@ -51,6 +50,11 @@ function fewValues(numbers) {
   return [values, many ? 0 : Math.min(...values.slice(1).map((x, i) => x - values[i]))];
 }
 
+// Whether colours tell the values of a column: categories without an order are grey where they are many.
+function isColoured(column) {
+  return column.kind !== "text" || column.ordered || isGrouped(column);
+}
+
 // Whether each category has a colour of its own.
 function isGrouped(column) {
   return column !== null && column.kind === "text" && !column.ordered && column.names.length <= MOST_GROUPS;
@@ -68,30 +72,32 @@ function coloursBy(column, rows) {
 function keyOf(name, column) {
   if (column === null) return [];
   if (isGrouped(column)) return groupKey(name, column.names);
-  if (column.kind === "text" && !column.ordered) return [element("span", {}, `${name}: ${column.names.length} categories, in grey`)];
+  if (!isColoured(column)) return [element("span", {}, `${name}: ${column.names.length} categories, in grey`)];
   return levelKey(name);
 }
 
 // Points of a column of the data and numbers; whole texts are in `told`.
 function scatter(width, { axis, values, errors, colours, told, label, across: below, up: beside, open }) {
-  const height = HEIGHT + (axis.turned ? TURNED : 0);
   const bottom = HEIGHT - MARGIN.bottom;
+  const letters = Math.min(TURNED_LETTERS, Math.max(...axis.marks.map(([, text]) => text.length)));
+  const height = axis.turned ? bottom + LETTER * letters + 32 : HEIGHT;
   const bound = (side) => values.map((y, row) => y + side * HALF_WIDTH * (errors?.[row] ?? 0));
   const [low, high] = extent([...bound(-1), ...bound(1), 0]);
   const pad = 0.04 * (high - low || 1);
-  const across = scale(axis.ends, MARGIN.left, width - MARGIN.right);
+  const heights = ticks([low, high], 5);
+  const sides = tickTexts(heights);
+  const left = 32 + LETTER * Math.max(...sides.map((text) => text.length)); // the title, and the numbers
+  const across = scale(axis.ends, left, width - MARGIN.right);
   const up = scale([low - pad, high + pad], bottom, MARGIN.top);
   const wiggle = (row) => (axis.spread ? axis.spread * (((row * 0.618034) % 1) * 2 - 1) : 0);
   const points = values.map((y, row) => ({
     x: across(axis.x[row] + wiggle(row)), y: up(y), row, colour: colours[row], text: () => told(row),
   }));
-  const lines = errors ? points.map(({ x }, row) => {
+  const lines = !errors ? [] : points.map(({ x }, row) => {
     const half = HALF_WIDTH * (errors[row] ?? 0);
     return half ? `M${x.toFixed(1)} ${up(values[row] - half).toFixed(1)}V${up(values[row] + half).toFixed(1)}` : "";
-  }).join("") : "";
-  const heights = ticks([low, high], 5);
-  const sides = tickTexts(heights);
-  const middle = (MARGIN.left + width - MARGIN.right) / 2;
+  });
+  const middle = (left + width - MARGIN.right) / 2;
   const labels = axis.turned
     ? axis.marks.map(([place, text]) => shape("text", { "text-anchor": "end",
       transform: `translate(${across(place) + 4} ${bottom + 8}) rotate(-90)` }, shortened(text, TURNED_LETTERS)))
@@ -100,11 +106,11 @@ function scatter(width, { axis, values, errors, colours, told, label, across: be
     shape("text", { class: "title", x: middle, y: height - 6, "text-anchor": "middle" }, shortened(below, Math.floor(width / LETTER))),
     shape("text", { class: "title", "text-anchor": "middle", transform: `translate(13 ${bottom / 2}) rotate(-90)` },
       shortened(beside, 30)),
-    shape("line", { class: "zero", x1: MARGIN.left, x2: width - MARGIN.right, y1: up(0), y2: up(0) }),
-    shape("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
-    ...heights.map((y, i) => shape("text", { x: MARGIN.left - 6, y: up(y) + 4, "text-anchor": "end" }, sides[i])),
+    shape("line", { class: "zero", x1: left, x2: width - MARGIN.right, y1: up(0), y2: up(0) }),
+    shape("line", { class: "axis", x1: left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
+    ...heights.map((y, i) => shape("text", { x: left - 6, y: up(y) + 4, "text-anchor": "end" }, sides[i])),
     ...labels,
-    lines ? shape("path", { class: "interval", d: lines }) : null,
+    intervalPath(lines),
     ...cloud(points, dotSize(values.length)));
   pointed(svg, points, open);
   return svg;
@@ -131,7 +137,7 @@ function drawDependence(content, output, open) {
   if (content.rows.length < 2) return;
   part("dependence", ".note").textContent =
     `Attributions (${output.response}). The colour is the feature that best explains why rows of one value have different attributions, ` +
-    `if there is one${output.errors ? "; lines are 95 % intervals" : ""}. Another feature can be chosen in each panel.`;
+    `if there is one${output.errors ? "; lines are 95\u00a0% intervals" : ""}. Another feature can be chosen in each panel.`;
   if (chosen.output !== output) Object.assign(chosen, { output, panels: featuresShown(output, true).slice(0, PANELS), pair: 0 });
   const panels = chosen.panels.map((feature, place) => {
     const select = element("select", { "aria-label": `Feature of panel ${place + 1}` });

@@ -42,7 +42,7 @@ function drawImportance(content, output, all) {
   }
   part("importance", ".note").textContent =
     `Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
-    "\u00b1 and the dark line are the 95 % interval, these rows being a sample of more of their kind" +
+    "\u00b1 and the dark line are the 95\u00a0% interval, these rows being a sample of more of their kind" +
     (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line adds the background as a sample." : ".");
   part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
   const button = byId("all-features");

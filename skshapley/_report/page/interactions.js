@@ -8,7 +8,7 @@ function drawInteractions(content, output, open) {
   const several = content.rows.length > 1;
   part("interactions", ".note").textContent =
     "Mean size of what two features add together beyond what each adds by itself" +
-    (several ? ", with 95 % intervals; below, one pair row by row: its first feature along the axis, its second as colour." : ".");
+    (several ? ", with 95\u00a0% intervals; below, one pair row by row: its first feature along the axis, its second as colour." : ".");
   const lines = pairs.map((pair) => ({ name: [nameOf(pair)], size: [...pair.importance, null] }));
   part("interactions", ".chart").replaceChildren(barTable("Interactions of pairs", lines));
   const box = part("interactions", ".panels");
@@ -31,6 +31,7 @@ function drawPair(panel, content, pair, open) {
   const [name, partner] = [content.features[first], content.features[second]];
   const svg = scatter(panel.clientWidth, {
     axis: axisOf(column), values: pair.values, errors: null, colours: coloursBy(other, content.rows), open,
+    across: name, up: "interaction",
     label: `Interaction of ${name} and ${partner} against ${name}`,
     told: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${partner} = ${datum(other, row)}, ${number(pair.values[row], true)}`,
   });

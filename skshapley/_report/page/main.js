@@ -38,7 +38,8 @@ function begin() {
     (content.names ? `, ${count(content.names.length, "output")}` : "");
   part("rows", ".note").textContent = (content.rows.length < content.n_explained
     ? `${count(content.rows.length, "row")}, evenly spread over the ${content.n_explained.toLocaleString("en")} explained. ` : "") +
-    "A row opens its waterfall; a title sorts; the search looks at names of rows and at texts; the download has the rows found.";
+    "A row opens its waterfall: orange bars raise the prediction, blue ones lower it. " +
+    "A title sorts; the search looks at names of rows and at texts; the download has the rows found.";
   if (content.names) {
     options(byId("output"), content.names, 0);
     byId("outputs").hidden = false;

@@ -61,11 +61,13 @@ class Rows {
   // The rows that are found, with all features and attributions, as a CSV file.
   download() {
     const { content, output } = this;
-    const cell = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+    const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
     const raw = (column, row) => (column.kind === "number" ? String(column.x[row] ?? "") : datum(column, row));
-    const head = ["row", "prediction", "base value", ...content.features, ...content.features.map((name) => `attribution: ${name}`)];
+    const named = (noun) => content.features.map((name) => `${noun}: ${name}`);
+    const at = (numbers, row) => content.features.map((_, feature) => numbers[feature][row]);
+    const head = ["row", "prediction", "base value", ...content.features, ...named("attribution"), ...(output.errors ? named("standard error") : [])];
     const lines = this.found.map((row) => [content.rows[row], output.predictions[row], output.base[row],
-      ...content.columns.map((column) => raw(column, row)), ...content.features.map((_, feature) => output.values[feature][row])]);
+      ...content.columns.map((column) => raw(column, row)), ...at(output.values, row), ...(output.errors ? at(output.errors, row) : [])]);
     const text = [head, ...lines].map((line) => line.map((value) => cell(String(value ?? ""))).join(",")).join("\n");
     const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "explanation.csv" });
     link.click();
@@ -81,10 +83,10 @@ class Rows {
       ? (row) => (column.codes[row] < 0 ? null : datum(column, row))
       : (row) => (column.kind === "text" ? (column.codes[row] < 0 ? null : column.codes[row]) : column.x[row]);
     return [
-      { key: "row", title: "Row", of: (row) => content.rows[row] },
+      { key: "row", title: "Row", kind: null, of: (row) => content.rows[row] },
       { key: "prediction", title: "Prediction", of: (row) => output.predictions[row],
         text: (row) => number(output.predictions[row]) + (output.logit ? ` (${probability(output.predictions[row])})` : "") },
-      { key: "data", title: shortened(name, TITLE), of: raw, text: (row) => datum(column, row) },
+      { key: "data", title: shortened(name, TITLE), kind: column.kind === "text" ? null : "number", of: raw, text: (row) => datum(column, row) },
       { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },
       ...(output.errors ? [{ key: "error", title: "Its error", of: (row) => output.errors[feature][row],
         text: (row) => number(output.errors[feature][row]) }] : []),
@@ -109,20 +111,20 @@ class Rows {
     const { content, output } = this;
     return content.features.map((name, feature) => [name, output.values[feature][row]])
       .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, REASONS)
-      .map(([name, value]) => `${shortened(name, 40)} ${number(value, true)}`).join(", ");
+      .map(([name, value]) => `${shortened(name, 40)}\u00a0${number(value, true)}`).join(", ");
   }
 
-  header({ key, title }) {
+  header({ key, title, kind = "number" }) {
     const sorted = this.sort.key === key;
     const sort = () => {
       const up = sorted ? !this.sort.up : key === "row" || key === "data";
       this.change({ sort: { key, up }, page: 0 });
       part("rows", `button[data-key=${key}]`).focus();
     };
-    const mark = sorted ? (this.sort.up ? " \u25B4" : " \u25BE") : "";
-    return element("th", { scope: "col", "aria-sort": sorted ? (this.sort.up ? "ascending" : "descending") : "none" },
+    const mark = sorted ? (this.sort.up ? "\u00a0\u25B4" : "\u00a0\u25BE") : "\u00a0\u2195";
+    return element("th", { scope: "col", class: kind, "aria-sort": sorted ? (this.sort.up ? "ascending" : "descending") : "none" },
       element("button", { type: "button", "data-key": key, click: sort }, title,
-        element("span", { "aria-hidden": "true" }, mark)));
+        element("span", { class: "mark", "aria-hidden": "true" }, mark)));
   }
 
   line(row, columns) {
@@ -131,7 +133,7 @@ class Rows {
     const button = element("button", { type: "button", class: "opener", "aria-expanded": String(open), "data-row": row },
       element("span", {}, content.rows[row]));
     const line = element("tr", {}, element("th", { scope: "row" }, button),
-      ...columns.slice(1).map(({ text }) => element("td", { class: "number" }, text(row))),
+      ...columns.slice(1).map(({ text, kind = "number" }) => element("td", { class: kind }, text(row))),
       element("td", { class: "reasons" }, this.reasons(row)));
     button.addEventListener("click", () => {
       const opening = !this.opened.has(row);

@@ -5,24 +5,24 @@ const ROUNDING = 1e-6;
 const MINUS = "\u2212";
 const MISSING = "missing";
 
-// Three significant digits, or all of the integer part.
-function number(value, signed = false) {
+// A few significant digits, or all of the integer part.
+function number(value, signed = false, digits = 3) {
   if (value === null) return "unknown";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  const decimals = Math.max(0, 2 - Math.floor(Math.log10(size)));
-  const text = size >= 1e-4 && size < 1e6 ? size.toFixed(decimals) : size.toExponential(2);
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  const text = size >= 1e-4 && size < 1e6 ? size.toFixed(decimals) : size.toExponential(digits - 1);
   return (value < 0 ? MINUS : signed ? "+" : "") + text;
 }
 
-// Half the interval of a value, in as few digits as say how wide it is; nothing for rounding errors.
+// Half the interval of a value, with two significant digits; nothing for rounding errors.
 function plusMinus(half, value) {
-  return half > ROUNDING * Math.abs(value) ? ` \u00b1 ${plain(Number(half.toPrecision(2)))}` : "";
+  return half > ROUNDING * Math.abs(value) ? ` \u00b1 ${number(half, false, 2)}` : "";
 }
 
 // The probability that log-odds stand for.
 function probability(logit) {
-  return `${(100 / (1 + Math.exp(-logit))).toPrecision(3)} %`;
+  return `${(100 / (1 + Math.exp(-logit))).toPrecision(3)}\u00a0%`;
 }
 
 function count(n, noun) {
