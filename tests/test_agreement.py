@@ -30,7 +30,7 @@ def test_enumeration(p, b, enumerated):
 
 
 @pytest.mark.parametrize("sampler", ["kernel", "leverage"])
-def test_all_coalitions_by_least_squares(sampler, enumerated):
+def test_least_squares_on_all_coalitions(sampler, enumerated):
     """With a budget for all of them nothing is left to chance."""
     background, X = RNG.normal(size=(3, 6)), RNG.normal(size=(3, 6))
     explainer = ShapleyExplainer(product, sampler=sampler, max_rows=62 * 3 + 1, random_state=0)
@@ -165,7 +165,7 @@ def assert_same(first, second, atol=0.0):
 @pytest.mark.thinned
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_workers_do_not_matter(n_jobs, backend):
+def test_workers_change_nothing(n_jobs, backend):
     import joblib
 
     for sampler in PAIRS if backend == "threading" else ["antithetic"]:
@@ -180,7 +180,7 @@ def test_workers_do_not_matter(n_jobs, backend):
     ["antithetic", "leverage", *(pytest.param(s, marks=pytest.mark.slow) for s in PAIRS[::2])],
 )
 @pytest.mark.parametrize("memory", [0.2, 4096])
-def test_the_working_memory_does_not_matter(sampler, memory):
+def test_the_working_memory_changes_nothing(sampler, memory):
     import sklearn
 
     for model, atol in ((forest(), 0.0), (perceptron(), 1e-9)):
@@ -190,7 +190,7 @@ def test_the_working_memory_does_not_matter(sampler, memory):
 
 
 @pytest.mark.parametrize("sampler", PAIRS)
-def test_a_row_does_not_depend_on_the_rows_after_it(sampler):
+def test_rows_do_not_depend_on_later_rows(sampler):
     for model, atol in ((forest(), 0.0), (perceptron(), 1e-9)):
         whole = alone(model, 12, sampler)
         for n in (1, 6):

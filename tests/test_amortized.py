@@ -76,13 +76,13 @@ def test_learned_values_are_close_to_the_truth_for_few_model_rows(explanation, w
     np.testing.assert_allclose(total, response(tables[1]), rtol=0, atol=1e-12)
 
 
-def test_intervals_hold(explanation, wanted):
+def test_intervals_cover(explanation, wanted):
     """... for 90 % of all values. 1200 values whose errors go together: +-.06 is three sigma."""
     held = np.abs(explanation.values - wanted) < 1.645 * explanation.standard_errors
     assert 0.84 < held.mean() < 0.96
 
 
-def test_rows_unlike_all_that_was_taught_are_explained_one_by_one(amortized, tables):
+def test_rows_unlike_the_training_rows_are_explained_directly(amortized, tables):
     X = np.concatenate([tables[1][:3], np.full((2, P), 30.0)])
     explanation, alone = amortized.explain(X), amortized.explainer_.explain(X[3:])
     np.testing.assert_array_equal(explanation.values[3:], alone.values)
@@ -105,7 +105,7 @@ def test_learned_values_are_marked(explanation, tmp_path):
     assert Explanation.load(tmp_path / "learned.parquet").settings == settings
 
 
-def test_an_explainer_that_is_not_fitted_stays_so_and_a_fitted_one_is_used(tables):
+def test_unfitted_explainers_are_cloned_and_fitted_ones_used(tables):
     fresh = ShapleyExplainer(response, max_rows=1000, random_state=0)
     made = AmortizedExplainer(fresh, n_taught=50).fit(tables[0][:60])
     with pytest.raises(NotFittedError):
@@ -134,7 +134,7 @@ def test_an_exact_explainer_explains_all_rows_itself(tables, kind):
     np.testing.assert_array_equal(AmortizedExplainer(explainer).fit(X).values(tables[1]), wanted)
 
 
-def test_of_too_few_rows_nothing_is_learned(tables):
+def test_too_few_rows_are_explained_directly(tables):
     explainer = ShapleyExplainer(response, max_rows=500, random_state=0).fit(tables[0][:5])
     repeated = np.repeat(tables[0][:20], 5, axis=0)
     made = AmortizedExplainer(explainer).fit(repeated).explain(tables[1][:3])
@@ -189,7 +189,7 @@ def test_the_same_for_any_number_of_workers(amortized, explanation, tables):
 
 
 @pytest.mark.slow
-def test_in_batches_that_go_on(tables, tmp_path):
+def test_batches_can_be_resumed(tables, tmp_path):
     """... also where fit drew other random numbers, as with ``random_state=None``."""
     X = tables[1][:40]
 
@@ -224,14 +224,14 @@ def test_in_batches_that_go_on(tables, tmp_path):
         (ShapleyExplainer(response, reward="conditional"), ValueError, "reward='conditional'"),
     ],
 )
-def test_what_cannot_be_learned_is_refused_before_the_model_is_called(
+def test_unsupported_explainers_are_refused_before_the_model_is_called(
     tables, explainer, error, words
 ):
     with pytest.raises(error, match=words):
         AmortizedExplainer(explainer).fit(tables[0])
 
 
-def test_skops_keeps_it(frame, tmp_path):
+def test_skops_round_trip(frame, tmp_path):
     skops_io = pytest.importorskip("skops.io")
     X = frame[["size", "rooms"]].fillna(0.0)
     settings = {"hidden_layer_sizes": 4, "solver": "lbfgs", "max_iter": 2000, "random_state": 0}
@@ -259,7 +259,7 @@ def test_documents_are_refused():
         AmortizedExplainer(ShapleyExplainer(model)).fit(texts)
 
 
-def test_other_columns_and_wrong_parameters_are_refused(amortized, tables):
+def test_invalid_columns_and_parameters_are_refused(amortized, tables):
     with pytest.raises(ValueError, match="features"):
         amortized.explain(tables[1][:, :3])
     with pytest.raises(ValueError, match="n_taught"):

@@ -114,7 +114,7 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize(("parameters", "error", "message"), PARAMETERS.values(), ids=PARAMETERS)
-def test_wrong_parameters(parameters, error, message):
+def test_invalid_parameters(parameters, error, message):
     model = Counter()
     with pytest.raises(error, match=message) as caught:
         ShapleyExplainer(model, **parameters).fit(BACKGROUND)
@@ -125,7 +125,7 @@ def test_wrong_parameters(parameters, error, message):
 
 
 @pytest.mark.parametrize("state", ["seed", -1, 1.5])
-def test_wrong_random_state(state):
+def test_invalid_random_state(state):
     model = Counter()
     with pytest.raises(ValueError, match=str(state)) as caught:
         ShapleyExplainer(model, random_state=state).fit(BACKGROUND)
@@ -142,7 +142,7 @@ def test_a_booster_of_xgboost_is_refused_with_a_remedy():
     one_sentence(caught, "ShapleyExplainer")
 
 
-def test_the_least_budget_works():
+def test_the_smallest_budget_works():
     """Permutations need a single background row, and other methods all of them."""
     b = len(BACKGROUND)
     needed = {"exact": 14 * b, "antithetic": 6, "leverage": 6 * b, "monte-carlo": 3}
@@ -154,7 +154,7 @@ def test_the_least_budget_works():
             explainer.set_params(max_rows=least - 1).fit(BACKGROUND)
 
 
-def test_parameters_that_went_wrong_after_fit():
+def test_parameters_made_invalid_after_fit():
     model = Counter()
     explainer = ShapleyExplainer(model).fit(BACKGROUND)
     model.calls = 0
@@ -199,14 +199,14 @@ BACKGROUNDS = {
 
 
 @pytest.mark.parametrize(("background", "error", "message"), BACKGROUNDS.values(), ids=BACKGROUNDS)
-def test_wrong_backgrounds(background, error, message):
+def test_invalid_backgrounds(background, error, message):
     model = Counter()
     with pytest.raises(error, match=message):
         ShapleyExplainer(model).fit(background)
     assert not model.calls
 
 
-def test_a_lazy_frame_is_to_be_collected():
+def test_lazy_frames_are_refused():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"a": [1.0, 2.0]})
     explainer = ShapleyExplainer(Counter())
@@ -229,7 +229,7 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize(("weights", "message"), WEIGHTS.values(), ids=WEIGHTS)
-def test_wrong_weights(weights, message):
+def test_invalid_weights(weights, message):
     model = Counter()
     with pytest.raises(ValueError, match=message) as caught:
         ShapleyExplainer(model).fit(BACKGROUND, sample_weight=weights)
@@ -285,7 +285,7 @@ INSTANCES = {
 @pytest.mark.parametrize(
     ("background", "instances", "error", "message"), INSTANCES.values(), ids=INSTANCES
 )
-def test_wrong_instances(background, instances, error, message):
+def test_invalid_rows(background, instances, error, message):
     model = Counter()
     explainer = ShapleyExplainer(model).fit(background)
     model.calls = 0
@@ -294,7 +294,7 @@ def test_wrong_instances(background, instances, error, message):
     assert not model.calls
 
 
-def test_other_columns_are_named():
+def test_unexpected_columns_are_named():
     explainer = ShapleyExplainer(Counter()).fit(FRAME)
     with pytest.raises(
         ValueError, match=r"needs the column 'kind', .* it has the column 'kin' instead"
@@ -321,7 +321,7 @@ NAMED_MODELS = {
 
 
 @pytest.mark.parametrize("make", NAMED_MODELS.values(), ids=NAMED_MODELS)
-def test_columns_that_the_model_was_not_fitted_on_are_refused_by_name(make):
+def test_columns_unknown_to_the_model_are_refused_by_name(make):
     model = make().fit(NAMED, NAMED["c"])
     explainer = ShapleyExplainer(model)
     with pytest.raises(
@@ -343,7 +343,7 @@ def test_columns_that_the_model_was_not_fitted_on_are_refused_by_name(make):
 
 
 @pytest.mark.parametrize("make", NAMED_MODELS.values(), ids=NAMED_MODELS)
-def test_columns_that_the_model_was_fitted_on_must_be_there(make):
+def test_columns_of_the_model_are_required(make):
     more = NAMED.assign(**{"d e": 0.5 * NAMED["c"], "f": 2 * NAMED["c"]})
     explainer = ShapleyExplainer(make().fit(more, more["c"]))
     with pytest.raises(
@@ -380,7 +380,7 @@ CHOICES = {
 
 
 @pytest.mark.parametrize(("steps", "remainder", "needed"), CHOICES.values(), ids=CHOICES)
-def test_a_column_transformer_needs_only_what_it_chooses(steps, remainder, needed):
+def test_a_column_transformer_needs_only_its_columns(steps, remainder, needed):
     model = make_pipeline(ColumnTransformer(steps, remainder=remainder), LinearRegression())
     explainer = ShapleyExplainer(model.fit(WIDE, NAMED["c"]))
     lost = needed[-1]
@@ -392,21 +392,21 @@ def test_a_column_transformer_needs_only_what_it_chooses(steps, remainder, neede
         np.testing.assert_allclose(values.to_frame(), whole.to_frame()[needed], atol=1e-12)
 
 
-def test_a_function_may_need_less_than_it_was_fitted_on():
+def test_a_method_may_need_fewer_columns_than_its_model():
     first = FunctionTransformer(lambda X: X[["a b", "e"]])
     model = make_pipeline(first, LinearRegression()).fit(WIDE, NAMED["c"])
     chosen = WIDE[["a b", "e"]]
     assert ShapleyExplainer(model).fit(chosen).explain(chosen[:2]).values.shape == (2, 2)
 
 
-def test_a_model_that_is_fitted_anew_may_be_given_fewer_columns():
+def test_a_model_to_be_refitted_may_receive_fewer_columns():
     model = LinearRegression().fit(WIDE, NAMED["c"])
     selector = ShapleyImportance(model, cv=2, n_noise=0, random_state=0)
     assert selector.fit(NAMED, NAMED["c"]).n_features_in_ == 2
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_boosters_refuse_columns_by_name(library):
+def test_boosters_name_refused_columns(library):
     module = pytest.importorskip(library)
     make = module.XGBRegressor if library == "xgboost" else module.LGBMRegressor
     model = make(n_estimators=2, verbosity=-1 if library == "lightgbm" else 0)
@@ -454,7 +454,7 @@ def test_unknown_class_names_the_choices():
         (dict(n_players=3, sampler="exact", max_evals=7), ValueError, "at least 8 evaluations"),
     ],
 )
-def test_wrong_games(parameters, error, message):
+def test_invalid_reward_functions(parameters, error, message):
     reward = Counter()
     with pytest.raises(error, match=message) as caught:
         shapley_values(reward, **parameters)
@@ -534,7 +534,7 @@ ACTS = {
     ("after", "where"),
     [(1, "on rows 0 to 5"), (2, "on mixtures of rows 0 to 5")],
 )
-def test_what_the_model_did_and_where(act, message, after, where):
+def test_model_errors_name_the_rows(act, message, after, where):
     explainer = ShapleyExplainer(Misbehaves(after, act), max_rows=141).fit(BACKGROUND)
     with pytest.raises(ModelOutputError, match=message) as caught:
         explainer.explain(X)
@@ -551,7 +551,7 @@ def test_what_the_model_did_and_where(act, message, after, where):
         pytest.param(ModelOutputError("bad"), marks=pytest.mark.slow),
     ],
 )
-def test_finished_instances_are_kept(cause):
+def test_finished_rows_are_kept(cause):
     """With so little memory that each instance is finished by itself."""
     frame = pd.DataFrame(X, columns=list("abcd"), index=list("pqrstu"))
     background = pd.DataFrame(BACKGROUND, columns=list("abcd"))
@@ -580,14 +580,14 @@ def test_finished_instances_are_kept(cause):
     assert len(pickle.loads(pickle.dumps(caught.value)).explanation) == 4
 
 
-def test_interrupted_before_anything_was_finished():
+def test_interruption_before_the_first_finished_row():
     explainer = ShapleyExplainer(Misbehaves(2, raises(KeyboardInterrupt()))).fit(BACKGROUND)
     with pytest.raises(KeyboardInterrupt):
         explainer.explain(X)
 
 
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_failing_worker_keeps_what_was_finished(n_jobs):
+def test_finished_rows_survive_a_failing_worker(n_jobs):
     explainer = ShapleyExplainer(_fails_on_large, max_rows=141, n_jobs=n_jobs).fit(BACKGROUND)
     instances = np.vstack([X[:4], X[4:] + 100])
     with (

@@ -62,7 +62,7 @@ def test_kappa_by_hand(d):
     assert kappa == pytest.approx(expected, rel=1e-12)
 
 
-def test_kappa_of_the_paper():
+def test_kappa_agrees_with_the_paper():
     """d = 16, C = 1, D = 4: 459.5, where 919.1 is printed."""
     assert condition_number(16, 4.0, 1.0) == pytest.approx(459.5, abs=0.05)
     assert condition_number(16, 4.0, 1.0, version="published") == pytest.approx(919.1, abs=0.05)
@@ -78,7 +78,7 @@ def test_expected_errors_by_hand():
     assert expected_error(step="constant", gamma=0.01, **common) == pytest.approx(1980, abs=1)
 
 
-def test_start_fades_with_a_constant_step():
+def test_the_initial_error_fades_with_a_constant_step():
     common = dict(n_players=4, radius=1.0, bound=1.0, step="constant", gamma=0.01)
     floor = 0.01 * gradient_norm(4, 1.0, 1.0) ** 2 / 0.75
     errors = expected_error(np.array([0, 1, 100]), start_error=0.5, **common)
@@ -147,7 +147,7 @@ def test_arrays_broadcast():
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("step", ["inverse", "sqrt", "constant"])
-def test_least_evals_is_the_first_that_will_do(step, version):
+def test_least_evals_is_the_smallest_sufficient_number(step, version):
     options = dict(step=step, version=version)
     if step == "constant":
         options["gamma"] = 1e-5
@@ -157,7 +157,7 @@ def test_least_evals_is_the_first_that_will_do(step, version):
     assert markov_probability(0.5, needed - 1, 4, 1.0, 1.0, **options) > 0.1
 
 
-def test_constant_step_may_never_get_there():
+def test_a_constant_step_may_never_reach_the_error():
     needed = least_evals([0.5, 1e9], 0.1, 4, 1.0, 1.0, step="constant", gamma=0.1)
     assert needed.tolist() == [np.inf, 0.0]
 
@@ -176,7 +176,7 @@ def test_constant_step_needs_a_step(gamma):
         least_evals(0.1, 0.05, 4, 1.0, 1.0, step="constant", gamma=gamma)
 
 
-def test_choices_are_named():
+def test_errors_name_the_choices():
     with pytest.raises(ValueError, match="expected_error got step='linear': choose one of"):
         expected_error(10, 4, 1.0, 1.0, step="linear")
     with pytest.raises(ValueError, match="strong_convexity got version='new': choose one of"):

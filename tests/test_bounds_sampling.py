@@ -43,7 +43,7 @@ def least_squares(rows, weights):
     return np.linalg.solve(system, np.append((x.T * weights) @ y, FULL - EMPTY))[:D]
 
 
-def test_the_gram_matrix_is_that_of_the_derivation():
+def test_the_gram_matrix_agrees_with_the_derivation():
     centred = np.eye(D) - 1 / D
     gram = centred @ (INNER.T * KERNEL) @ INNER @ centred
     np.testing.assert_allclose(gram, centred / D, atol=1e-14)
@@ -66,7 +66,7 @@ def test_leverage_samples_err_less_than_the_bound(n, delta):
     assert bound < 6 / delta * np.mean(squared)  # not vacuous
 
 
-def test_so_many_samples_are_enough():
+def test_the_stated_number_of_samples_suffices():
     for epsilon, delta in product((0.01, 0.5, 100.0), (0.01, 0.3)):
         n = leverage_samples(epsilon, delta, D)
         # half of delta goes to the Gram matrix, of which less is needed for small epsilon
@@ -90,7 +90,7 @@ def marginals(game, orders):
     return found
 
 
-def test_no_set_of_permutations_errs_more_than_its_discrepancy_allows():
+def test_errors_of_permutation_sets_are_bounded_by_the_discrepancy():
     rng, kernel = np.random.default_rng(1), MallowsKernel()
     orders, game = np.array(list(permutations(range(4)))), RandomGame(4, seed=5)
     values, gram = marginals(game, orders), kernel(orders, orders)
@@ -199,7 +199,7 @@ def test_graph_values_err_less_than_the_bound(method, strength):
     assert errors.max() > 0
 
 
-def test_independent_players_have_no_dependence_and_graph_values_no_error():
+def test_independent_players_have_zero_bounds():
     """A response that depends on one player: then nothing is shared, and each graph is right."""
     law = np.array([0.3, 0.7])
     joint = np.einsum("a,b,c,d,dy->abcdy", law, law, law, law, [[0.9, 0.1], [0.2, 0.8]])

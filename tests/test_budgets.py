@@ -57,14 +57,14 @@ def one_sentence(error, *parts):
 @pytest.mark.thinned
 @pytest.mark.parametrize("size", SIZES, ids=repr)
 @pytest.mark.parametrize("component", [*COMPONENTS[:4], COMPONENTS[-1]], ids=names)
-def test_any_kind_of_number_is_spent_or_refused(component, size):
+def test_any_number_type_is_accepted_or_refused(component, size):
     spends_or_refuses(component, size)
 
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("size", [3, HUGE])
 @pytest.mark.parametrize("component", COMPONENTS[4:-1], ids=names)
-def test_any_number_is_spent_or_refused(component, size):
+def test_any_budget_is_spent_or_refused(component, size):
     spends_or_refuses(component, size)
 
 
@@ -85,7 +85,7 @@ def spends_or_refuses(component, size):
 @pytest.mark.thinned
 @pytest.mark.parametrize("size", NO_SIZES, ids=repr)
 @pytest.mark.parametrize("component", COMPONENTS, ids=names)
-def test_what_is_no_number_of_evaluations_is_refused(component, size):
+def test_invalid_budgets_are_refused(component, size):
     game = Counted(P)
     with pytest.raises(ValueError, match="shapley_values takes max_evals as") as caught:
         shapley_values(game, n_players=P, max_evals=size, **component)
@@ -94,7 +94,7 @@ def test_what_is_no_number_of_evaluations_is_refused(component, size):
 
 
 @pytest.mark.parametrize("sampler", ["auto", *SAMPLERS])
-def test_a_budget_without_end_of_many_players(sampler):
+def test_an_unlimited_budget_for_many_players(sampler):
     """Nothing is begun that cannot be held, or that nobody lives to see the end of."""
     game = Counted(40)
     try:
@@ -110,7 +110,7 @@ def test_a_budget_without_end_of_many_players(sampler):
 @pytest.mark.thinned
 @pytest.mark.parametrize("p", [2, 3, 5, 30, 200])
 @pytest.mark.parametrize("b", [1, 7])
-def test_too_little_for_the_default_names_the_least_budget(p, b):
+def test_too_small_budgets_for_the_default_name_the_smallest_one(p, b):
     X, background = np.ones((1, p)), np.random.default_rng(0).normal(size=(b, p))
     explainer, least = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0), p
     with pytest.raises(ValueError, match=f"max_rows=1, .* needs at least {least} ") as caught:
@@ -120,7 +120,7 @@ def test_too_little_for_the_default_names_the_least_budget(p, b):
     explainer.set_params(max_rows=least).fit(background).explain(X)
 
 
-def test_what_fits_into_the_working_memory_is_named_and_fits(monkeypatch):
+def test_errors_name_a_size_that_fits_into_the_working_memory(monkeypatch):
     monkeypatch.setattr(_plan, "SMALL_BYTES", 0)
     how = {"n_players": 30, "sampler": "kernel", "random_state": 0}
     with sklearn.config_context(working_memory=0.1):
@@ -132,7 +132,7 @@ def test_what_fits_into_the_working_memory_is_named_and_fits(monkeypatch):
             shapley_values(Counted(30), max_evals=454, **how)
 
 
-def test_a_stopping_rule_may_have_as_much_as_it_likes():
+def test_stopping_rules_may_have_unlimited_budgets():
     how = {"n_players": 40, "sampler": "antithetic", "max_evals": HUGE, "random_state": 0}
     rule = StandardError(atol=0.5)
     assert shapley_values(lambda S: S[:, 0] * S[:, 1], stopping=rule, **how).converged
@@ -140,7 +140,7 @@ def test_a_stopping_rule_may_have_as_much_as_it_likes():
 
 @pytest.mark.parametrize("p", [3, 10, 12])
 @pytest.mark.parametrize("stopping", [None, StandardError(rtol=0.1)])
-def test_exact_with_the_usual_budget_is_exact(p, stopping):
+def test_exact_sampler_ignores_the_default_budget(p, stopping):
     game = RandomGame(p, seed=p)
     result = shapley_values(game, sampler="exact", stopping=stopping)
     assert result.n_evaluations == 2**p
@@ -153,7 +153,7 @@ def test_exact_with_the_usual_budget_is_exact(p, stopping):
     ("sampler", "most"),
     [(Herding(), 2**10), (Sobol(), 2**14), (MonteCarlo(weights="bayesian"), 2**11)],
 )
-def test_sets_of_permutations_have_a_most_and_are_repeated(sampler, most):
+def test_permutation_sets_have_a_largest_size_and_are_repeated(sampler, most):
     rngs = [np.random.default_rng(0)]
     assert sampler.start(SamplerTask(3, rngs, 3 * most))._unit(3 * most, 1) == most
     # several sets have standard errors, which one has not
@@ -161,7 +161,7 @@ def test_sets_of_permutations_have_a_most_and_are_repeated(sampler, most):
     assert np.isfinite(outcome.standard_errors).all()
 
 
-def test_masks_are_not_lost():
+def test_masks_keep_their_columns():
     background = np.arange(6.0).reshape(3, 2)
     explainer = ShapleyExplainer(lambda X: X.sum(axis=1))
     masked = np.ma.masked_array(background, mask=background == 1)
@@ -184,7 +184,7 @@ def test_rows_of_different_lengths(rows):
 @pytest.mark.thinned
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("size", [1e300, 1e-300])
-def test_responses_of_any_size_warn_of_nothing(sampler, size):
+def test_responses_of_any_scale_raise_no_warning(sampler, size):
     """Warnings are errors here; the table of importances takes squares."""
     rng = np.random.default_rng(0)
     X, background = rng.normal(size=(3, 5)), rng.normal(size=(4, 5))
@@ -197,7 +197,7 @@ def test_responses_of_any_size_warn_of_nothing(sampler, size):
     np.testing.assert_allclose(table["importance"].max(), np.abs(made.values).mean(axis=0).max())
 
 
-def test_budgets_below_a_permutation_for_each_background_row_use_some_of_the_rows():
+def test_small_budgets_use_some_of_the_background_rows():
     """60 columns, 5 rows: a permutation costs 59 model rows, and one for each of the rows 295."""
     rng = np.random.default_rng(0)
     X, slopes = rng.normal(size=(6, 60)), rng.normal(size=60)

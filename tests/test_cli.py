@@ -73,7 +73,7 @@ def explain(folder, out, *more, model="model.skops", data="rows.parquet"):
     return main(["explain", *arguments, "--out", str(out), *more])
 
 
-def test_a_table_into_a_folder(folder, tmp_path, capsys):
+def test_explain_writes_a_folder(folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4") == OK
     told = capsys.readouterr()
     assert told.out == f"{tmp_path / 'phi'}: 15 rows explained, 0 set aside\n"
@@ -105,7 +105,7 @@ def test_other_models_and_tables(model, data, more, folder, tmp_path):
     assert len(ExplanationDataset(tmp_path / "phi")) == 15
 
 
-def test_rows_that_are_set_aside_show_in_the_exit_status(folder, tmp_path, capsys):
+def test_skipped_rows_show_in_the_exit_status(folder, tmp_path, capsys):
     arguments = ["--quiet", "--keys", "id"]
     assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
     assert "cannot explain rows 0 to 14 (id flower 0 to flower 14)" in capsys.readouterr().err
@@ -132,7 +132,7 @@ def terminate():
 
 
 @pytest.mark.parametrize("interrupt", [ctrl_c, terminate])
-def test_an_interruption_can_be_gone_on_from(interrupt, folder, tmp_path, capsys, monkeypatch):
+def test_interrupted_runs_can_be_resumed(interrupt, folder, tmp_path, capsys, monkeypatch):
     calls, handler = [], signal.getsignal(signal.SIGTERM)
 
     def interrupted(self, X):
@@ -151,7 +151,7 @@ def test_an_interruption_can_be_gone_on_from(interrupt, folder, tmp_path, capsys
     assert calls == [4, 4, 4, 4, 3]
 
 
-def test_a_run_with_something_else_is_refused(folder, tmp_path, capsys):
+def test_runs_with_different_settings_are_refused(folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", "--quiet") == OK
     assert explain(folder, tmp_path / "phi", "--quiet", "--random-state", "1") == FAILED
     assert "settings.random_state was 0 and is 1" in capsys.readouterr().err
@@ -183,7 +183,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("files", "more", "told"), WRONG.values(), ids=WRONG)
-def test_commands_that_are_wrong(files, more, told, folder, tmp_path, capsys):
+def test_invalid_commands(files, more, told, folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", *more, **files) == USAGE
     error = capsys.readouterr().err
     assert re.search(told, error)
@@ -223,7 +223,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize(("text", "told"), CONFIGS.values(), ids=CONFIGS)
-def test_wrong_configurations(text, told, folder, tmp_path, capsys):
+def test_invalid_configurations(text, told, folder, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text(text)
     status = explain(folder, tmp_path / "phi", "--config", str(config))
@@ -274,7 +274,7 @@ WRONG_PLOTS = {
 
 
 @pytest.mark.parametrize(("more", "status", "told"), WRONG_PLOTS.values(), ids=WRONG_PLOTS)
-def test_wrong_plots(more, status, told, phi, tmp_path, capsys):
+def test_invalid_plots(more, status, told, phi, tmp_path, capsys):
     source, more = (str(tmp_path), ()) if more == ("--folder",) else (phi, more)
     assert (
         main(["plot", source, "--kind", "beeswarm", "--out", str(tmp_path / "x"), *more]) == status
@@ -283,7 +283,7 @@ def test_wrong_plots(more, status, told, phi, tmp_path, capsys):
     plt.close("all")
 
 
-def test_a_picture_is_not_written_over(phi, tmp_path, capsys):
+def test_pictures_are_not_overwritten(phi, tmp_path, capsys):
     """... nor what a link points to, unless told; and then the link gives way."""
     picture, thesis = tmp_path / "x.png", tmp_path / "thesis.txt"
     thesis.write_text("Once upon a time")
@@ -320,13 +320,13 @@ def test_report(phi, tmp_path, capsys):
 # --- status --------------------------------------------------------------------------------------
 
 
-def test_status_of_a_folder_that_is_whole(phi, capsys):
+def test_status_of_a_complete_folder(phi, capsys):
     assert main(["status", phi]) == OK
     told = capsys.readouterr()
     assert (told.out, told.err) == (f"{phi}: finished, 15 rows explained, 0 set aside\n", "")
 
 
-def test_status_names_what_is_damaged_or_lost(folder, tmp_path, capsys):
+def test_status_names_damaged_and_lost_files(folder, tmp_path, capsys):
     arguments = [tmp_path / "phi", "--quiet", "--batch-rows", "4", "--on-error", "skip"]
     assert explain(folder, *arguments, data="bad.parquet") == FAILED
     capsys.readouterr()
@@ -346,7 +346,7 @@ def test_status_names_what_is_damaged_or_lost(folder, tmp_path, capsys):
     assert contents(tmp_path / "phi") == whole
 
 
-def test_status_of_a_run_that_was_interrupted(folder, tmp_path, capsys, monkeypatch):
+def test_status_of_an_interrupted_run(folder, tmp_path, capsys, monkeypatch):
     def interrupted(self, X):
         raise KeyboardInterrupt
 
@@ -362,7 +362,7 @@ def test_status_of_a_run_that_was_interrupted(folder, tmp_path, capsys, monkeypa
 @pytest.mark.parametrize(
     ("path", "told"), [("gone", "does not exist"), (".", "holds no _manifest"), (LONG, "too long")]
 )
-def test_status_of_what_is_no_folder_of_ours(path, told, tmp_path, capsys):
+def test_status_of_other_folders(path, told, tmp_path, capsys):
     assert main(["status", str(tmp_path / path)]) == USAGE
     assert re.search(told, capsys.readouterr().err)
 
@@ -373,14 +373,14 @@ def test_status_of_what_is_no_folder_of_ours(path, told, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments", [[], ["explain"], ["plot"], ["draw"], ["explain", "--n-jobs", "x"]]
 )
-def test_usage_errors_end_with_two(arguments, capsys):
+def test_usage_errors_exit_with_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == USAGE
     assert "usage: skshapley" in capsys.readouterr().err
 
 
-def test_alone_it_says_what_it_can_do(capsys):
+def test_without_arguments_the_commands_are_listed(capsys):
     with pytest.raises(SystemExit) as end:
         main([])
     assert end.value.code == USAGE
@@ -397,7 +397,7 @@ class OddError(Exception):
     ("error", "told"),
     [(OddError("so"), "skshapley: OddError: so\n"), (MemoryError(), "out of memory; repeat")],
 )
-def test_no_error_ends_in_a_traceback(error, told, folder, tmp_path, capsys, monkeypatch):
+def test_errors_print_no_traceback(error, told, folder, tmp_path, capsys, monkeypatch):
     def fails(self, X):
         raise error
 
@@ -407,7 +407,7 @@ def test_no_error_ends_in_a_traceback(error, told, folder, tmp_path, capsys, mon
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, lambda lock: lock.symlink_to("/dev/full")])
-def test_a_lock_that_cannot_be_had(make, folder, tmp_path, capsys):
+def test_unusable_lock_files(make, folder, tmp_path, capsys):
     (tmp_path / "phi").mkdir()
     make(tmp_path / "phi" / "_lock")
     assert explain(folder, tmp_path / "phi") == FAILED
@@ -451,7 +451,7 @@ def test_a_process_without_trust_refuses_unknown_types(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_process_that_goes_well(folder, tmp_path):
+def test_a_successful_process(folder, tmp_path):
     done = process(folder, tmp_path / "phi", "--trust", TREES)
     assert done.returncode == OK, done.stderr
     assert "15 rows explained" in done.stdout

@@ -42,7 +42,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("model", "parameters"), CASES.values(), ids=CASES)
-def test_differences_add_up_to_that_of_mean_predictions(model, parameters):
+def test_differences_add_up_to_the_difference_of_mean_predictions(model, parameters):
     explanation = explained(model, **parameters)
     early, late = explanation[:60], explanation[60:]
     comparison = compare(early, late)
@@ -61,7 +61,7 @@ def test_differences_add_up_to_that_of_mean_predictions(model, parameters):
         np.testing.assert_allclose(ours, np.atleast_1d(means[j]), atol=1e-10 * scale)
 
 
-def test_two_models_differ_in_their_base_values_too():
+def test_base_values_of_two_models_differ():
     explanation = explained(product)
     other = explained(lambda X: product(X) + 5 + X[:, 1])
     comparison = compare(explanation, other, names=("old", "new"))
@@ -77,7 +77,7 @@ def test_two_models_differ_in_their_base_values_too():
 # --- errors --------------------------------------------------------------------------------------
 
 
-def test_groups_are_welchs_and_rows_of_two_models_are_pairs():
+def test_groups_use_welch_tests_and_common_rows_are_paired():
     rng = np.random.default_rng(0)
     explanation = explained(product)
     a, b = rng.normal(0.3, 1, size=(40, 1)), rng.normal(0, 3, size=(80, 1))
@@ -101,7 +101,7 @@ def test_groups_are_welchs_and_rows_of_two_models_are_pairs():
     assert compare(explanation, explanation).to_frame()["p_value"].tolist() == [1.0] * 3
 
 
-def test_importances_are_those_of_both_explanations():
+def test_importances_agree_with_both_explanations():
     explanation = explained(product, sampler="antithetic", max_rows=150)
     early, late = explanation[:60], explanation[60:]
     table = compare(early, late).to_frame(confidence=0.9)
@@ -117,7 +117,7 @@ def test_importances_are_those_of_both_explanations():
 
 
 @pytest.mark.slow
-def test_intervals_hold_all_differences_at_once():
+def test_intervals_cover_all_differences_simultaneously():
     """In 93 to 97 % of 1000 runs, of right ones in all but 1 of 270 seeds."""
     explanation, held = explained(product), []
     rng = np.random.default_rng(0)
@@ -173,7 +173,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("call", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(call, error, message):
+def test_invalid_arguments_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call(explained(classes))
 
@@ -181,7 +181,7 @@ def test_refused(call, error, message):
 # --- cohorts -------------------------------------------------------------------------------------
 
 
-def test_cohorts_are_what_their_rules_say():
+def test_cohorts_agree_with_their_rules():
     rng = np.random.default_rng(0)
     data = pd.DataFrame(
         {"age": rng.uniform(20, 80, 300), "job": rng.choice(["nurse", "clerk", "cook"], 300)}
@@ -230,7 +230,7 @@ def test_limits_of_a_single_feature_by_hand():
     assert not line.loc[["a", "b"], "alarm"].any()
 
 
-def test_drift_rings_where_a_column_moves():
+def test_drift_alarms_name_the_changed_column():
     X = np.random.default_rng(0).normal(size=(400, 2))
     X[300:, 1] += 1
     shown = ShapleyExplainer(lambda X: classes(np.column_stack([X, X[:, 0]]))).fit(X).explain(X)
@@ -270,7 +270,7 @@ def test_false_alarms_are_few():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_baseline", [40, 200])
 @pytest.mark.parametrize("law", LAWS)
-def test_false_alarms_come_at_the_rate(law, n_baseline):
+def test_false_alarms_have_the_stated_rate(law, n_baseline):
     """In 1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at 5 %; fewer where rows tie."""
     share = share_of_alarms(law, n_baseline, 200)
     assert share <= 0.09
@@ -291,7 +291,7 @@ def test_many_rows_are_permuted_in_groups():
     assert np.isnan(half[6:]).all()
 
 
-def test_a_classifier_is_compared_by_its_classes():
+def test_classifiers_are_compared_by_class():
     explanation = explained(LogisticRegression().fit([[0.0] * 3, [1.0] * 3], [0, 1]))
     groups = explanation.data["x0"] > 0.5
     comparison = compare(explanation[~groups.to_numpy()], explanation[groups.to_numpy()])

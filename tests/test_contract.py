@@ -225,7 +225,7 @@ EXEMPTIONS = [
 
 
 @pytest.mark.parametrize(("check", "owner"), EXEMPTIONS)
-def test_exemption_is_needed(check, owner):
+def test_exemptions_are_needed(check, owner):
     """What need not be exempt must not be: at least one of the exempted cases fails."""
     for name, function, sampler, solver in cases():
         if name == check and owner in (sampler, solver, (sampler, solver)):
@@ -241,7 +241,7 @@ def test_exemption_is_needed(check, owner):
     ("sampler", "solver"),
     [pair for pair in product(SAMPLERS, SOLVERS) if not fits(*pair)],
 )
-def test_pair_that_does_not_fit_is_refused(sampler, solver):
+def test_incompatible_pairs_are_refused(sampler, solver):
     run(check_refused, sampler, solver)
 
 
@@ -308,7 +308,7 @@ AXIOMS = [pair for pair in PAIRS if pair == own_pair(pair[0])]
 )
 @settings(derandomize=True, max_examples=10, database=None)
 @given(game=games(), times=st.integers(1, 6), seed=st.integers(0, 2**31))
-def test_axioms_hold_for_any_game(sampler, solver, game, times, seed):
+def test_axioms_are_satisfied_for_any_game(sampler, solver, game, times, seed):
     p, budget = (
         game.n_players,
         times * EVERY_SAMPLER[sampler].price(game.n_players, 1).least_evals + 2,
@@ -404,27 +404,27 @@ COVERED = QUICK | LONG
 @pytest.mark.parametrize(
     ("sampler", "solver"), [*QUICK, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in LONG)]
 )
-def test_intervals_hold_the_truth(sampler, solver):
+def test_intervals_cover_the_true_values(sampler, solver):
     check_standard_errors(
         EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], COVERED[sampler, solver], n_runs=300
     )
 
 
-def test_every_solver_with_standard_errors_is_held_to_them():
+def test_standard_errors_of_every_solver_are_tested():
     # exact; and processes, in tests/solvers/test_gp.py and test_gp_left_out.py
     elsewhere = {"linear", "gp", "gp-leave-one-out"}
     claiming = {name for name, solver in EVERY_SOLVER.items() if solver.traits.standard_errors}
     assert claiming - elsewhere == {solver for _, solver in COVERED}
 
 
-def test_intervals_of_few_units_hold_the_truth():
+def test_intervals_of_few_units_cover():
     """Six pairs of walks: Student's t makes up for what six cannot know."""
     check_standard_errors(
         Antithetic(), EVERY_SOLVER["permutation-mean"], lambda p: 12 * (p - 1) + 2
     )
 
 
-def test_intervals_of_skewed_games_hold_the_truth():
+def test_intervals_of_skewed_games_cover():
     """The largest cost in a coalition: contributions are 0 but for rare large ones."""
     check_standard_errors(
         Antithetic(),

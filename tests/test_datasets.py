@@ -23,7 +23,7 @@ def radial(z):
 
 
 @pytest.mark.parametrize("kind", ["chi-square", "radial"])
-def test_values_are_the_definition(kind):
+def test_values_agree_with_the_definition(kind):
     """v(S) = 1[f(z) = f(x*)], and v(S) = f(z) - f(r), hybrid row by hybrid row."""
     game = make_couples(kind, n_couples=3, n_players=5, random_state=0)
     coalitions = all_coalitions(5)
@@ -40,7 +40,7 @@ def test_values_are_the_definition(kind):
 
 
 @pytest.mark.parametrize("kind", ["chi-square", "radial"])
-def test_ends_are_those_of_the_paper(kind):
+def test_extreme_coalitions_agree_with_the_paper(kind):
     game = make_couples(kind, n_couples=20, n_players=6, random_state=0)
     rows = np.arange(20)
     assert (game.empty(rows) == 0).all()
@@ -60,7 +60,7 @@ def test_enumeration_by_the_engine_agrees(kind):
 
 
 @pytest.mark.parametrize("kind", ["chi-square", "radial"])
-def test_workers_and_company_change_nothing(kind):
+def test_workers_and_other_rows_change_nothing(kind):
     game = make_couples(kind, n_couples=5, n_players=12, random_state=2)
     outcome = explain_game(game, sampler="leverage", max_evals=100)
     other = explain_game(game, sampler="leverage", max_evals=100, n_jobs=2)
@@ -81,7 +81,7 @@ def test_seeds():
     assert (one != other).any()
 
 
-def test_wrong_arguments_are_refused():
+def test_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match="make_couples got kind='cubic': choose one of"):
         make_couples("cubic")
     with pytest.raises(ValueError, match=r"ChiSquareCouples got .* \(1, 2\) and .* \(1, 3\): pass"):

@@ -28,13 +28,13 @@ def one_by_one(design):
 
 
 @pytest.mark.parametrize("p", [1, 2, 7, 130])
-def test_walks_enter_one_player_at_a_time(p):
+def test_permutations_add_one_player_at_a_time(p):
     design = walks(p=p)
     np.testing.assert_array_equal(design.coalitions, one_by_one(design))
 
 
 @pytest.mark.parametrize("b", [None, 4])
-def test_walks_ask_for_what_lies_between_the_ends(b):
+def test_permutations_request_the_coalitions_between_the_ends(b):
     design = walks(b=b)
     coalitions, instances, references = design.requested(2)
     inner = np.tile([False] + [True] * (P - 1) + [False], 3)
@@ -49,7 +49,7 @@ def test_walks_ask_for_what_lies_between_the_ends(b):
 
 
 @pytest.mark.parametrize("p", [2, 7, 63, 64, 65])
-def test_bits_name_the_coalitions(p):
+def test_bits_identify_coalitions(p):
     design = walks(p=p)
     coalitions, _, _ = design.requested(2)
     if p > 64:
@@ -80,7 +80,7 @@ def against(empty):
 
 
 @pytest.mark.parametrize("b", [None, 4])
-def test_values_along_walks_have_their_known_ends(b):
+def test_values_along_permutations_have_known_ends(b):
     design, (empty, v_empty, v_full) = walks(b=b), ends()
     new = np.random.default_rng(6).normal(size=(2 * 3 * (P - 1), 2))
     values = design.assemble(new, against(empty), v_empty, v_full).reshape(2, 3, P + 1, 2)
@@ -93,7 +93,7 @@ def test_values_along_walks_have_their_known_ends(b):
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one for all", "one each"])
 @pytest.mark.parametrize("q", [None, 1, 3])
-def test_any_list_of_coalitions_is_filled_in_and_put_together(shared, q):
+def test_known_values_are_inserted_into_any_list_of_coalitions(shared, q):
     """Empty and full coalitions are never asked for, and come back at their places."""
     rng = np.random.default_rng(7)
     lines = 1 if shared else 2
@@ -152,7 +152,7 @@ def test_every_reference_is_used_equally_often(n):
 
 
 @pytest.mark.parametrize("references", ["stratified", "random"])
-def test_dealing_twice_is_dealing_once_for_the_sum(references):
+def test_two_draws_of_references_equal_one_of_the_sum(references):
     whole = dealer(references).deal(40)
     piecewise = dealer(references)
     parts = [piecewise.deal(n) for n in (3, 0, 11, 7, 19)]
@@ -179,7 +179,7 @@ def started(sampler, b, n_rows=3, p=P):
 
 
 @pytest.mark.parametrize("sampler", [MonteCarlo, Antithetic, Orthogonal])
-def test_each_unit_keeps_to_one_reference(sampler):
+def test_each_unit_uses_one_reference(sampler):
     sampler = started(sampler(), b=4)
     design = sampler.ask(np.arange(3), 16)
     by_unit = design.references.reshape(3, -1, design.unit)
@@ -191,7 +191,7 @@ def test_each_unit_keeps_to_one_reference(sampler):
 
 @pytest.mark.parametrize("references", ["stratified", "random"])
 @pytest.mark.parametrize("sampler", [MonteCarlo, Antithetic])
-def test_walks_with_references_asked_twice_are_those_of_the_sum(sampler, references):
+def test_two_asks_with_references_equal_one_of_the_sum(sampler, references):
     rows = np.arange(3)
     whole = started(sampler(references=references), b=4).ask(rows, 16)
     twice = started(sampler(references=references), b=4)
@@ -203,16 +203,16 @@ def test_walks_with_references_asked_twice_are_those_of_the_sum(sampler, referen
         np.testing.assert_array_equal(joined, getattr(whole, name))
 
 
-def test_instances_get_references_in_orders_of_their_own():
+def test_each_row_has_its_own_order_of_references():
     design = started(MonteCarlo(), b=8).ask(np.arange(3), 8)
     assert len(np.unique(design.references, axis=0)) == 3
 
 
 @pytest.mark.parametrize("sampler", [MonteCarlo("all"), Kernel()])
-def test_the_whole_background_needs_no_names(sampler):
+def test_the_whole_background_needs_no_references(sampler):
     design = started(sampler, b=4).ask(np.arange(3), 8)
     assert design.coalition_references is None
 
 
-def test_one_background_row_needs_no_names():
+def test_one_background_row_needs_no_references():
     assert started(MonteCarlo(), b=1).ask(np.arange(3), 8).references is None

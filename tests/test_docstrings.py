@@ -89,7 +89,7 @@ def test_docstrings(module, names):
     assert not found, "\n" + "\n".join(found)
 
 
-def test_what_is_not_asked_is_a_rule():
+def test_ignored_codes_are_rules_of_numpydoc():
     assert set(NOT_ASKED) <= set(ERROR_MSGS)
 
 

@@ -98,7 +98,7 @@ def test_text_beside_other_columns_is_one_player():
     assert made.feature_names.tolist() == ["review", "length"]
 
 
-def test_a_function_gets_the_container_it_knows():
+def test_functions_receive_the_container_of_the_background():
     seen = []
 
     def letters(texts):
@@ -111,7 +111,7 @@ def test_a_function_gets_the_container_it_knows():
     assert made.values.tolist() == [[5.0, 5.0]]
 
 
-def test_several_classes_and_the_predicted_one(model):
+def test_several_classes_and_the_predicted_class(model):
     topic = [0, 1, 2, 0] * 3
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, topic)
     made = ShapleyExplainer(model).fit(TEXTS).explain(TEXTS[:3])
@@ -123,7 +123,7 @@ def test_several_classes_and_the_predicted_one(model):
 
 
 @pytest.mark.slow
-def test_the_same_document_in_any_company(model):
+def test_values_do_not_depend_on_other_documents(model):
     long = (
         "fine film, dull film, moving film, end film, not film, one film, the film, is film, a film"
     )
@@ -148,7 +148,7 @@ def test_equal_documents_have_equal_draws(model):
     assert np.abs(made.values[0] - made.values[1]).max() > 1e-6
 
 
-def test_a_sentence_of_one_document_among_others(model):
+def test_sentence_display_of_one_document(model):
     made = ShapleyExplainer(model).fit(TEXTS).explain(["The end is dull.", "Dull is the end!"])
     display = SentenceDisplay.from_explanation(made, row=1)
     assert "".join(display.frame()["token"]) == "Dull is the end!"
@@ -166,7 +166,7 @@ def test_documents_without_tokens(model):
     assert made.converged.all()
 
 
-def test_what_was_finished_is_kept(model):
+def test_finished_documents_are_kept(model):
     calls = []
 
     def failing(texts):
@@ -190,7 +190,7 @@ def test_what_was_finished_is_kept(model):
     ],
     ids=str,
 )
-def test_what_is_no_document(model, X, error, message):
+def test_invalid_documents(model, X, error, message):
     explainer = ShapleyExplainer(model).fit(TEXTS)
     with pytest.raises(error, match=message):
         explainer.explain(X)
@@ -199,12 +199,12 @@ def test_what_is_no_document(model, X, error, message):
 @pytest.mark.parametrize(
     "options", [{"reward": "baseline"}, {"groups": {"a": [0]}}, {"interactions": True}], ids=str
 )
-def test_what_documents_have_not(model, options):
+def test_unsupported_methods_of_documents(model, options):
     with pytest.raises(ValueError, match=f"got {next(iter(options))}=.* for documents"):
         ShapleyExplainer(model, **options).fit(TEXTS)
 
 
-def test_other_refusals(model):
+def test_invalid_combinations(model):
     explainer = ShapleyExplainer(model).fit(TEXTS)
     with pytest.raises(TypeError, match=r"fitted on documents, .* explain\(X\)\.to_frame"):
         explainer.transform(TEXTS)
@@ -215,7 +215,7 @@ def test_other_refusals(model):
 
 
 @pytest.mark.parametrize("way", ["file", "skops"])
-def test_documents_are_saved_with_the_order_of_their_tokens(model, way, tmp_path):
+def test_saved_documents_keep_the_order_of_tokens(model, way, tmp_path):
     made = ShapleyExplainer(model, random_state=0).fit(TEXTS).explain(TEXTS[:2])
     if way == "file":
         made.save(tmp_path / "phi")

@@ -60,7 +60,7 @@ def recorded(n_rows=3, p=4, b=3, function=bumpy, seed=0):
 
 
 @parametrize_contract(game=recorded, exempt={"game-take": "a worker would not have the list"})
-def test_the_game_of_these_tests_is_one(check) -> None:
+def test_the_game_of_these_tests_keeps_its_contract(check) -> None:
     check()
 
 
@@ -68,7 +68,7 @@ ALONE = [MonteCarlo(references="all"), MonteCarlo(references="stratified"), "ker
 
 
 @pytest.mark.parametrize("sampler", ALONE)
-def test_nothing_is_evaluated_twice(sampler):
+def test_no_coalition_is_evaluated_twice(sampler):
     game = recorded()
     outcome = explain_game(game, sampler=sampler, max_evals=50)
     assert len(set(game.requests)) == len(game.requests)
@@ -78,7 +78,7 @@ def test_nothing_is_evaluated_twice(sampler):
     np.testing.assert_array_equal(outcome.n_evaluations, 2 + per_row)
 
 
-def test_walks_over_few_players_cost_no_more_than_all_coalitions():
+def test_permutations_of_few_players_cost_at_most_all_coalitions():
     game = recorded(b=1)
     outcome = explain_game(game, sampler="monte-carlo", max_evals=3000)
     assert outcome.n_evaluations.tolist() == [16.0] * 3
@@ -115,7 +115,7 @@ def test_both_ends_are_evaluated_before_the_loop_only(sampler):
 
 
 @pytest.mark.parametrize("references", ["all", "stratified"])
-def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
+def test_several_small_asks_equal_one_large_ask(references, monkeypatch):
     """The budget is asked for in pieces that fit into memory; a ledger spans them."""
     sampler = Antithetic(references=references)
     at_once, piecewise = recorded(), recorded()
@@ -187,7 +187,7 @@ def test_batches_do_not_depend_on_the_number_of_jobs():
         np.testing.assert_array_equal(other.values, outcome.values)
 
 
-def test_instances_have_designs_of_their_own():
+def test_each_row_has_its_own_design():
     """Four copies of one instance: different estimates, in equal number of evaluations."""
     outcome = explain_game(as_instances(RandomGame(7), 4), sampler="antithetic", max_evals=62)
     assert len(np.unique(outcome.values[:, 0, 0])) == 4
@@ -217,7 +217,7 @@ def one_by_one():
     return sklearn.config_context(working_memory=1e-6)
 
 
-def test_blocks_of_instances_change_nothing():
+def test_blocks_of_rows_change_nothing():
     game, finished = recorded(n_rows=5), []
     expected = run(game, plan(game), progress=finished.append)
     assert finished == [5]
@@ -250,7 +250,7 @@ def failing_game(error, bad_row):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("in the model")])
-def test_what_was_finished_is_kept(error):
+def test_finished_rows_are_kept(error):
     well, ill = failing_game(error, bad_row=4)
     with one_by_one(), pytest.raises(Interrupted) as caught:
         run(ill, plan(ill))
@@ -261,7 +261,7 @@ def test_what_was_finished_is_kept(error):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("in the model")])
-def test_an_error_in_the_first_block_is_raised_as_it_is(error):
+def test_an_error_in_the_first_block_is_raised_unchanged(error):
     _, ill = failing_game(error, bad_row=0)
     with one_by_one(), pytest.raises(type(error)):
         run(ill, plan(ill))
@@ -283,7 +283,7 @@ def game_of_few_who_matter():
 
 
 @pytest.mark.parametrize("sampler", ["antithetic", "kernel", "exact", "odd", "herding"])
-def test_players_that_cannot_matter_get_exactly_zero(sampler):
+def test_players_without_effect_get_exactly_zero(sampler):
     X, background = game_of_few_who_matter()
     game = Recorded(bumpy, X, background)
     outcome = explain_game(game, sampler=sampler, max_evals=70)
@@ -295,7 +295,7 @@ def test_players_that_cannot_matter_get_exactly_zero(sampler):
         assert not present[idle[row]].any()
 
 
-def test_players_that_cannot_matter_cost_nothing():
+def test_players_without_effect_cost_nothing():
     X, background = game_of_few_who_matter()
     outcome = explain_game(HybridGame(bumpy, X, background), sampler="exact", max_evals=64)
     assert outcome.n_evaluations.tolist() == [16.0, 8.0, 4.0, 2.0, 2.0]
@@ -316,7 +316,7 @@ def test_a_sampler_may_need_all_players():
 # --- references ----------------------------------------------------------------------------------
 
 
-def test_every_background_row_is_used_as_soon_as_there_is_a_pair_for_each():
+def test_every_background_row_is_used_if_there_are_enough_pairs():
     game = recorded(n_rows=2, p=6, b=5)
     explain_game(game, sampler="antithetic", max_evals=2 * 5 + 2)
     assert {(row, r) for row, _, (r,) in game.requests} == {
@@ -324,7 +324,7 @@ def test_every_background_row_is_used_as_soon_as_there_is_a_pair_for_each():
     }
 
 
-def test_weights_of_the_background_weigh_the_estimates():
+def test_background_weights_are_respected():
     """A row of weight 0.5 counts like two of 0.25, though it is not used more often."""
     rng = np.random.default_rng(8)
     X, rows = rng.normal(size=(2, 5)), rng.normal(size=(3, 5))
@@ -343,7 +343,7 @@ def test_weights_of_the_background_weigh_the_estimates():
 # --- stopping ------------------------------------------------------------------------------------
 
 
-def test_every_instance_stops_on_its_own():
+def test_every_row_stops_independently():
     game = as_instances(RandomGame(8, seed=1), 6)
     outcome = explain_game(
         game, sampler="antithetic", max_evals=20_000, stopping=StandardError(atol=0.5)
@@ -353,7 +353,7 @@ def test_every_instance_stops_on_its_own():
     assert len(np.unique(outcome.n_evaluations)) > 1
 
 
-def test_an_instance_that_is_done_costs_no_more_and_keeps_its_result():
+def test_stopped_rows_cost_nothing_and_keep_their_result():
     """The easy instance stops sooner, the other goes on: neither changes the other.
 
     The first walks of an additive instance agree, which at a tolerance of .01 is no reason to stop.
@@ -375,7 +375,7 @@ def test_an_instance_that_is_done_costs_no_more_and_keeps_its_result():
     assert both.n_evaluations[0] == alone.n_evaluations[0]
 
 
-def test_what_is_not_accurate_when_the_budget_is_spent_has_not_converged():
+def test_inaccurate_rows_are_not_marked_converged():
     game = as_instances(RandomGame(8), 2)
     outcome = explain_game(
         game, sampler="antithetic", max_evals=60, stopping=StandardError(atol=1e-6)
@@ -384,14 +384,14 @@ def test_what_is_not_accurate_when_the_budget_is_spent_has_not_converged():
     assert (outcome.n_evaluations > 30).all()
 
 
-def test_stopping_is_never_sooner_than_every_background_row_was_used():
+def test_rows_stop_only_after_every_background_row_was_used():
     """With one walk on some rows only, nothing is known of the others."""
     game = recorded(n_rows=1, p=6, b=7)
     explain_game(game, sampler="antithetic", max_evals=900, stopping=StandardError(atol=1e9))
     assert {r for _, _, (r,) in game.requests} == set(range(7))
 
 
-def test_two_units_at_least_are_seen_before_stopping():
+def test_rows_stop_after_at_least_two_units():
     """One unit has no standard error, and infinite patience must not take that for 0."""
     outcome = explain_game(
         as_instances(RandomGame(6), 3),
@@ -405,7 +405,7 @@ def test_two_units_at_least_are_seen_before_stopping():
 
 @pytest.mark.parametrize("size", [1e-306, 1e-160, 1e160, 9e305])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_values_of_any_size_have_the_attributions_and_errors_of_those_near_one(solver, size):
+def test_attributions_and_errors_scale_with_the_values(solver, size):
     """Two outputs, one plain; the ends are zero, so that they tell nothing of the size between."""
     game = RandomGame(6, seed=3)
 
@@ -428,7 +428,7 @@ def test_values_of_any_size_have_the_attributions_and_errors_of_those_near_one(s
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_absolute_tolerances_are_in_the_units_of_the_game(size):
+def test_absolute_tolerances_have_the_units_of_the_game(size):
     game = RandomGame(10, seed=0)
 
     def evaluations(atol):

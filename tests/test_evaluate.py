@@ -47,7 +47,7 @@ class Numbered(Game):
 
 
 @parametrize_contract(game=Numbered(5, n_references=3))
-def test_the_game_of_these_tests_is_one(check) -> None:
+def test_the_game_of_these_tests_keeps_its_contract(check) -> None:
     check()
 
 
@@ -91,7 +91,7 @@ def test_width_of_a_batch(n_references, bytes_per_row, memory, width):
         assert Evaluator(game).batch_width(requests(3, 5)) == width
 
 
-def test_width_of_a_batch_of_walks_with_references_of_their_own():
+def test_width_of_a_batch_with_references_per_permutation():
     game = Numbered(5, n_references=100)
     assert Evaluator(game).batch_width(requests(3, 5, b=100)) == BATCH_ROWS
     assert Evaluator(game).batch_width(requests(3, 5, b=100, q=4)) == BATCH_ROWS // 4
@@ -114,7 +114,7 @@ def test_values_come_in_the_order_of_requests(n_jobs, n):
         np.testing.assert_array_equal(evaluator(wanted.take(index)), expected[index])
 
 
-def test_a_game_that_cannot_be_cut_is_not_sent_to_workers():
+def test_games_without_take_are_not_sent_to_workers():
     """Rows are numbered anew for a worker: the whole game would answer for others."""
 
     class Whole(Numbered):
@@ -149,7 +149,7 @@ def repeated(n=400, p=4, **kind):
 
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_each_request_is_sent_once(kind, keep):
+def test_each_request_is_evaluated_once(kind, keep):
     wanted = repeated(**kind)
     game = Numbered(kind["p"], kind.get("b", 1))
     expected = truth(game, wanted)
@@ -160,7 +160,7 @@ def test_each_request_is_sent_once(kind, keep):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_what_was_sent_before_is_remembered(kind):
+def test_earlier_requests_are_cached(kind):
     game = Numbered(kind["p"], kind.get("b", 1))
     ledger = Ledger(kind.get("b", 1), np.arange(4))
     everything = requests(300, n_rows=4, **kind)
@@ -183,7 +183,7 @@ def test_rows_are_counted_from_the_first_of_the_block(p):
     np.testing.assert_array_equal(values, expected)
 
 
-def test_one_coalition_against_all_and_against_single_references_are_three_things():
+def test_requests_are_distinguished_by_their_references():
     game = Numbered(3, n_references=2)
     ledger = Ledger(2, np.arange(1))
     coalition = np.array([[True, False, True]])
@@ -197,7 +197,7 @@ def test_one_coalition_against_all_and_against_single_references_are_three_thing
 
 
 @pytest.mark.parametrize("p", [5, 100])
-def test_capacity_bounds_what_an_instance_may_keep(p):
+def test_capacity_limits_the_cache_of_a_row(p):
     """Instance 0 asks for too much to be kept; instance 1 does not."""
 
     class Small(Ledger):
@@ -215,7 +215,7 @@ def test_capacity_bounds_what_an_instance_may_keep(p):
 
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("p", [4, 90])
-def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
+def test_coalitions_equal_in_the_differing_players_are_one_request(p, keep):
     """Only the first three players differ, the second only from background row 0."""
     differing = np.zeros((4, 2, p), dtype=bool)
     differing[:, :, [0, 2]] = differing[:, 0, 1] = True
@@ -236,7 +236,7 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
 
 
 @pytest.mark.parametrize("b", [None, 2])
-def test_against_several_rows_all_players_count(b):
+def test_requests_against_several_rows_depend_on_all_players(b):
     """Nothing is said of them by what differs from each row."""
     game, q = Numbered(3, n_references=2), 1 if b is None else 2
     ledger = Ledger(2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
@@ -247,7 +247,7 @@ def test_against_several_rows_all_players_count(b):
     assert sent.sum() == distinct(wanted)
 
 
-def test_what_a_game_has_no_value_for_is_refused_or_filled_in():
+def test_missing_values_of_a_game_are_refused_or_filled_in():
     class Silent(Numbered):
         def __call__(self, coalitions, rows, references=None):
             values = super().__call__(coalitions, rows, references)

@@ -55,7 +55,7 @@ def explain(function=linear, X=X, background=BACKGROUND, sample_weight=None, **p
 # --- what is returned ----------------------------------------------------------------------------
 
 
-def test_a_record_of_everything():
+def test_the_record_is_complete():
     made = explain()
     assert isinstance(made, Explanation)
     np.testing.assert_allclose(made.values, additive_values(X, BACKGROUND), atol=1e-12)
@@ -70,7 +70,7 @@ def test_a_record_of_everything():
     assert made.settings.n_background == 12
 
 
-def test_the_model_is_called_once_for_the_background_and_once_for_the_instances():
+def test_the_model_is_called_once_for_each_table():
     """v(empty) once a fit, v(all) once an instance; the rest is the walks."""
     asked = []
 
@@ -87,7 +87,7 @@ def test_the_model_is_called_once_for_the_background_and_once_for_the_instances(
     assert (made.n_model_rows <= rows_for(40)).all()
 
 
-def test_values_add_up_for_every_output():
+def test_values_of_every_output_add_up():
     iris, y = load_iris(return_X_y=True, as_frame=True)
     model = LogisticRegression(max_iter=1000).fit(iris, y)
     made = explain(model, iris[:6], iris[::20], sampler="antithetic", max_rows=225)
@@ -144,14 +144,14 @@ def test_weights_of_the_background(sampler):
     np.testing.assert_allclose(made.values, expected, atol=1e-12)
 
 
-def test_whole_weights_are_repetitions():
+def test_integer_weights_equal_repeated_rows():
     weights = np.array([0, 1, 2, 3] * 3)
     weighted = explain(curved, sample_weight=weights)
     repeated = explain(curved, background=np.repeat(BACKGROUND, weights, axis=0))
     np.testing.assert_allclose(weighted.values, repeated.values, atol=1e-12)
 
 
-def test_rows_of_no_weight_are_left_out():
+def test_rows_with_zero_weight_are_dropped():
     weights = np.array([0.0, 2.0] * 6)
     broken = BACKGROUND.copy()
     broken[::2] = np.nan
@@ -174,7 +174,7 @@ def test_max_background_keeps_rows_of_the_background():
     np.testing.assert_array_equal(again.background_, explainer.background_)
 
 
-def test_max_background_of_weighted_rows_keeps_those_with_weight():
+def test_max_background_keeps_rows_with_positive_weight():
     """They stand for the weighted rows together, and count equally."""
     weights = np.array([0.0, 1.0, 2.0, 3.0] * 3)
     explainer = ShapleyExplainer(linear, max_background=8, random_state=0)
@@ -185,7 +185,7 @@ def test_max_background_of_weighted_rows_keeps_those_with_weight():
 
 
 @pytest.mark.parametrize("limit", [12, 100, np.int64(12)])
-def test_max_background_above_the_background(limit):
+def test_max_background_above_the_number_of_rows(limit):
     explainer = ShapleyExplainer(linear, max_background=limit).fit(BACKGROUND)
     np.testing.assert_array_equal(explainer.background_, BACKGROUND)
 
@@ -199,7 +199,7 @@ def test_the_background_is_a_copy():
     )
 
 
-def test_the_record_is_a_copy_of_the_instances():
+def test_the_record_has_a_copy_of_the_rows():
     instances = X.copy()
     made = explain(X=instances)
     instances[:] = 99
@@ -209,7 +209,7 @@ def test_the_record_is_a_copy_of_the_instances():
 # --- players that cannot matter, groups ----------------------------------------------------------
 
 
-def test_players_that_cannot_matter_get_exactly_zero_for_nothing():
+def test_players_without_effect_get_exactly_zero_at_no_cost():
     background = BACKGROUND.copy()
     background[:, 1:] = X[0, 1:]
     made = explain(curved, X[:1], background, sampler="antithetic", max_rows=rows_for(20))
@@ -246,12 +246,12 @@ def test_one_group_of_everything():
         ("auto", "least-squares"),
     ],
 )
-def test_names_and_instances(sampler, solver):
+def test_names_and_rows(sampler, solver):
     made = explain(sampler=sampler, solver=solver, max_rows=rows_for(60))
     np.testing.assert_allclose(made.values, additive_values(X, BACKGROUND), atol=1e-12)
 
 
-def test_an_instance_serves_many_explainers():
+def test_component_objects_can_be_shared():
     sampler = Antithetic(references="all")
     before = dict(vars(sampler))
     first = explain(curved, sampler=sampler, max_rows=rows_for(60))
@@ -260,7 +260,7 @@ def test_an_instance_serves_many_explainers():
     assert vars(sampler) == before
 
 
-def test_auto_goes_by_the_budget():
+def test_auto_depends_on_the_budget():
     assert explain(max_rows=rows_for(32)).settings.sampler == "Exact()"
     assert explain(max_rows=rows_for(31)).settings.sampler.startswith("Antithetic(")
     assert explain(max_rows=rows_for(10)).settings.sampler.startswith("Antithetic(")
@@ -284,7 +284,7 @@ def test_baseline(reward):
     assert made.n_model_rows.tolist() == [31] * 4
 
 
-def test_a_budget_is_for_the_references_that_the_reward_has():
+def test_budgets_count_the_references_of_the_reward():
     """A baseline is one row, however many the background has: a walk and back is 2 (p - 1)."""
     background = RNG.normal(size=(60, 5))
     options = dict(reward="baseline", sampler="antithetic", random_state=0)
@@ -299,7 +299,7 @@ def test_reward_as_an_object():
     np.testing.assert_array_equal(made.values, explain(curved).values)
 
 
-def test_stopping_is_by_instance():
+def test_rows_stop_independently():
     """A row on which the function is additive is done early; the others go on."""
     rows = np.vstack([X, [0.0, 0.0, 0.0, 0.0, 5.0]])
     background = np.column_stack([BACKGROUND[:, :4] * [1, 0.2, 1, 1], BACKGROUND[:, 4]])
@@ -317,7 +317,7 @@ def test_stopping_is_by_instance():
     assert (made.standard_errors.max(axis=1) <= allowed).all()
 
 
-def test_rows_that_are_not_accurate_enough_are_marked():
+def test_inaccurate_rows_are_marked():
     made = explain(
         lambda X: np.exp(X[:, 0] * X[:, 1] * X[:, 2]),
         sampler="antithetic",
@@ -341,7 +341,7 @@ def test_equal_random_states_give_equal_results(make):
     np.testing.assert_array_equal(first.values, second.values)
 
 
-def test_a_run_without_a_seed_can_be_made_again_from_its_record():
+def test_unseeded_runs_can_be_repeated_from_their_record():
     """Its background was drawn, too."""
     options = dict(max_background=6, **SAMPLED)
     explainer = ShapleyExplainer(curved, **options).fit(BACKGROUND)
@@ -355,7 +355,7 @@ def test_a_run_without_a_seed_can_be_made_again_from_its_record():
 
 
 @pytest.mark.parametrize("state", [np.random.default_rng(0), np.random.RandomState(0)])
-def test_states_move_on_with_each_fit(state):
+def test_generators_advance_with_each_fit(state):
     explainer = ShapleyExplainer(curved, random_state=state, **SAMPLED)
     first = explainer.fit(BACKGROUND).explain(X).values
     np.testing.assert_array_equal(explainer.explain(X).values, first)
@@ -418,7 +418,7 @@ def forest():
     return model.fit(DIABETES, TARGET)
 
 
-def test_in_a_pipeline():
+def test_works_in_a_pipeline():
     model = FrozenEstimator(forest())
     explainer = ShapleyExplainer(model, max_background=20, max_rows=1161, random_state=0)
     pipeline = make_pipeline(explainer, Ridge()).fit(DIABETES[:60], TARGET[:60])
@@ -426,7 +426,7 @@ def test_in_a_pipeline():
     assert pipeline[:-1].get_feature_names_out().tolist() == DIABETES.columns.tolist()
 
 
-def test_weights_through_a_pipeline():
+def test_weights_are_passed_through_a_pipeline():
     weights = np.zeros(60)
     weights[:10] = 1
     pipeline = make_pipeline(ShapleyExplainer(FrozenEstimator(forest()), max_rows=581), Ridge())
@@ -434,7 +434,7 @@ def test_weights_through_a_pipeline():
     pd.testing.assert_frame_equal(pipeline[0].background_, DIABETES[:10])
 
 
-def test_in_a_cached_pipeline(tmp_path):
+def test_works_in_a_cached_pipeline(tmp_path):
     explainer = ShapleyExplainer(
         FrozenEstimator(forest()), max_background=10, max_rows=581, random_state=0
     )
@@ -447,7 +447,7 @@ def test_in_a_cached_pipeline(tmp_path):
         )
 
 
-def test_in_a_grid_search():
+def test_works_in_a_grid_search():
     explainer = ShapleyExplainer(FrozenEstimator(forest()), max_background=5, random_state=0)
     pipeline = make_pipeline(explainer, StandardScaler(), Ridge())
     grid = {"shapleyexplainer__max_rows": [141, 291], "shapleyexplainer__sampler": ["antithetic"]}
@@ -455,7 +455,7 @@ def test_in_a_grid_search():
     assert search.best_params_["shapleyexplainer__max_rows"] in (141, 291)
 
 
-def test_a_model_that_is_not_frozen_cannot_be_cloned_away():
+def test_cloning_keeps_the_fitted_model():
     explainer = clone(ShapleyExplainer(forest()))
     with pytest.raises(NotFittedError, match=r"sklearn\.frozen\.FrozenEstimator"):
         explainer.fit(DIABETES)

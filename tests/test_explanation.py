@@ -83,39 +83,39 @@ def test_rows(rows, positions, k):
     assert some.values.ndim == whole.values.ndim
 
 
-def test_an_attribute_that_does_not_exist_names_the_one_that_does():
+def test_unknown_attributes_suggest_the_right_one():
     with pytest.raises(AttributeError, match="Explanation has no 'date': use data"):
         _ = made().date
     with pytest.raises(AttributeError, match=r"has no 'to_parquet': use save\(path\)"):
         _ = made().to_parquet
 
 
-def test_instances_are_those_that_were_explained():
+def test_data_are_the_explained_rows():
     X = np.ones((2, 2))
     explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2))).explain(X)
     X[:] = 7.0
     assert (explanation.data == 1.0).all(axis=None)
 
 
-def test_iteration_gives_one_instance_at_a_time():
+def test_iteration_gives_one_row_at_a_time():
     assert [float(one.predictions[0]) for one in made()] == made().predictions.tolist()
 
 
 @pytest.mark.parametrize("rows", [5, -6])
-def test_row_that_is_not_there(rows):
+def test_unknown_row(rows):
     with pytest.raises(IndexError, match=f"5 rows, .*; got {rows} "):
         made()[rows]
 
 
 @pytest.mark.parametrize("rows", [("u", "v"), [0.5], None, {0}, [["age"]]])
-def test_rows_that_are_no_rows(rows):
+def test_invalid_rows(rows):
     with pytest.raises(
         IndexError, match=r"an int, a slice, positions or a mask of them; got .*\.loc"
     ):
         made()[rows]
 
 
-def test_mask_of_another_length():
+def test_mask_of_wrong_length():
     with pytest.raises(IndexError):
         made()[np.array([True, False])]
 
@@ -165,7 +165,7 @@ def test_wide_frame_of_several_outputs():
 
 
 @pytest.mark.parametrize("k", [None, K])
-def test_long_frame_holds_every_number_in_its_place(k):
+def test_long_frame_holds_every_number(k):
     whole = made(k)
     frame = whole.to_frame("long")
     assert len(frame) == whole.values.size
@@ -189,7 +189,7 @@ def test_unknown_kind_of_frame():
         made().to_frame("tall")
 
 
-def test_importance_is_the_mean_size_with_its_errors():
+def test_importance_is_the_mean_absolute_value_with_errors():
     table = made().importance()
     size = np.abs(made().values)
     assert table.index.name == "feature"
@@ -218,7 +218,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize(("explanation", "unknown"), UNKNOWN.values(), ids=UNKNOWN)
-def test_importance_says_what_it_does_not_know(explanation, unknown):
+def test_importance_marks_unknown_errors(explanation, unknown):
     table = explanation.importance()
     assert table[unknown].isna().all(axis=None)
     if "importance" not in unknown:
@@ -250,7 +250,7 @@ def estimated(noise, scale, n=30):
     return {name: table[name].loc[names].to_numpy().reshape(-1, 4) for name in table}
 
 
-def test_importance_separates_instances_from_noise():
+def test_importance_separates_variation_of_rows_from_noise():
     """Each check is wrong for less than 1 of 1e4 seeds.
 
     Features b, c, d are clear of zero: |.| is linear for them, errors add up. The mean of 400
@@ -272,7 +272,7 @@ def test_importance_separates_instances_from_noise():
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
-def test_bounds_of_importance_hold_and_are_reached(noise):
+def test_bounds_of_importance_are_valid_and_attained(noise):
     """On the same instances throughout; each check is wrong for less than 1 of 1e4 seeds."""
     of = estimated(noise, scale=0.0)
     means = of["importance"]
@@ -323,7 +323,7 @@ def test_importance_refuses_cohorts(cohorts, message):
 
 
 @pytest.mark.parametrize("k", [None, K])
-def test_merging_parts_gives_the_whole(k):
+def test_merged_parts_equal_the_whole(k):
     whole = made(k)
     merged = Explanation.merge(part for part in (whole[:2], whole[2:3], whole[3:]))
     for name in ("values", "standard_errors", "base_values", "n_evaluations", "converged"):
@@ -346,12 +346,12 @@ def test_merging_with_and_without_standard_errors():
         (made(K).output("yes"), "output"),
     ],
 )
-def test_merging_what_does_not_belong_together(other, word):
+def test_merging_of_incompatible_explanations(other, word):
     with pytest.raises(ValueError, match=f"needs the same {word}:"):
         Explanation.merge([made(), other])
 
 
-def test_merging_nothing():
+def test_merging_of_no_explanation():
     with pytest.raises(ValueError, match="at least one"):
         Explanation.merge([])
 
@@ -363,7 +363,7 @@ ARRAYS = ("values", "standard_errors", "base_values", "predictions", "feature_na
 
 @pytest.mark.parametrize("through", [lambda e: e, copy.deepcopy, lambda e: e[1:]])
 @pytest.mark.parametrize("protocol", [None, 2, pickle.HIGHEST_PROTOCOL])
-def test_read_only_before_and_after_pickling(through, protocol):
+def test_arrays_are_read_only_before_and_after_pickling(through, protocol):
     record = through(made(K))
     if protocol is not None:
         record = pickle.loads(pickle.dumps(record, protocol))
@@ -374,7 +374,7 @@ def test_read_only_before_and_after_pickling(through, protocol):
         record.values = 0
 
 
-def test_the_arrays_it_is_made_of_stay_writeable():
+def test_source_arrays_stay_writeable():
     values = np.zeros((R, P))
     made(values=values)
     values[0] = 1
@@ -391,7 +391,7 @@ def test_pickling_keeps_everything():
 # --- shown ---------------------------------------------------------------------------------------
 
 
-def test_repr_says_what_and_how():
+def test_repr_names_data_and_methods():
     text = "<Explanation: 5 rows, 3 features, 2 outputs; exact, by all coalitions>"
     assert repr(made(K)) == text
     assert "method unknown" in repr(made(settings=Settings()))
@@ -412,7 +412,7 @@ def test_html_escapes_names(k):
     assert "3 of 5" in html
 
 
-def test_html_of_no_instances():
+def test_html_without_rows():
     assert "0 rows" in made()[:0]._repr_html_()
 
 
@@ -448,7 +448,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_to_shap_ranks_what_is_no_number(shap, kind):
+def test_to_shap_encodes_categories_as_ranks(shap, kind):
     data = made().data.assign(age=KINDS[kind])
     assert str(made(data=data).to_shap().data[:, 0].tolist()) == "[1.0, 0.0, nan, 1.0, 0.0]"
 
@@ -473,7 +473,7 @@ def drawn_by_shap(shap, plot, theirs):
         for plot in ("beeswarm", "decision", "heatmap", "scatter", "violin")
     ],
 )
-def test_to_shap_drives_their_plots(shap, plot):
+def test_to_shap_works_with_plots_of_shap(shap, plot):
     ours = made(K).output("yes")
     drawn_by_shap(shap, plot, ours.to_shap())
     assert all(ax.has_data() or ax.texts for ax in plt.gcf().axes[:1])
@@ -556,7 +556,7 @@ def test_from_shap_of_a_model(shap):
         ),
     ],
 )
-def test_from_shap_refuses(parts, message):
+def test_from_shap_refuses_invalid_objects(parts, message):
     whole = dict(base_values=None, data=None, display_data=None, feature_names=None)
     with pytest.raises(ValueError, match=message):
         Explanation.from_shap(SimpleNamespace(**{**whole, "output_names": None, **parts}))
@@ -604,17 +604,17 @@ def test_from_shapiq_of_a_game(shapiq):
 
 
 @pytest.mark.filterwarnings("ignore")  # their plots are not ours
-def test_to_shapiq_drives_their_plots(shapiq):
+def test_to_shapiq_works_with_plots_of_shapiq(shapiq):
     one = made().to_shapiq()[0]
     assert one.plot_force(feature_names=np.array(["a", "b", "c"]), show=False) is not None
     plt.close("all")
 
 
-def test_exact_values_are_not_estimated(shapiq):
+def test_exact_values_are_not_marked_as_estimated(shapiq):
     assert not made(standard_errors=np.zeros((R, P))).to_shapiq()[0].estimated
 
 
-def test_shapiq_refuses(shapiq):
+def test_to_shapiq_refuses_several_rows(shapiq):
     with pytest.raises(ValueError, match=r"one output; choose it by \.output\(name\)"):
         made(K).to_shapiq()
     exact = shapiq.ExactComputer(n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0)
@@ -645,7 +645,7 @@ def test_plot_is_the_accessor_of_the_displays():
 
 
 @pytest.mark.parametrize("k", [None, 2])
-def test_the_efficiency_gap_is_what_the_values_lack(k):
+def test_the_efficiency_gap_is_the_missing_part_of_the_sum(k):
     whole = made(k)
     np.testing.assert_allclose(whole.efficiency_gap, 0, atol=1e-12)
     missing = np.arange(whole.predictions.size, dtype=float).reshape(whole.predictions.shape)
@@ -654,7 +654,7 @@ def test_the_efficiency_gap_is_what_the_values_lack(k):
     np.testing.assert_allclose(lacking[[1]].efficiency_gap, missing[[1]], atol=1e-12)
 
 
-def test_the_efficiency_gap_is_shown_where_it_is_not_rounding():
+def test_the_efficiency_gap_is_shown_unless_it_is_rounding():
     whole = made()
     rounded = made(predictions=whole.predictions * (1 + 1e-12))
     for explanation in (whole, rounded):
@@ -668,7 +668,7 @@ def test_the_efficiency_gap_is_shown_where_it_is_not_rounding():
     assert "efficiency gap" in repr(apart)
 
 
-def test_the_gap_of_ends_that_are_large_and_alike_is_no_rounding_error():
+def test_the_gap_between_large_similar_predictions_is_not_rounding():
     result = shapley_values(lambda S: 1e9 + S @ [1.0, 2.0], n_players=2)
     assert result.efficiency_gap == 0
     banzhaf = shapley_values(
@@ -683,7 +683,7 @@ def test_the_gap_of_ends_that_are_large_and_alike_is_no_rounding_error():
 
 
 @pytest.mark.parametrize("package", ["shap", "shapiq"])
-def test_packages_that_are_not_there(package, monkeypatch):
+def test_missing_packages_are_reported(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     told = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
     with pytest.raises(ImportError, match=told):
@@ -714,7 +714,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_values_are_those_of_the_explanation(way, forest):
+def test_values_agree_with_the_explanation(way, forest):
     model, X = forest
     explainer = WAYS[way](model).fit(X[:9])
     np.testing.assert_array_equal(explainer.values(X[9:15]), explainer.explain(X[9:15]).values)
@@ -727,7 +727,7 @@ def test_values_need_a_fitted_explainer():
         ShapleyExplainer(lambda X: X[:, 0]).values(np.eye(2))
 
 
-def test_settings_print_what_matters_and_keep_the_rest():
+def test_settings_print_the_main_entries_and_keep_all():
     settings = (
         ShapleyExplainer(lambda X: X @ [1.0, 2.0])
         .fit(np.zeros((3, 2)))

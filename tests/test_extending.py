@@ -62,7 +62,7 @@ def test_the_sampler_is_unbiased_with_honest_errors():
     check_standard_errors(Rotations(), PermutationMean(), lambda p: 20 * p * p)
 
 
-def test_every_player_enters_once_at_each_place():
+def test_every_player_enters_once_at_each_position():
     permutations, _ = Rotations().draw(10, 5, np.random.default_rng(0))
     for unit in permutations.reshape(2, 5, 5):
         np.testing.assert_array_equal(np.sort(unit, axis=0), np.arange(5)[:, None] + np.zeros(5))
@@ -109,7 +109,7 @@ def neighbours_worth(predict, x, background, k):
 
 @pytest.mark.parametrize("label", [0, 2])
 @pytest.mark.parametrize("k", [1, 7])
-def test_the_reward_against_its_definition(k, label):
+def test_the_reward_agrees_with_its_definition(k, label):
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=1000).fit(X, y)
     explainer = ShapleyExplainer(model, reward=NearestReward(k), output=label).fit(X[::2])
@@ -144,7 +144,7 @@ def test_the_reward_works_in_groups_for_several_outputs():
     np.testing.assert_allclose(total, model.predict_proba(X[:6:2]), atol=1e-12)
 
 
-def test_a_display_from_outside_draws_and_gives_its_numbers_back():
+def test_an_external_display_draws_and_returns_its_numbers():
     RangeDisplay = tutorial("ranges").RangeDisplay
     X = np.random.default_rng(0).normal(size=(6, 3))
     explainer = ShapleyExplainer(lambda Z: Z @ [1.0, -2.0, 0.0]).fit(X[:2])
@@ -156,7 +156,7 @@ def test_a_display_from_outside_draws_and_gives_its_numbers_back():
     np.testing.assert_allclose(drawn, np.stack([values.min(axis=0), values.max(axis=0)], axis=1))
 
 
-def test_a_tree_reader_from_outside_is_one_line_in_the_table(monkeypatch):
+def test_an_external_tree_reader_is_one_line_in_the_table(monkeypatch):
     stumps = tutorial("stumps")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))

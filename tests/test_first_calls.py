@@ -200,13 +200,13 @@ def test_a_first_call_works(call, named):
 
 
 @pytest.mark.parametrize(("call", "right"), ANSWERED.items(), ids=ANSWERED)
-def test_a_slip_is_answered_by_the_right_call(call, right, named):
+def test_mistaken_calls_are_answered_with_the_right_call(call, right, named):
     with pytest.raises((AttributeError, KeyError, TypeError, ValueError, IndexError)) as caught:
         eval(call, named)
     assert right in str(caught.value)
 
 
-def test_a_report_without_a_path_says_where_it_is(named, capsys, tmp_path):
+def test_a_report_without_a_path_prints_its_location(named, capsys, tmp_path):
     named["explanation"].report()
     assert str(tmp_path / "report.html") in capsys.readouterr().out
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
@@ -238,14 +238,14 @@ def test_a_model_fitted_on_arrays_needs_no_names(named):
     assert made.values.shape == (2, 4)
 
 
-def test_all_coalitions_are_said_to_be_exact(named):
+def test_enumeration_is_reported_as_exact(named):
     """... though another response would be exact without the model."""
     text = repr(named["explanation"])
     assert "exact, by all coalitions" in text
     assert "would be exact" not in text
 
 
-def test_a_row_of_numbers_is_a_row(named):
+def test_a_single_row_may_be_one_dimensional(named):
     X, explainer = named["X"], named["explainer"]
     with pytest.warns(UserWarning, match="valid feature names"):
         made = explainer(X.to_numpy()[3])

@@ -72,7 +72,7 @@ def games():
         ("owen-halved", 6),
     ],
 )
-def test_intervals_hold(sampler, evals, games):
+def test_intervals_cover(sampler, evals, games):
     """Of 40 runs on three games, 92 % and more; .95 at least when written, .12 to .9 before."""
     shares = []
     for name in FUNCTIONS:
@@ -88,7 +88,7 @@ def test_intervals_hold(sampler, evals, games):
 @pytest.mark.thinned
 @pytest.mark.parametrize("evals", [4, 10])
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
-def test_an_error_of_0_is_that_of_an_exact_value(sampler, evals, games):
+def test_only_exact_values_have_an_error_of_zero(sampler, evals, games):
     n_rows = 3 if sampler.startswith("odd") else 30  # processes are fitted to each row
     for game in games.values():
         try:

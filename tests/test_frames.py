@@ -58,7 +58,7 @@ def fitted_pipeline(X):
     return model.fit(X, y)
 
 
-def test_a_pipeline_is_explained_by_its_raw_columns(enumerated):
+def test_pipelines_are_explained_by_raw_columns(enumerated):
     X = people()
     model = fitted_pipeline(X)
     explainer = ShapleyExplainer(model, sampler="exact").fit(X[:8])
@@ -70,7 +70,7 @@ def test_a_pipeline_is_explained_by_its_raw_columns(enumerated):
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
 
 
-def test_a_pipeline_by_sampling_adds_up(enumerated):
+def test_sampled_values_of_a_pipeline_add_up(enumerated):
     X = people()
     model = fitted_pipeline(X)
     explainer = ShapleyExplainer(model, max_rows=58 * 30 + 1, random_state=0).fit(X[:30])
@@ -95,7 +95,7 @@ def test_groups_of_raw_columns(enumerated):
 
 
 @pytest.mark.parametrize("reward", ["interventional", "baseline"])
-def test_dtypes_reach_the_model_as_they_came(reward):
+def test_dtypes_reach_the_model_unchanged(reward):
     seen = []
 
     def model(frame):
@@ -202,7 +202,7 @@ def test_polars_into_a_scikit_learn_pipeline():
 
 
 @pytest.mark.parametrize("names", [[3, 1, 2], [("a", 1), ("a", 2), ("b", 1)]])
-def test_names_that_are_no_text(names):
+def test_non_text_names(names):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 3)), columns=names)
     made = ShapleyExplainer(lambda X: X.to_numpy() @ [1.0, 2.0, 3.0]).fit(X[:5]).explain(X[5:])
     expected = (X[5:] - X[:5].mean()).to_numpy() * [1.0, 2.0, 3.0]
@@ -210,7 +210,7 @@ def test_names_that_are_no_text(names):
     assert made.feature_names.tolist() == [str(name) for name in names]
 
 
-def test_names_that_are_no_text_with_mixed_dtypes(enumerated):
+def test_non_text_names_with_mixed_dtypes(enumerated):
     """A model that reads dtypes off the columns must get a frame, whatever the names."""
     X = people()[["kind", "income"]].set_axis([0, 1], axis=1)
     model = HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
@@ -221,7 +221,7 @@ def test_names_that_are_no_text_with_mixed_dtypes(enumerated):
     )
 
 
-def test_an_array_for_a_model_fitted_with_names_and_the_other_way_round():
+def test_arrays_for_models_fitted_with_names_and_vice_versa():
     frame = people()[["income", "owner"]].fillna(0.0)
     array = frame.to_numpy(dtype=float)
     y = np.arange(N)
@@ -307,7 +307,7 @@ def test_missing_values_reach_the_model(kind):
     np.testing.assert_allclose(made.values, expected * [1.0, 10.0], atol=1e-12)
 
 
-def test_what_is_missing_everywhere_cannot_matter():
+def test_columns_missing_everywhere_have_no_effect():
     calls = []
 
     def model(X):
@@ -331,7 +331,7 @@ def test_log_odds_of_certain_predictions():
     assert set(np.round(np.abs(made.predictions)).tolist()) == {36.0}
 
 
-def test_columns_are_put_in_order_by_their_names():
+def test_columns_are_reordered_by_name():
     """shap explains df[["b", "a"]] as df[["a", "b"]]."""
     X = people()[["income", "owner"]].fillna(0)
     other = X[["owner", "income"]]
@@ -349,7 +349,7 @@ def test_columns_are_put_in_order_by_their_names():
 
 
 @pytest.mark.parametrize("dtype", ["Categorical", "Enum"])
-def test_trees_know_the_categories_of_polars(dtype):
+def test_trees_accept_polars_categories(dtype):
     polars = pytest.importorskip("polars")
     kinds = polars.Enum(["nurse", "cook", "clerk"]) if dtype == "Enum" else polars.Categorical
     X = people(90)[["income", "job"]].replace({"job": "smith"}, "cook").reset_index(drop=True)
@@ -368,7 +368,7 @@ def test_trees_know_the_categories_of_polars(dtype):
     np.testing.assert_array_equal(found.values, expected.values)
 
 
-def test_polars_columns_are_put_in_order_by_their_names():
+def test_polars_columns_are_reordered_by_name():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1.0, 2.0], "b": [5.0, 3.0]})
     explainer = ShapleyExplainer(lambda X: 2 * X["a"].to_numpy()).fit(frame[:1])

@@ -59,7 +59,7 @@ def test_the_page_has_enough_to_compare():
 
 
 @pytest.mark.parametrize(("theirs", "ours"), pairs())
-def test_both_give_the_same_numbers(theirs, ours):
+def test_both_packages_give_the_same_numbers(theirs, ours):
     pytest.importorskip("shap")
     e = made(outputs=", :, " in theirs or "..." in theirs)
     here = eval(ours, {"e": e, "np": np, "abs": abs})
@@ -67,7 +67,7 @@ def test_both_give_the_same_numbers(theirs, ours):
     np.testing.assert_allclose(numbers(here), numbers(there), rtol=1e-12)
 
 
-def test_what_else_the_page_calls_is_there():
+def test_other_names_on_the_page_exist():
     """Members of our explanations and their plots, in the column of ours and in the text."""
     ours = "\n".join([LINE.sub("", PAGE), *(ours for _, ours in LINE.findall(PAGE))])
     explanation = made(outputs=False)

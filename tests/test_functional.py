@@ -11,7 +11,7 @@ from skshapley.testing import AirportGame, GloveGame, RandomGame, StackedGame, W
 GAME = AirportGame([1.0, 2.0, 2.0, 5.0, 9.0])
 
 
-def test_few_players_are_solved_exactly_without_being_asked_to():
+def test_few_players_are_solved_exactly_by_default():
     result = shapley_values(GAME)
     np.testing.assert_allclose(result.values, GAME.shapley_values, rtol=0, atol=1e-12)
     assert result.converged
@@ -19,7 +19,7 @@ def test_few_players_are_solved_exactly_without_being_asked_to():
     assert (result.standard_errors == 0).all()
 
 
-def test_many_players_are_walked():
+def test_many_players_are_sampled():
     game = WeightedVotingGame(np.arange(1, 41), quota=411)
     result = shapley_values(game, random_state=0)
     assert not result.converged
@@ -63,7 +63,7 @@ def test_n_players_may_come_from_the_reward():
     assert len(shapley_values(reward, n_players=2).values) == 2
 
 
-def test_one_player_gets_all():
+def test_a_single_player_gets_the_whole_worth():
     result = shapley_values(lambda S: 3.0 + 4.0 * S[:, 0], n_players=1)
     assert result.values.tolist() == [4.0]
     assert result.standard_errors.tolist() == [0.0]
@@ -80,7 +80,7 @@ def test_one_player_gets_all():
         {"solver": LeastSquares()},
     ],
 )
-def test_names_and_instances(parameters):
+def test_names_and_rows(parameters):
     game = RandomGame(8)
     result = shapley_values(game, max_evals=100, random_state=0, **parameters)
     assert np.isfinite(result.values).all()
@@ -105,7 +105,7 @@ def test_random_states():
     assert (values(moving) != values(moving)).any()
 
 
-def test_a_method_without_standard_errors_has_none():
+def test_methods_without_standard_errors_return_none():
     assert shapley_values(GAME, solver="sgd", max_evals=20, random_state=0).standard_errors is None
 
 
@@ -128,7 +128,7 @@ def test_the_reward_sees_fresh_boolean_arrays():
     assert shapes == [(2, 6), (62, 6)]
 
 
-def test_an_error_of_the_reward_is_its_own():
+def test_errors_of_the_reward_are_raised_unchanged():
     def reward(coalitions):
         raise ZeroDivisionError("in the game")
 

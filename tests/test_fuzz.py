@@ -443,7 +443,7 @@ OFTEN = [0, pytest.param(1, marks=pytest.mark.slow)]
 
 @pytest.mark.parametrize("often", OFTEN, ids=["few", "many"])
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_property(name, often):
+def test_any_call_succeeds_or_is_refused(name, often):
     drawn, check, *counts = PROPERTIES[name]
     quiet = settings(
         max_examples=counts[often],
@@ -453,7 +453,7 @@ def test_property(name, often):
     quiet(given(drawn)(check))()
 
 
-def test_the_guide_lists_what_is_drawn():
+def test_the_guide_lists_the_tested_combinations():
     page = Path(__file__).parents[1] / "doc" / "guide" / "inputs.rst"
     listed = re.findall(r"^(\S.*?) {2,}(\d+) +(\d+)$", page.read_text("utf-8"), flags=re.MULTILINE)
     drawn = [(name, str(few), str(many)) for name, (_, _, few, many) in PROPERTIES.items()]

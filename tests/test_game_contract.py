@@ -85,14 +85,14 @@ def test_reward(name: str, check: str) -> None:
 
 @pytest.mark.thinned
 @contracts([case for case in REWARD_CASES if case[0] not in REWARDS])
-def test_reward_of_other_parameters(name: str, check: str) -> None:
+def test_reward_with_other_parameters(name: str, check: str) -> None:
     REWARD_CHECKS[check](EVERY_REWARD[name])
 
 
 @pytest.mark.parametrize(
     ("reward", "check"), [(r, check) for r, checks in EXEMPT_REWARDS.items() for check in checks]
 )
-def test_exemption_of_a_reward_is_needed(reward: str, check: str) -> None:
+def test_exemptions_of_rewards_are_needed(reward: str, check: str) -> None:
     with pytest.raises(AssertionError):
         REWARD_CHECKS[check](EVERY_REWARD[reward])
 
@@ -290,12 +290,12 @@ def test_game_of_a_reward(name: str, check: str) -> None:
 @pytest.mark.parametrize(
     ("game", "check"), [(game, check) for game, checks in EXEMPT.items() for check in checks]
 )
-def test_exemption_is_needed(game: str, check: str) -> None:
+def test_exemptions_are_needed(game: str, check: str) -> None:
     with pytest.raises(AssertionError):
         GAME_CHECKS[check](made(game))
 
 
-def test_a_game_without_take_is_whole_or_refused() -> None:
+def test_games_without_take_are_evaluated_whole_or_refused() -> None:
     class Whole(HybridGame):
         take = Game.take
 
@@ -333,7 +333,7 @@ def test_every_game_of_the_package_is_tested() -> None:
     assert not untested, f"put a game of {untested} into OTHERS"
 
 
-def test_every_way_to_put_rows_together_is_tested() -> None:
+def test_every_row_mixer_is_tested() -> None:
     pools = {type(made(f"interventional, {setting}")._pool) for setting in SETTINGS}
     pools |= {type(made("conditional, outputs")._pool), CausalPool}  # the latter in test_reward
     assert not descendants(RowPool) - pools

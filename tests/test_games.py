@@ -51,7 +51,7 @@ def test_closed_form_is_the_definition(game):
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
-def test_value_of_a_coalition_does_not_depend_on_the_others(game):
+def test_values_do_not_depend_on_other_coalitions(game):
     coalitions = np.random.default_rng(1).random((33, game.n_players)) < 0.5
     alone = np.concatenate([game(coalitions[[i]]) for i in range(33)])
     together = game(coalitions)
@@ -70,7 +70,7 @@ def test_large_games_stay_exact():
     np.testing.assert_allclose(one_vote_each.shapley_values, 1 / 60, rtol=1e-12)
 
 
-def test_brute_force_agrees_with_the_weights_of_the_exact_sampler():
+def test_enumeration_agrees_with_the_exact_sampler():
     """Two implementations of the definition: by marginal contributions and by coalitions."""
     game = RandomGame(7, seed=11)
     coalitions = (np.arange(2**7)[:, None] >> np.arange(7)) & 1 == 1
@@ -79,12 +79,12 @@ def test_brute_force_agrees_with_the_weights_of_the_exact_sampler():
     )
 
 
-def test_brute_force_of_a_size_game_by_hand():
+def test_enumeration_of_a_size_game_by_hand():
     """v(S) = C(|S|, 2): every pair of players shares 1."""
     np.testing.assert_allclose(brute_force(lambda S: comb(S.sum(axis=1), 2), 5), 2.0)
 
 
-def test_hybrid_game_of_a_quadratic_has_its_closed_form():
+def test_table_game_of_a_quadratic_has_its_closed_form():
     """g(z) = a z + z B z / 2 with zero diagonal: phi_i = d_i (a_i + (B (x + r)/2)_i), d = x - r."""
     rng = np.random.default_rng(5)
     main, b = rng.normal(size=4), rng.normal(size=(4, 4))
@@ -99,6 +99,6 @@ def test_hybrid_game_of_a_quadratic_has_its_closed_form():
     np.testing.assert_allclose(game.shapley_values[:, :, 0], expected, rtol=0, atol=1e-12)
 
 
-def test_hybrid_game_marks_players_that_cannot_matter():
+def test_table_game_marks_players_without_effect():
     game = HybridGame(lambda Z: Z.sum(axis=1), [[1.0, 2.0], [3.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]])
     np.testing.assert_array_equal(game.active(np.array([0, 1])), [[False, False], [True, False]])

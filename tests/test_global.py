@@ -127,7 +127,7 @@ def test_several_targets_by_definition():
     agrees(explanation, expected)
 
 
-def test_a_loss_of_ones_own_by_definition(two_classes, numbers):
+def test_a_custom_loss_by_definition(two_classes, numbers):
     model, background, X, y = two_classes
 
     def wrong(y, probabilities):
@@ -195,7 +195,7 @@ def test_weights_of_rows_and_background_by_definition(numbers):
     agrees(importance.explain(X, y, sample_weight=ours), expected)
 
 
-def test_the_game_of_many_rows_is_that_of_each(numbers):
+def test_the_game_of_many_rows_equals_single_games(numbers):
     model, background, X, y = numbers
     importance = GlobalImportance(model).fit(background)
     targets = importance.loss_.targets(y, len(y))
@@ -216,7 +216,7 @@ OF_GRAPHS = "local", "local-permutations", "connected", "connected-regression", 
 
 
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS.keys() - set(OF_GRAPHS)))
-def test_any_sampler_will_do(numbers, sampler):
+def test_any_sampler_can_be_used(numbers, sampler):
     model, background, X, y = numbers
     exact = GlobalImportance(model, sampler="exact").fit(background).explain(X, y)
     importance = GlobalImportance(model, sampler=sampler, random_state=0).fit(background)
@@ -265,14 +265,14 @@ def replicates(numbers):
     ]
 
 
-def test_unbiased_with_a_single_pair_of_walks(replicates):
+def test_unbiased_with_a_single_pair_of_permutations(replicates):
     truth, samples = replicates
     values = np.array([sample.values for sample in samples])
     z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(300))
     assert np.abs(z).max() < 4  # 5 players: false alarm below 4e-4
 
 
-def test_standard_errors_count_rows_and_estimates(replicates):
+def test_standard_errors_include_rows_and_sampling(replicates):
     _, samples = replicates
     spread = np.var([sample.values for sample in samples], axis=0, ddof=1)
     claimed = np.mean([sample.standard_errors**2 for sample in samples], axis=0)
@@ -281,7 +281,7 @@ def test_standard_errors_count_rows_and_estimates(replicates):
     assert np.isnan(samples[0].estimation_errors).all()  # a single unit tells nothing
 
 
-def test_estimation_errors_are_of_these_rows(numbers):
+def test_sampling_errors_refer_to_these_rows(numbers):
     model, background, X, y = numbers
     n_rows = 40 * len(background) + 1
     importance = GlobalImportance(model, sampler="monte-carlo", max_rows=n_rows)
@@ -328,7 +328,7 @@ def test_the_record(numbers):
     np.testing.assert_array_equal(again.values, explanation.values)
 
 
-def test_same_for_any_number_of_workers(two_classes):
+def test_values_do_not_depend_on_the_number_of_workers(two_classes):
     model, background, X, y = two_classes
     n_rows = 18 * len(background) + 1
     importance = GlobalImportance(model, sampler="antithetic", max_rows=n_rows, random_state=0)
@@ -337,7 +337,7 @@ def test_same_for_any_number_of_workers(two_classes):
     np.testing.assert_array_equal(one.rows.values, many.rows.values)
 
 
-def test_few_rows_get_more_evaluations_and_many_a_pair_of_walks():
+def test_few_rows_get_more_evaluations_than_many():
     X = np.random.default_rng(0).normal(size=(2000, 20))
     importance = GlobalImportance(lambda X: X[:, :3].prod(axis=1), loss="squared_error")
     importance.fit(X[:2])
@@ -352,14 +352,14 @@ def test_few_rows_get_more_evaluations_and_many_a_pair_of_walks():
     assert stratified.rows.settings.max_rows == 2 * 760 + 1  # its least design
 
 
-def test_certain_and_wrong_costs_much_but_not_infinitely():
+def test_certain_wrong_predictions_have_a_finite_loss():
     importance = GlobalImportance(lambda X: (X[:, 0] > 0) * 1.0, loss="log_loss")
     explanation = importance.fit([[-1.0], [1.0]]).explain([[1.0], [1.0]], [1, 0])
     assert explanation.base_loss == pytest.approx(np.log(2))
     assert explanation.full_loss == pytest.approx(-np.log(np.finfo(float).eps) / 2)
 
 
-def test_missing_values_are_the_models_business():
+def test_missing_values_are_passed_to_the_model():
     X, y = make_regression(80, 3, random_state=0)
     X[::7, 0] = np.nan
     model = HistGradientBoostingRegressor(max_iter=5).fit(X[:40], y[:40])
@@ -424,7 +424,7 @@ def counting(two_classes):
         (dict(groups={"a": ["x9"]}), ValueError, "unknown column 'x9'"),
     ],
 )
-def test_wrong_parameters(counting, parameters, error, message):
+def test_invalid_parameters(counting, parameters, error, message):
     model, background, *_ = counting
     with pytest.raises(error, match=message) as caught:
         GlobalImportance(model, **parameters).fit(background)
@@ -432,7 +432,7 @@ def test_wrong_parameters(counting, parameters, error, message):
     assert not Counting.calls
 
 
-def test_models_that_a_loss_does_not_fit(two_classes):
+def test_models_incompatible_with_a_loss(two_classes):
     model, background, X, y = two_classes
     with pytest.raises(ValueError, match=r"loss='auto' for .* for a classifier or a regressor"):
         GlobalImportance(model.predict_proba).fit(background)
@@ -461,7 +461,7 @@ LABELS = np.repeat([0, 1], 12)
         (LABELS, LABELS - 1, "got -1.0 for row 0"),
     ],
 )
-def test_wrong_targets_and_weights(counting, y, weights, message):
+def test_invalid_targets_and_weights(counting, y, weights, message):
     model, background, X, _ = counting
     importance = GlobalImportance(model).fit(background)
     Counting.calls = 0
@@ -478,14 +478,14 @@ def test_wrong_targets_and_weights(counting, y, weights, message):
         (np.where(LABELS, np.inf, 0), "needs finite numbers as y; got .*inf.* at row 12"),
     ],
 )
-def test_wrong_numbers(numbers, y, message):
+def test_invalid_numbers(numbers, y, message):
     model, background, X, _ = numbers
     importance = GlobalImportance(model).fit(background)
     with pytest.raises(ValueError, match=message):
         importance.explain(X, y)
 
 
-def test_what_models_and_losses_must_not_return(numbers):
+def test_invalid_returns_of_models_and_losses(numbers):
     model, background, X, y = numbers
 
     def explain(loss, model=model, y=y):
@@ -502,7 +502,7 @@ def test_what_models_and_losses_must_not_return(numbers):
 
 
 @pytest.mark.parametrize("name", ["conditional", "copula", "empirical", "surrogate"])
-def test_conditional_rewards_by_their_own_games(name):
+def test_conditional_rewards_agree_with_their_games(name):
     """SAGE of a conditional reward: Shapley values of the mean loss of what its game says."""
     rng = np.random.default_rng(0)
     X = rng.multivariate_normal(np.zeros(3), 0.7 + 0.3 * np.eye(3), size=60)
@@ -531,7 +531,7 @@ def test_conditional_rewards_by_their_own_games(name):
     assert type(importance.reward_).__name__ in found.rows.settings.reward
 
 
-def test_a_twin_that_the_model_does_not_read_matters_only_conditionally():
+def test_an_unused_copy_of_a_column_matters_only_conditionally():
     rng = np.random.default_rng(1)
     first = rng.normal(size=200)
     X, y = np.column_stack([first, first]), first
@@ -548,6 +548,6 @@ def test_a_twin_that_the_model_does_not_read_matters_only_conditionally():
     assert first == pytest.approx(second, rel=0.1)
 
 
-def test_a_wrong_reward_is_refused():
+def test_invalid_rewards_are_refused():
     with pytest.raises(ValueError, match="GlobalImportance has no reward named 'no such'"):
         GlobalImportance(lambda X: X[:, 0], loss="squared_error", reward="no such").fit(np.eye(3))

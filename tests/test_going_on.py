@@ -65,7 +65,7 @@ def game_of_instances(n_rows=7, p=9, b=3):
 
 
 @pytest.mark.parametrize("sampler", [s for s in GO_ON if s != "local-permutations"], ids=str)
-def test_what_repeats_leave_is_spent(sampler):
+def test_budget_saved_by_repeats_is_spent(sampler):
     """At 16 players and 1,000 evaluations 629 were asked by SGD's draws, 658 by pairs."""
     game = Counted(RandomGame(16, seed=0))
     result = shapley_values(game, n_players=16, sampler=sampler, max_evals=1000, random_state=0)
@@ -76,7 +76,7 @@ def test_what_repeats_leave_is_spent(sampler):
 
 @pytest.mark.parametrize("sampler", ["antithetic", "classical", "importance"])
 @pytest.mark.parametrize("max_evals", [40, 400])
-def test_of_few_players_all_coalitions_are_enough(sampler, max_evals):
+def test_all_coalitions_of_few_players_suffice(sampler, max_evals):
     """Nothing is left to evaluate; drawing on would not end."""
     game = Counted(RandomGame(4, seed=0))
     result = shapley_values(game, n_players=4, sampler=sampler, max_evals=max_evals, random_state=0)
@@ -95,7 +95,7 @@ def test_no_draws_are_asked_for_when_all_coalitions_are_known():
     assert asks == [132]  # of three evaluations each
 
 
-def test_the_search_for_new_coalitions_has_an_end():
+def test_the_search_for_new_coalitions_ends():
     """A method that knows few coalitions never spends a large budget."""
     result = shapley_values(
         RandomGame(8), sampler="local-permutations", max_evals=500, random_state=0
@@ -119,7 +119,7 @@ def test_draws_do_not_depend_on_the_other_rows_of_the_block(sampler):
 
 
 @pytest.mark.parametrize("sampler", GO_ON, ids=str)
-def test_what_only_the_model_s_columns_agree_in_changes_nothing(sampler, binned):
+def test_ties_in_transformed_columns_change_nothing(sampler, binned):
     """What a pipeline's steps make the same may not change what is asked."""
     model, X = binned
 
@@ -156,7 +156,7 @@ class PlannedImportance(Importance):
     traits = SamplerTraits(goes_on=False)
 
 
-def test_the_number_of_draws_favours_no_player():
+def test_the_number_of_draws_is_fair_to_all_players():
     """Given how many walks were made each is uniform: mean values are exact, alarms 1e-5."""
     game = RandomGame(5, seed=3)
     found = explain_game(as_instances(game, 4000), sampler="antithetic", max_evals=26)
@@ -167,7 +167,7 @@ def test_the_number_of_draws_favours_no_player():
     assert (found.n_evaluations > planned.n_evaluations).mean() > 1 / 3
 
 
-def test_methods_that_plan_all_draws_keep_to_them():
+def test_one_shot_methods_keep_their_plan():
     """Surrogates have then seen what they are held against; blocks are dealt for a budget."""
     game = as_instances(RandomGame(6), 2)
     asked = [
@@ -179,7 +179,7 @@ def test_methods_that_plan_all_draws_keep_to_them():
     assert not Odd.traits.goes_on
 
 
-def test_going_on_makes_errors_smaller():
+def test_additional_draws_reduce_errors():
     """Mean squared error over 100 instances: with the rest of the budget two thirds, or less."""
     game = RandomGame(10, seed=5)
     errors = []
@@ -190,7 +190,7 @@ def test_going_on_makes_errors_smaller():
     assert errors[0] < 0.75 * errors[1]
 
 
-def test_a_stopping_rule_is_asked_about_what_goes_on():
+def test_stopping_rules_apply_to_additional_draws():
     """The planned draws are not enough for the tolerance, and what they leave is."""
     game = as_instances(RandomGame(10, seed=5), 20)
     how = {"sampler": "antithetic", "max_evals": 600}
@@ -229,7 +229,7 @@ class NotedStandardError(StandardError):
         return np.zeros(len(values), dtype=bool)
 
 
-def test_the_rule_is_asked_early_and_seldom():
+def test_stopping_rules_are_checked_early_and_rarely():
     """Each time with half as much again, until the planned draws are made."""
     NotedStandardError.game, NotedStandardError.noted = Counted(SquareGame(30)), []
     shapley_values(
@@ -257,7 +257,7 @@ class SquareGame:
         return (coalitions @ np.arange(self.n_players)) ** 2.0
 
 
-def test_a_rule_has_more_than_a_usual_budget_to_go_on_with():
+def test_stopping_rules_may_exceed_the_default_budget():
     def spent(stopping):
         how = {"n_players": 30, "sampler": "antithetic", "random_state": 0}
         return shapley_values(SquareGame(30), stopping=stopping, **how).n_evaluations
@@ -277,7 +277,7 @@ class Sure(PermutationMean):
 
 
 @pytest.mark.parametrize("sampler", [Antithetic(), MonteCarlo()])
-def test_errors_of_zero_are_no_exactness_unless_the_design_is_exact(sampler):
+def test_zero_errors_count_as_exact_only_for_exact_designs(sampler):
     outcome = explain_game(
         as_instances(RandomGame(6), 2), sampler=sampler, solver=Sure(), max_evals=60
     )
@@ -288,7 +288,7 @@ def test_errors_of_zero_are_no_exactness_unless_the_design_is_exact(sampler):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_value_that_is_missing_everywhere_cannot_matter(dtype):
+def test_values_missing_everywhere_have_no_effect(dtype):
     """NaN is no other than NaN: the player gets exactly 0 and costs nothing."""
     rng = np.random.default_rng(0)
     X, background = (rng.normal(size=(n, 5)).astype(dtype) for n in (2, 3))

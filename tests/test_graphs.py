@@ -35,7 +35,7 @@ def subsets(nodes):
 
 @pytest.mark.parametrize("name", ["chain", "ring"])
 @pytest.mark.parametrize("p", [1, 2, 3, 8])
-def test_names_are_the_graphs_of_networkx(name, p):
+def test_named_graphs_agree_with_networkx(name, p):
     network = {"chain": nx.path_graph, "ring": nx.cycle_graph}[name](p)
     expected = nx.to_numpy_array(network, weight=None) > 0
     np.fill_diagonal(expected, False)
@@ -52,7 +52,7 @@ def test_grids_are_numbered_as_in_scikit_learn(shape):
 
 
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
-def test_dense_sparse_and_networkx_give_one_graph(network):
+def test_dense_sparse_and_networkx_give_the_same_graph(network):
     p = len(network)
     matrix = nx.to_numpy_array(network)
     looped = sparse.coo_matrix(2.5 * matrix + np.eye(p))
@@ -61,7 +61,7 @@ def test_dense_sparse_and_networkx_give_one_graph(network):
     assert graphs[0].complete == (matrix.sum() == p * (p - 1))
 
 
-def test_nodes_of_networkx_are_players_by_label_if_they_can_be():
+def test_networkx_nodes_are_matched_by_label_if_possible():
     network = nx.Graph([(2, 1), (1, 0)])
     assert as_graph(network, 3, "me") == as_graph("chain", 3, "me")
     named = nx.Graph([("c", "b"), ("b", "a")])
@@ -70,7 +70,7 @@ def test_nodes_of_networkx_are_players_by_label_if_they_can_be():
 
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 @pytest.mark.parametrize("order", [1, 2, 9])
-def test_neighbourhoods_and_patches_are_those_of_networkx(network, order):
+def test_neighbourhoods_and_patches_agree_with_networkx(network, order):
     graph = as_graph(network, len(network), "me")
     expected = [
         sorted(nx.single_source_shortest_path_length(network, node, cutoff=order))
@@ -91,7 +91,7 @@ def test_neighbourhoods_and_patches_are_those_of_networkx(network, order):
 
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 @pytest.mark.parametrize("largest", [None, 1, 3])
-def test_connected_sets_are_all_and_once(network, largest):
+def test_connected_sets_are_complete_and_distinct(network, largest):
     p = len(network)
     graph = as_graph(network, p, "me")
     expected = {
@@ -120,7 +120,7 @@ def test_connected_sets_are_all_and_once(network, largest):
         (nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 4)]), "not symmetric"),
     ],
 )
-def test_graphs_of_other_players_are_refused(graph, message):
+def test_graphs_of_another_size_are_refused(graph, message):
     with pytest.raises(ValueError, match=message) as error:
         as_graph(graph, 5, "Owner")
     assert str(error.value).startswith("Owner ")
@@ -140,6 +140,6 @@ def test_graphs_of_other_players_are_refused(graph, message):
     ],
     ids=str,
 )
-def test_what_is_no_graph_is_refused(graph):
+def test_invalid_graphs_are_refused(graph):
     with pytest.raises(ValueError, match='Myerson takes graph as "chain"'):
         Myerson(graph).check()

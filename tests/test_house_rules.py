@@ -270,12 +270,12 @@ RULES: list[Callable[[Source], Iterator[str]]] = [
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_package_keeps_rule(rule):
+def test_package_follows_rule(rule):
     complaints = [complaint for source in package_sources() for complaint in rule(source)]
     assert not complaints, "\n" + "\n".join(complaints)
 
 
-def test_rooms_import_in_no_circle():
+def test_rooms_have_no_import_cycles():
     graph = room_graph(package_sources())
     assert not circles(graph), f"circles {circles(graph)} in\n{drawn(graph)}"
 
@@ -356,7 +356,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("rule", "module", "text"), BROKEN.values(), ids=BROKEN)
-def test_rule_sees_a_file_that(rule, module, text):
+def test_rule_finds_a_file_that(rule, module, text):
     assert list(rule(Source(f"skshapley.{module}", text)))
 
 
@@ -397,7 +397,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize(("rule", "module", "text"), KEPT.values(), ids=KEPT)
-def test_rule_leaves_alone_a_file_that(rule, module, text):
+def test_rule_accepts_a_file_that(rule, module, text):
     assert not list(rule(Source(f"skshapley.{module}", text)))
 
 

@@ -47,7 +47,7 @@ def mean_over_noise(size, phi, s=1.0):
     return (size(noisy, np.full(noisy.shape, s)) * stats.norm.pdf(e)).sum(axis=1) * step
 
 
-def test_what_is_left_of_the_bias():
+def test_remaining_bias():
     phi, step = np.linspace(-8, 8, 801, retstep=True)
     bias = mean_over_noise(debiased_sizes, phi) - np.abs(phi)
     before = mean_over_noise(lambda v, s: np.abs(v), phi) - np.abs(phi)
@@ -58,7 +58,7 @@ def test_what_is_left_of_the_bias():
         assert abs(bias @ density) < share * (before @ density)
 
 
-def test_sizes_scale_and_exact_ones_stay():
+def test_importances_scale_and_exact_ones_are_unchanged():
     phi = np.array([0.3, -2.0])
     np.testing.assert_allclose(
         mean_over_noise(debiased_sizes, 1e-3 * phi, 1e-3),
@@ -68,7 +68,7 @@ def test_sizes_scale_and_exact_ones_stay():
     np.testing.assert_allclose(sizes, [0.3, 2.0, 1.0], rtol=1e-12)
 
 
-def test_noise_is_limited_to_what_the_values_allow():
+def test_noise_is_limited_by_the_values():
     rng = np.random.default_rng(0)
     values = np.stack([rng.normal(size=2000), np.full(2000, 0.01), 10 * rng.normal(size=2000)])
     values = values.T
@@ -129,7 +129,7 @@ def runs(noise, n_runs, seed=0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
-def test_intervals_hold_all_players_at_once(noise):
+def test_intervals_cover_all_players_simultaneously(noise):
     """In 91 to 98.5 % of 300 runs; the count of a right method is outside in 1 of 300."""
     held, placed, z = [], [], []
     place = stats.rankdata(-TRUTH)
@@ -154,7 +154,7 @@ SKEWED = {
 )
 @pytest.mark.parametrize("n", [30, 200])
 @pytest.mark.parametrize("law", SKEWED)
-def test_intervals_hold_for_skewed_attributions(law, n, runs, share):
+def test_intervals_cover_for_skewed_attributions(law, n, runs, share):
     """Five misses in 25 runs, or 20 in 200: at the nominal 5 %, more for 1 seed of 800."""
     rng = np.random.default_rng(0)
     truth = np.abs(SKEWED[law](np.random.default_rng(1), 1_000_000)).mean()
@@ -165,7 +165,7 @@ def test_intervals_hold_for_skewed_attributions(law, n, runs, share):
     assert np.mean(held) >= share
 
 
-def test_what_rows_do_not_show_has_no_upper_end():
+def test_unseen_attributions_leave_the_upper_end_open():
     """Attributions that are all alike, or a single one that is not, leave the largest ones open."""
     values = np.random.default_rng(0).normal(size=(200, 4))
     values[:, 1:3], values[0, 2], values[:, 3] = 0.02, 5.0, 0.0
@@ -176,7 +176,7 @@ def test_what_rows_do_not_show_has_no_upper_end():
     assert table["best_rank"].tolist() == [1, 1, 1, 2]
 
 
-def test_bias_is_removed_and_intervals_are_wider_together():
+def test_bias_correction_widens_intervals():
     """Wrong for less than 1 seed of 1000: means of 25 runs, whose errors are of .2."""
     z = {"plain": [], "debiased": []}
     for explanation in runs(1.0, 25):
@@ -197,7 +197,7 @@ def test_bias_is_removed_and_intervals_are_wider_together():
     assert np.abs(np.mean(z["debiased"], axis=0)).max() < 0.2 * 4
 
 
-def test_critical_value_of_independent_means_is_sidaks():
+def test_critical_value_of_independent_means_is_that_of_sidak():
     means = Means(np.zeros(20), np.eye(20), 1e9, np.zeros(20))
     low, high = intervals(means, 0.95, simultaneous=True)
     sidak = stats.norm.ppf((1 + 0.95 ** (1 / 20)) / 2)
@@ -209,7 +209,7 @@ def test_critical_value_of_independent_means_is_sidaks():
     np.testing.assert_allclose(high, 1.96, rtol=0.02)
 
 
-def test_ranks_that_are_not_ruled_out():
+def test_possible_ranks():
     errors = np.diag([1e-4, 1e-4, 1e-4, 0.0])
     rank, best, worst = ranks(
         Means(np.array([1.0, 5.0, 1.01, 0.0]), errors, 500, np.zeros(4)), 0.95, True
@@ -221,7 +221,7 @@ def test_ranks_that_are_not_ruled_out():
     assert [part.tolist() for part in ranks(one, 0.95, True)] == [[1, 2], [1, 1], [2, 2]]
 
 
-def test_means_batch_by_batch():
+def test_means_accumulate_over_batches():
     scores = np.random.default_rng(0).normal(3, 1, size=(100, 4)).cumsum(axis=1)
     whole = Means.of_batches(np.split(scores, [1, 30, 30, 85]))
     weighted = Means.of(scores, np.full(100, 0.01))
@@ -247,7 +247,7 @@ def test_importance_of_several_outputs_and_cohorts():
     pd.testing.assert_frame_equal(part, explanation[:15].importance(confidence=0.9))
 
 
-def test_processes_are_not_debiased():
+def test_gaussian_process_estimates_are_not_corrected():
     explanation = record(np.array([[0.1], [0.2], [-0.3]]), np.full((3, 1), 0.3))
     settings = dataclasses.replace(explanation.settings, solver="GaussianProcess()")
     shrunk = dataclasses.replace(explanation, settings=settings).importance(confidence=0.9)
@@ -256,12 +256,12 @@ def test_processes_are_not_debiased():
 
 
 @pytest.mark.parametrize("asked", [{"confidence": 1.0}, {"confidence": 0.9, "simultaneous": 1}])
-def test_wrong_confidence_is_refused(asked):
+def test_invalid_confidence_is_refused(asked):
     with pytest.raises(ValueError, match=r"Explanation\.importance takes (confidence|simultan)"):
         record(np.ones((3, 2))).importance(**asked)
 
 
-def test_dataset_gives_the_same_batch_by_batch(tmp_path):
+def test_datasets_give_the_same_batch_by_batch(tmp_path):
     pytest.importorskip("pyarrow")
     X = np.random.default_rng(0).normal(size=(60, 3))
     explainer = ShapleyExplainer(
@@ -275,7 +275,7 @@ def test_dataset_gives_the_same_batch_by_batch(tmp_path):
 # --- tests ---------------------------------------------------------------------------------------
 
 
-def test_sage_tests_are_students():
+def test_sage_tests_are_t_tests():
     values = np.random.default_rng(0).normal([0.0, 0.5, -0.5, 0.0], size=(50, 4))
     values[:, 3] = 0.0
     table = GlobalExplanation(record(values), np.full(50, 0.02)).importance(0.95)
@@ -289,7 +289,7 @@ def test_sage_tests_are_students():
     assert np.isnan(adjusted(np.array([np.nan, 0.01]))).tolist() == [True, False]
 
 
-def test_sage_intervals_are_around_the_values():
+def test_sage_intervals_are_centred_on_the_values():
     values = np.random.default_rng(0).normal([3.0, 0.0], size=(50, 2))
     explanation = GlobalExplanation(record(values), np.arange(1, 51) / (25 * 51))
     table = explanation.importance(0.9, simultaneous=False).loc[["x0", "x1"]]

@@ -25,7 +25,7 @@ def polars():
     return pytest.importorskip("polars")
 
 
-def test_what_is_a_frame(polars):
+def test_frames_are_recognised(polars):
     assert is_frame(FRAME)
     assert is_frame(polars.DataFrame({"a": [1]}))
     assert not is_frame(FRAME.to_numpy())
@@ -105,19 +105,19 @@ def renamed(names):
         ("abcx", "Owner got the column 'x', which the background does not have: leave the rest"),
     ],
 )
-def test_columns_that_differ_are_named(given, told):
+def test_mismatched_columns_are_named(given, told):
     background = renamed(list("abc"))
     with pytest.raises(ValueError, match=told):
         check_columns(renamed(list(given)), background, "Owner")
 
 
-def test_of_many_columns_ten_are_named():
+def test_at_most_ten_columns_are_named():
     with pytest.raises(ValueError, match="1990 more") as caught:
         check_columns(renamed(range(2000)), renamed(range(2000, 4000)), "Owner")
     assert len(str(caught.value)) < 400
 
 
-def test_columns_take_the_order_of_the_background():
+def test_columns_are_reordered_like_the_background():
     pd.testing.assert_frame_equal(check_columns(FRAME[["a", "c", "b"]], FRAME, "Owner"), FRAME)
 
 
@@ -143,7 +143,7 @@ def test_other_containers_are_refused(polars):
         ({"b": [1, 2], "a": ["1", "2"]}, r"'a' is .*; 'b' is int64"),
     ],
 )
-def test_other_dtypes_are_refused_in_one_sentence(changes, message):
+def test_incompatible_dtypes_are_refused_in_one_sentence(changes, message):
     with pytest.raises(ValueError, match=message) as caught:
         check_columns(FRAME.assign(**changes), FRAME, "Owner")
     assert "X.astype(background.dtypes)" in str(caught.value)
@@ -160,7 +160,7 @@ def test_other_dtypes_are_refused_in_one_sentence(changes, message):
         {"b": pd.array(["u", None], dtype="string")},
     ],
 )
-def test_kindred_dtypes_pass(changes):
+def test_compatible_dtypes_are_accepted(changes):
     given = FRAME.assign(**changes)
     assert check_columns(given, FRAME, "Owner") is given
 
@@ -175,7 +175,7 @@ def test_kindred_dtypes_pass(changes):
     ],
 )
 @pytest.mark.parametrize("name", ["c", 0])
-def test_categories_take_the_order_of_the_background(given, expected, name):
+def test_categories_are_reordered_like_the_background(given, expected, name):
     X, background = pd.DataFrame({name: given}), pd.DataFrame({name: expected})
     checked = check_columns(X, background, "Owner")
     assert checked[name].dtype == background[name].dtype
@@ -234,7 +234,7 @@ def served(frame):
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_rows_of_a_service_are_taken_as_those_of_the_frame(row):
+def test_json_rows_are_converted_to_the_frame_of_the_background(row):
     explainer = ShapleyExplainer(served).fit(SERVED)
     expected = explainer.explain(SERVED.iloc[1:2].assign(age=41.0, rooms=3))
     made = explainer.explain(row)
@@ -242,7 +242,7 @@ def test_rows_of_a_service_are_taken_as_those_of_the_frame(row):
     assert made.data["rooms"].tolist() == [3]
 
 
-def test_rows_of_a_service_for_a_frame_of_polars():
+def test_json_rows_for_a_polars_background():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"age": [30.0, 40.0], "rooms": [1, 2]})
     explainer = ShapleyExplainer(lambda X: X["age"].to_numpy() * X["rooms"].to_numpy()).fit(table)
@@ -250,7 +250,7 @@ def test_rows_of_a_service_for_a_frame_of_polars():
     np.testing.assert_array_equal(made.predictions, [250.0, 30.0])
 
 
-def test_an_array_is_taken_in_the_order_of_the_columns_with_a_warning():
+def test_arrays_are_read_in_column_order_with_a_warning():
     table = SERVED[["age", "rooms"]].astype(float)
     explainer = ShapleyExplainer(lambda X: X["age"] * X["rooms"]).fit(table)
     with pytest.warns(UserWarning, match="X does not have valid feature names, but Shapley"):
@@ -266,6 +266,6 @@ def test_an_array_is_taken_in_the_order_of_the_columns_with_a_warning():
     ],
     ids=["unknown category", "missing column"],
 )
-def test_rows_of_a_service_with_other_values_are_refused(row, message):
+def test_json_rows_with_invalid_values_are_refused(row, message):
     with pytest.raises((TypeError, ValueError), match=message):
         ShapleyExplainer(served).fit(SERVED).explain(row)

@@ -82,7 +82,7 @@ def test_frame_of_several_outputs():
     )
 
 
-def test_strongest_are_the_largest_of_each_instance_by_size():
+def test_strongest_pairs_are_sorted_by_absolute_value():
     explanation, X = explained()
     frame = explanation.interactions.strongest(1)
     assert frame["row"].tolist() == list("uuvvwwvv")
@@ -96,7 +96,7 @@ def test_strongest_are_the_largest_of_each_instance_by_size():
     assert found["standard_error"].isna().all()
 
 
-def test_importance_is_the_mean_size_over_instances():
+def test_importance_is_the_mean_absolute_value_over_rows():
     explanation, X = explained()
     frame = explanation.interactions.importance()
     assert frame.index.names == ["output", "feature", "other"]
@@ -138,7 +138,7 @@ def test_merged_explanations_have_merged_interactions():
         Explanation.merge([explanation, other])
 
 
-def test_errors_that_one_part_lacks_are_nan_in_the_whole():
+def test_missing_errors_of_one_part_become_nan():
     with_errors, _ = explained(one_output)
     few, _ = explained(one_output)
     record = Interactions.from_shap(few.interactions.to_shap(), feature_names=list("abcde"))
@@ -147,7 +147,7 @@ def test_errors_that_one_part_lacks_are_nan_in_the_whole():
     assert np.isnan(both.standard_errors[R:]).all()
 
 
-def test_pickles_and_copies_are_frozen_too():
+def test_pickles_and_copies_are_read_only():
     explanation, _ = explained()
     for found in (
         pickle.loads(pickle.dumps(explanation)).interactions,
@@ -161,7 +161,7 @@ def test_pickles_and_copies_are_frozen_too():
             found.standard_errors[0] = 1
 
 
-def test_shap_has_the_same_arrays():
+def test_to_shap_keeps_the_arrays():
     explanation, _ = explained()
     found = explanation.interactions
     back = Interactions.from_shap(found.to_shap(), explanation.base_values, list("abcde"))
@@ -172,7 +172,7 @@ def test_shap_has_the_same_arrays():
         Interactions.from_shap(np.zeros((3, 2)))
 
 
-def test_shap_computes_the_same_of_a_tree_ensemble():
+def test_interactions_of_trees_agree_with_shap():
     """Of one reference, path by path, as shap does without a background."""
     shap = pytest.importorskip("shap")
     xgboost = pytest.importorskip("xgboost")
@@ -186,7 +186,7 @@ def test_shap_computes_the_same_of_a_tree_ensemble():
     np.testing.assert_allclose(found.interactions.to_shap(), theirs, atol=1e-5)
 
 
-def test_shapiq_has_the_same_numbers():
+def test_to_shapiq_keeps_the_numbers():
     shapiq = pytest.importorskip("shapiq")
     explanation, _ = explained(one_output)
     theirs = explanation.interactions.to_shapiq()
@@ -224,7 +224,7 @@ def test_shapiq_has_the_same_numbers():
         ("FBII", "faithful-banzhaf", "banzhaf"),
     ],
 )
-def test_every_index_of_shapiq_is_read(theirs, ours, players):
+def test_every_index_of_shapiq_is_accepted(theirs, ours, players):
     """Of a game without any structure; ours by enumeration of the definition."""
     shapiq = pytest.importorskip("shapiq")
     p = 5
@@ -260,7 +260,7 @@ def test_every_index_of_shapiq_is_read(theirs, ours, players):
     assert there[:, "b"].shape == (1, 1)
 
 
-def test_an_index_of_shapiq_that_is_none_of_ours_is_refused():
+def test_unsupported_indices_of_shapiq_are_refused():
     shapiq = pytest.importorskip("shapiq")
     exact = shapiq.ExactComputer(lambda S: np.asarray(S).sum(axis=1) ** 2.0, 4)
     with pytest.raises(ValueError, match=r'indices "k-SII", .*"SII", of the same .*SGV'):
@@ -271,7 +271,7 @@ def test_an_index_of_shapiq_that_is_none_of_ours_is_refused():
         Interactions.from_shapiq(exact("SV", 1))
 
 
-def test_a_game_has_a_record_of_one_row():
+def test_a_game_gives_a_record_of_one_row():
     result = shapley_values(
         lambda S: np.column_stack([S[:, 0] & S[:, 1], S.any(axis=1)]) * 1.0,
         n_players=3,
@@ -286,7 +286,7 @@ def test_a_game_has_a_record_of_one_row():
     np.testing.assert_allclose(found.matrix(0).sum(axis=1), result.values, atol=1e-15)
 
 
-def test_displays_of_some_players_leave_the_interactions_out():
+def test_displays_of_selected_players_omit_interactions():
     explanation, _ = explained(one_output)
     assert len(explanation.plot.waterfall(row=0, max_features=2).frame()) == 3
 

@@ -43,7 +43,7 @@ def kernel():
 
 
 @pytest.mark.slow
-def test_a_part_of_the_suite_with_another_kernel():
+def test_some_tests_pass_with_another_blas_kernel():
     other = "Sandybridge" if kernel() == "Haswell" else "Haswell"
     environment = dict(os.environ, OPENBLAS_CORETYPE=other)
 

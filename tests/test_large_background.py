@@ -36,7 +36,7 @@ def relative(values, truth):
     return (((values - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1)).mean()
 
 
-def test_the_error_is_a_twentieth_of_that_of_100_rows(truth):
+def test_the_error_is_a_twentieth_of_the_error_with_100_rows(truth):
     """Mean over 24 instances; the factor is about 40."""
     many = relative(explained(max_rows=6001).values, truth)
     few = relative(explained(TABLE[:100], max_rows=6001).values, truth)
@@ -44,7 +44,7 @@ def test_the_error_is_a_twentieth_of_that_of_100_rows(truth):
 
 
 @pytest.mark.parametrize("max_rows", [1000, 3001])
-def test_intervals_hold_the_value_against_the_whole_table(truth, max_rows):
+def test_intervals_cover_the_value_against_the_whole_table(truth, max_rows):
     """144 attributions that are next to independent: below .90 once in 100 honest runs."""
     found = explained(max_rows=max_rows)
     z = np.abs(found.values - truth) / found.standard_errors
@@ -53,7 +53,7 @@ def test_intervals_hold_the_value_against_the_whole_table(truth, max_rows):
 
 
 @pytest.mark.parametrize("sampler", ["leverage", "kernel", "owen", "exact"])
-def test_methods_that_average_over_rows_look_at_a_sample(truth, sampler):
+def test_methods_that_average_over_rows_use_a_sample(truth, sampler):
     found = explained(sampler=sampler, max_rows=7000)
     assert (found.n_model_rows <= 7000).all()
     z = np.abs(found.values - truth) / found.standard_errors
@@ -62,7 +62,7 @@ def test_methods_that_average_over_rows_look_at_a_sample(truth, sampler):
     np.testing.assert_allclose(found.efficiency_gap, 0, atol=1e-10)
 
 
-def test_the_price_does_not_know_how_large_the_table_is():
+def test_the_cost_does_not_depend_on_the_table_size():
     def cost(n):
         table = np.tile(TABLE, (n, 1))
         return explained(table, INSTANCES[:2], stopping=None).n_model_rows
@@ -72,7 +72,7 @@ def test_the_price_does_not_know_how_large_the_table_is():
     assert explained(TABLE[:100], INSTANCES[:2], sampler="antithetic").n_model_rows.max() <= 34_000
 
 
-def test_a_row_of_weight_two_is_two_rows():
+def test_weight_two_equals_two_rows():
     """Against the table in which it stands twice, within the errors of both."""
     heavy = np.where(TABLE[:, 0] > 0, 2.0, 1.0)
     weighted = explained(sample_weight=heavy, max_rows=5001)
@@ -83,7 +83,7 @@ def test_a_row_of_weight_two_is_two_rows():
     np.testing.assert_allclose(weighted.base_values, doubled.base_values)
 
 
-def test_attributions_add_up_to_the_prediction_less_the_tables_mean():
+def test_attributions_add_up_to_the_prediction_minus_the_table_mean():
     found = explained(max_rows=800)
     np.testing.assert_allclose(found.base_values, response(TABLE).mean(), rtol=1e-12)
     total = found.values.sum(axis=1)
@@ -93,7 +93,7 @@ def test_attributions_add_up_to_the_prediction_less_the_tables_mean():
 @pytest.mark.parametrize(
     "n", [pytest.param(40, marks=pytest.mark.slow), 200, pytest.param(1500, marks=pytest.mark.slow)]
 )
-def test_background_errors_hold_the_value_against_the_tables_own_source(n):
+def test_background_errors_cover_the_population_value(n):
     """Tables of n rows of a population of 60,000: together with the standard errors."""
     rng = np.random.default_rng(1)
     root = np.linalg.cholesky(0.5 * np.eye(P) + 0.5)
@@ -108,7 +108,7 @@ def test_background_errors_hold_the_value_against_the_tables_own_source(n):
     assert 0.86 <= (np.array(z) <= 1.96).mean() <= 0.995
 
 
-def test_what_the_background_leaves_to_chance_is_said_where_it_is_larger():
+def test_dominant_background_errors_are_reported():
     found = explained(TABLE[:100], max_rows=20_001, sampler="antithetic")
     assert np.nanmean(found.background_errors) > np.nanmean(found.standard_errors)
     assert "of the background as a sample" in repr(found)
@@ -120,13 +120,13 @@ def test_what_the_background_leaves_to_chance_is_said_where_it_is_larger():
     assert (found.importance()["background_error"] > 0).all()
 
 
-def test_a_stopping_rule_needs_not_all_rows():
+def test_stopping_rules_do_not_need_all_rows():
     found = explained(stopping=StandardError(rtol=0.1))
     assert found.converged.all()
     assert found.n_model_rows.max() < 62 * 1500
 
 
-def test_losses_take_a_sample_for_each_row():
+def test_losses_use_a_sample_for_each_row():
     """SAGE of a sum of squares against a table of 1,500 rows and against all of them in one."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(400, P))
@@ -158,7 +158,7 @@ def test_interactions_come_from_a_sample_too(sampler):
     assert inside.mean() >= 0.9
 
 
-def test_background_errors_follow_the_weights():
+def test_background_errors_respect_the_weights():
     """Half of the weight on four of 400 rows: as large as those of some 15 rows, and not of 400."""
     weights = np.where(np.arange(400) < 4, 99.0, 1.0)
     model = LinearRegression().fit(TABLE, TABLE[:, 0])
@@ -171,7 +171,7 @@ def test_background_errors_follow_the_weights():
 
 
 @pytest.mark.parametrize("how", [{"sampler": "odd"}, {"reward": "conditional"}])
-def test_what_fit_learns_does_not_depend_on_the_workers_around_it(how):
+def test_fit_does_not_depend_on_the_workers(how):
     alone = explained(TABLE[:100], INSTANCES[:2], max_rows=3001, **how)
     with parallel_config(backend="threading", n_jobs=2):
         among = explained(TABLE[:100], INSTANCES[:2], max_rows=3001, **how)

@@ -27,7 +27,7 @@ def housing(coalitions):
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name[-1].isdigit()])
-def test_equals_what_shapiq_has_stored(name):
+def test_values_equal_those_stored_by_shapiq(name):
     """To 1e-6, though the game is known to nine digits; k-SII as far as it is not SII."""
     index, order = name.split()
     found = interaction_values(housing, n_players=8, order=int(order), index=index)
@@ -46,7 +46,7 @@ def game():
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
-def test_is_the_mean_of_differences(index, order, game):
+def test_values_are_means_of_discrete_derivatives(index, order, game):
     found = interaction_values(game, n_players=5, order=order, index=index)
     assert found.columns.tolist() == ["players", "order", "output", "value"]
     lines = found[found["output"] == 1].set_index("players")["value"]
@@ -66,7 +66,7 @@ def test_is_the_mean_of_differences(index, order, game):
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("index", ORDERED)
-def test_what_adds_up_adds_up(index, order, game):
+def test_efficient_indices_add_up(index, order, game):
     ends = game(np.array([[False] * 5, [True] * 5]))
     found = interaction_values(game, n_players=5, order=order, index=index)
     total = found.groupby("output")["value"].sum()
@@ -77,7 +77,7 @@ def test_what_adds_up_adds_up(index, order, game):
 
 
 @pytest.mark.parametrize("index", ["faithful-shapley", "faithful-banzhaf"])
-def test_games_of_that_order_are_what_is_faithful_to_them(index):
+def test_faithful_indices_recover_games_of_their_order(index):
     """A game of at most three players each, read back at orders of three and more."""
     rng = np.random.default_rng(1)
     added = {s: rng.normal() for s in sets(5, 3)}
@@ -91,7 +91,7 @@ def test_games_of_that_order_are_what_is_faithful_to_them(index):
         np.testing.assert_allclose(found["value"], expected, atol=1e-12)
 
 
-def test_the_faithful_are_nearest_by_least_squares(game):
+def test_faithful_indices_solve_the_least_squares_problem(game):
     """Unweighted for Banzhaf's; against a solver that knows nothing of signs."""
     cube = (np.arange(32)[:, None] >> np.arange(5) & 1).astype(bool)
     design = np.column_stack([cube[:, list(s)].all(axis=1) for s in sets(5, 2, 0)]).astype(float)
@@ -101,7 +101,7 @@ def test_the_faithful_are_nearest_by_least_squares(game):
 
 
 @pytest.mark.parametrize("index", PAIR_INDICES)
-def test_pairs_are_those_of_shapley_values(index, game):
+def test_pairs_agree_with_shapley_interactions(index, game):
     found = interaction_values(game, n_players=5, order=2, index=index)
     pairs = found[(found["order"] == 2) & (found["output"] == 0)]["value"]
     other = shapley_values(game, n_players=5, sampler="exact", interactions=index).interactions
@@ -123,6 +123,6 @@ def test_one_output_has_no_column_of_outputs():
         ({"index": "sii"}, r'takes index as one of "shapley", .*; got \'sii\'\.'),
     ],
 )
-def test_what_cannot_be_had_is_refused_before_any_call(how, message):
+def test_unsupported_orders_are_refused_before_any_call(how, message):
     with pytest.raises(ValueError, match=message):
         interaction_values(None, **{"n_players": 5} | how)

@@ -119,7 +119,7 @@ def runs(component, model):
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_a_wrong_parameter_costs_no_model_call(kind, name):
+def test_invalid_parameters_cost_no_model_call(kind, name):
     model, constraint = Counter(), kind._constraints[name]
     for value in wrong_for(constraint):
         component = made(kind, **{name: value})
@@ -147,7 +147,7 @@ DISPLAY_CASES = [
 
 
 @pytest.mark.parametrize(("kind", "name"), DISPLAY_CASES)
-def test_a_wrong_parameter_of_a_display_costs_no_model_call(kind, name):
+def test_invalid_parameters_of_displays_cost_no_model_call(kind, name):
     model = Counter()
     explainer = ShapleyExplainer(model).fit(X)
     calls, constraint = model.calls, kind._constraints[name]
@@ -179,7 +179,7 @@ def test_all_components_are_found():
 
 
 @pytest.mark.parametrize("kind", COMPONENTS, ids=lambda kind: kind.__name__)
-def test_repr_is_that_of_scikit_learn(kind):
+def test_repr_agrees_with_scikit_learn(kind):
     """Which is spared where all parameters have their defaults."""
     required = {"estimator": None, "rtol": 0.5, "samplers": ["exact"]}
     taken = inspect.signature(kind).parameters

@@ -33,7 +33,7 @@ def largest() -> Game:
     return HybridGame(lambda rows: rows.max(axis=1), np.eye(3), np.zeros((2, 3)))
 
 
-def test_one_test_of_each_check_of_what_is_given() -> None:
+def test_each_check_becomes_one_test() -> None:
     of_sampler = named("sampler", SAMPLER_CHECKS)
     of_both = named("solver", SOLVER_CHECKS) + named("pair", PAIR_CHECKS)
     of_reward, of_game = named("reward", REWARD_CHECKS), named("game", GAME_CHECKS)
@@ -46,7 +46,7 @@ def test_one_test_of_each_check_of_what_is_given() -> None:
     )
 
 
-def test_a_game_is_made_once_and_late() -> None:
+def test_games_are_created_once_and_lazily() -> None:
     times = []
 
     def make() -> Game:
@@ -75,7 +75,7 @@ def test_a_game_is_made_once_and_late() -> None:
         ({"game": largest, "exempt": ["jobs"]}, ValueError, r"exempt as a dict .*; got \['jobs'\]"),
     ],
 )
-def test_wrong_arguments_are_refused(components: dict, kind: type, message: str) -> None:
+def test_invalid_arguments_are_refused(components: dict, kind: type, message: str) -> None:
     with pytest.raises(kind, match=message):
         parametrize_contract(**components)
 
@@ -118,7 +118,7 @@ def test_sound(check):
 """
 
 
-def test_suite_of_somebody_else(tmp_path: Path) -> None:
+def test_external_suites_pass(tmp_path: Path) -> None:
     """Exempt checks fail as expected; one that passes is reported, as one that fails is."""
     (tmp_path / "test_mine.py").write_text(SUITE)
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_mine.py"]
@@ -134,6 +134,6 @@ def test_suite_of_somebody_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pytest_is_imported_where_it_is_needed() -> None:
+def test_pytest_is_imported_lazily() -> None:
     code = "import sys; sys.modules['pytest'] = None; import skshapley.testing.contracts"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -54,7 +54,7 @@ def test_a_parcel_is_packed_once_and_opened_once():
     assert (Content.pickled, Content.read) == (1, 1)
 
 
-def test_a_process_keeps_the_last_content_only():
+def test_a_process_keeps_only_the_last_content():
     parcels = [Parcel(Content()) for _ in range(3)]
     received = [weakref.ref(sent(parcel)) for parcel in parcels]
     gc.collect()
@@ -148,7 +148,7 @@ def test_each_process_reads_the_model_once_in_a_run(explained, folder):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_pickled(tmp_path):
+def test_objects_that_cannot_be_pickled(tmp_path):
     """... is refused by joblib as ever, and no matter to threads."""
     serial = attributions(model(tmp_path))
     locked = model(tmp_path, Lock())

@@ -79,7 +79,7 @@ def test_rows_and_features(key, rows, players, k):
         assert some.others is None
 
 
-def test_features_of_features_still_add_up():
+def test_repeated_selections_of_features_add_up():
     whole = made(K)
     some = whole[["size", "age", "sex"]][:, ["age", "size"]]["size"]
     np.testing.assert_allclose(some.efficiency_gap, 0.25)
@@ -119,7 +119,7 @@ def test_rows_features_and_output_at_once_and_several_outputs():
         np.testing.assert_array_equal(some.predictions, whole.predictions[:, 1:])
 
 
-def test_positions_of_outputs_that_may_be_taken_for_labels():
+def test_ambiguous_positions_of_outputs():
     digits = made(K, output_names=np.array([1, 2, 3]))
     with pytest.raises(ValueError, match=r"output 2 at position 1, and 1 elsewhere: .*output\(1\)"):
         digits[..., 1]
@@ -128,7 +128,7 @@ def test_positions_of_outputs_that_may_be_taken_for_labels():
     np.testing.assert_array_equal(plain[..., 1].values, plain.values[..., 1])
 
 
-def test_interactions_go_with_rows_and_outputs_and_not_with_features():
+def test_interactions_follow_rows_and_outputs_but_not_features():
     weights = np.array([[1.0, 0.0], [2.0, 1.0]])
     explainer = ShapleyExplainer(lambda X: X[:, :1] * X[:, 1:] @ weights[:1], interactions=True)
     whole = explainer.fit(np.zeros((1, 2))).explain(np.ones((3, 2)))
@@ -158,7 +158,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("key", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused(key, error, message):
+def test_invalid_selections_are_refused(key, error, message):
     with pytest.raises(error, match=message):
         made()[key]
 
@@ -220,7 +220,7 @@ def test_unknown_labels():
 
 
 @pytest.mark.parametrize("k", [None, K])
-def test_numpy_takes_the_values(k):
+def test_numpy_converts_to_the_values(k):
     whole = made(k)
     np.testing.assert_array_equal(np.asarray(whole), whole.values)
     assert np.asarray(whole, dtype=np.float32).dtype == np.float32
@@ -233,7 +233,7 @@ def test_numpy_takes_the_values(k):
 
 
 @pytest.mark.parametrize("k", [None, K])
-def test_sizes(k):
+def test_absolute_values(k):
     whole = made(k)
     for some in (abs(whole), whole.abs):
         np.testing.assert_array_equal(some.values, np.abs(whole.values))
@@ -262,7 +262,7 @@ def test_means(k):
     assert mean["age"].others.shape == mean.base_values.shape
 
 
-def test_errors_of_means_are_those_of_independent_errors():
+def test_errors_of_means_assume_independent_errors():
     """The spread of means over 4,000 repetitions, within 5 of its own errors (1 in 10^6)."""
     rng = np.random.default_rng(0)
     deviations = np.array([[0.1, 0.2, 0.3, 0.4]]) * np.arange(1, R + 1)[:, None]
@@ -272,7 +272,7 @@ def test_errors_of_means_are_those_of_independent_errors():
     np.testing.assert_allclose(spread, told, rtol=5 / np.sqrt(2 * 4000))
 
 
-def test_means_refuse():
+def test_invalid_means_are_refused():
     with pytest.raises(ValueError, match="takes axis=0, the mean over rows; got 1"):
         made().mean(axis=1)
     with pytest.raises(ValueError, match="at least one row"):

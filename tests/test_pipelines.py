@@ -136,7 +136,7 @@ MODELS = {
     [(name, "array") for name in MODELS]
     + [(name, kind) for name in ("classes", "log-odds") for kind in ("sparse", "frame")],
 )
-def test_same_values_as_with_every_row_transformed(name, container):
+def test_values_agree_with_transforming_every_row(name, container):
     model, kwargs = MODELS[name]
     steps = columns(sparse_threshold=float(container == "sparse"))
     if container == "frame":
@@ -200,7 +200,7 @@ def test_polars():
     assert_same(pipeline, table=table, rows=rows)
 
 
-def test_instances_of_other_types_than_the_background():
+def test_rows_with_other_dtypes_than_the_background():
     """Rows of int, float32 and float64 meet in their common type before they are transformed."""
     model = XGBRegressor(n_estimators=10, max_depth=3)
     pipeline = make_pipeline(StandardScaler(), model).fit(NUMBERS, Y)
@@ -211,7 +211,7 @@ def test_instances_of_other_types_than_the_background():
     assert_same(pipeline, rows=ROWS.astype({"rooms": float, "pay": np.float32}))
 
 
-def test_columns_in_another_order_and_more_of_them():
+def test_reordered_and_additional_columns():
     """A ColumnTransformer finds its columns by name."""
     pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0)).fit(X, Y)
     order = ["rooms", "new", "city", "pay", "kind", "age"]  # without "left", which is not used
@@ -228,14 +228,14 @@ def test_columns_in_another_order_and_more_of_them():
         "both",
     ],
 )
-def test_pipelines_are_found_in_searches_and_frozen_estimators(wrap):
+def test_pipelines_inside_searches_and_frozen_estimators(wrap):
     pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0))
     model = pipeline if wrap == "frozen" else GridSearchCV(pipeline, {}, cv=2)
     model = model.fit(X, Y)
     assert_same(model if wrap == "search" else FrozenEstimator(model))
 
 
-def test_steps_that_mix_columns_are_left_to_the_model():
+def test_steps_that_mix_columns_belong_to_the_model():
     model = make_pipeline(
         columns(), StandardScaler(), PCA(2), RandomForestRegressor(5, max_depth=3)
     )
@@ -295,7 +295,7 @@ def test_rows_are_transformed_once(monkeypatch):
     assert model_rows > 30 * R
 
 
-def test_without_it_every_hybrid_row_is_transformed(monkeypatch):
+def test_without_the_shortcut_every_mixed_row_is_transformed(monkeypatch):
     in_fit, in_explain, model_rows = rows_transformed(monkeypatch, False)
     assert in_fit == [B]
     assert sum(in_explain) == model_rows
@@ -324,7 +324,7 @@ def half(model, X):
         ),
     ],
 )
-def test_everything_else_is_masked_in_raw_columns(model, kwargs, reason):
+def test_other_models_are_masked_in_raw_columns(model, kwargs, reason):
     model.fit(NUMBERS, Y)
     explanation = assert_same(
         model, "raw columns: ", table=NUMBERS, rows=NUMBERS[B : B + R], **kwargs
@@ -332,7 +332,7 @@ def test_everything_else_is_masked_in_raw_columns(model, kwargs, reason):
     assert re.search(reason, explanation.settings.masked)
 
 
-def test_a_step_that_is_not_what_it_seems_is_found_out(monkeypatch):
+def test_steps_that_mix_columns_unexpectedly_are_detected(monkeypatch):
     """The reading of a transformer is compared with the transformer itself."""
     pipeline = make_pipeline(StandardScaler(), RandomForestRegressor(5)).fit(NUMBERS, Y)
     for lie in ([2, 1, 0], [0, 1, 2, 2]):
@@ -340,7 +340,7 @@ def test_a_step_that_is_not_what_it_seems_is_found_out(monkeypatch):
         assert_same(pipeline, "raw columns: ", table=NUMBERS, rows=NUMBERS[B : B + R])
 
 
-def test_wrong_parameter():
+def test_invalid_parameter():
     with pytest.raises(ValueError, match="InterventionalReward takes transformed as True or False"):
         explained(LinearRegression().fit(NUMBERS, Y), "auto", table=NUMBERS, rows=NUMBERS[:1])
 
@@ -366,7 +366,7 @@ ENSEMBLES = {
         if pair != ("boosted", "sparse")  # which HistGradientBoosting does not take
     ],
 )
-def test_trees_behind_columns_are_exact(name, container):
+def test_trees_after_columnwise_steps_are_exact(name, container):
     """Tables of the trees against all coalitions of raw columns, transformed row by row."""
     model, method, atol = ENSEMBLES[name]
     steps = columns(sparse_threshold=float(container == "sparse"))
@@ -412,7 +412,7 @@ class Halves(TransformerMixin, BaseEstimator):
     ],
     ids=["columns", "mixed", "function of columns", "function of rows"],
 )
-def test_a_step_of_unknown_kind_is_tried(step, works):
+def test_unknown_steps_are_tested_on_rows(step, works):
     X = np.random.default_rng(0).normal(size=(60, 4))
     model = make_pipeline(StandardScaler(), step, Ridge()).fit(X, X @ [1.0, 2.0, 0.0, -1.0])
     read, truth = (

@@ -36,11 +36,11 @@ def after(report, clock, seconds, done, **more):
     ("seconds", "words"),
     [(0.2, "0 s"), (40, "40 s"), (240, "4 min"), (1500, "25 min"), (11000, "3 h"), (2e5, "2 days")],
 )
-def test_times_are_written_as_people_say_them(seconds, words):
+def test_times_are_rounded_for_reading(seconds, words):
     assert span(seconds) == words
 
 
-def test_long_work_says_once_how_long_it_takes_and_what_is_faster(clock, capsys):
+def test_long_work_reports_its_time_and_faster_settings_once(clock, capsys):
     with progress(10_000, advice=lambda seconds: f"less than {seconds:.0f} s") as report:
         after(report, clock, 2, 13)
         after(report, clock, 4, 26)
@@ -50,7 +50,7 @@ def test_long_work_says_once_how_long_it_takes_and_what_is_faster(clock, capsys)
 
 
 @pytest.mark.parametrize("verbose", ["auto", True])
-def test_a_terminal_gets_a_bar(clock, verbose):
+def test_terminals_show_a_bar(clock, verbose):
     with redirect_stderr(Terminal()) as terminal, progress(1000, verbose) as report:
         after(report, clock, 2, 10)
         after(report, clock, 4, 20)
@@ -68,13 +68,13 @@ def test_short_work_is_silent(clock, capsys, verbose):
     assert not terminal.getvalue()
 
 
-def test_false_is_silent_however_long(clock):
+def test_progress_false_is_silent(clock):
     with progress(10**9, verbose=False) as report:
         assert report is None
 
 
 @pytest.mark.parametrize(("total", "of"), [(40, " of 40"), (None, "")])
-def test_a_log_gets_lines_with_pace_and_time_left(total, of, clock, capsys):
+def test_logs_show_rate_and_remaining_time(total, of, clock, capsys):
     with progress(total, verbose=1) as report:
         after(report, clock, 0.5, 12, before=10)
         after(report, clock, 1.0, 14, before=10)  # too soon after the one before
@@ -86,7 +86,7 @@ def test_a_log_gets_lines_with_pace_and_time_left(total, of, clock, capsys):
     ]
 
 
-def test_an_explainer_names_what_would_be_exact_and_what_would_be_faster(clock, capsys):
+def test_explainers_suggest_exact_and_faster_settings(clock, capsys):
     """The model sets the clock: a second for each call."""
     X, y = make_classification(120, 8, random_state=0)
     model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)

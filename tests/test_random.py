@@ -40,7 +40,7 @@ def test_row_generators_are_the_spawned_children():
         np.testing.assert_array_equal(rng.random(4), expected)
 
 
-def test_streams_of_purposes_and_rows_are_all_different():
+def test_streams_of_purposes_and_rows_are_distinct():
     streams = [*row_generators(3, range(5)), *(generator(3, key) for key in range(5))]
     streams += [generator(3, 1, 1), generator(4, 1)]
     firsts = [rng.integers(2**63) for rng in streams]

@@ -60,7 +60,7 @@ def test_code_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", table_names())
-def test_what_the_table_names_is_there(name):
+def test_names_in_the_table_exist(name):
     last = name.split(".")[-1]
     parameters = inspect.signature(skshapley.ShapleyExplainer).parameters
     assert last in {*REGISTERED, *parameters} or any(hasattr(place, last) for place in PLACES)
@@ -93,7 +93,7 @@ def cells(table):
     return {first.strip(): [cell.strip() for cell in rest] for first, *rest in lines}
 
 
-def test_errors_are_those_that_were_measured():
+def test_errors_agree_with_the_measurements():
     tables = (ROOT / "doc/results/accuracy/tables.md").read_text(encoding="utf-8")
     measured = cells(tables.partition("<!-- means -->")[2].partition("<!-- end means -->")[0])
     told = cells(README.partition("## Beside shap")[2])
@@ -101,7 +101,7 @@ def test_errors_are_those_that_were_measured():
         assert told[ours] == measured[theirs][:4]
 
 
-def test_speed_of_trees_is_what_was_measured():
+def test_speed_of_trees_agrees_with_the_measurements():
     measured = (ROOT / "benchmarks/results/trees.md").read_text(encoding="utf-8")
     told = cells(README.partition("## Beside shap")[2])
     for rows in ("1 x 1", "10 x 100", "1,000 x 1,000"):
@@ -135,7 +135,7 @@ def test_long_sentences_are_seen():
     assert [len(sentence.split()) for sentence in sentences(text)] == [1, 27, 3, 2]
 
 
-def test_links_lead_somewhere():
+def test_links_have_targets():
     targets = re.findall(r"\]\(([^)#]+)\)", README)
     local = [target for target in targets if "://" not in target]
     assert local

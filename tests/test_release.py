@@ -83,7 +83,7 @@ def test_a_dry_run_writes_nothing(repository):
     assert git(repository, "rev-parse", "HEAD") == before
 
 
-def test_what_cannot_be_built_is_not_tagged(repository):
+def test_failed_builds_are_not_tagged(repository):
     with pytest.raises(subprocess.CalledProcessError):
         release(repository, NEXT, build=("git", "no-such-command"))
     assert git(repository, "tag") == ""
@@ -113,7 +113,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("version", "change", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_release_is_refused_before_anything_is_written(
+def test_invalid_releases_are_refused_before_anything_is_written(
     version, change, message, repository
 ):
     if change is not None:
@@ -131,7 +131,7 @@ def test_the_citation_names_the_version_and_the_licence():
     assert f"\nlicense: {project['license']}\n" in text
 
 
-def test_the_hosted_jobs_run_what_a_developer_runs():
+def test_hosted_jobs_run_targets_of_the_makefile():
     """Targets of the Makefile, on every Python version that the project declares."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     jobs = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")

@@ -45,7 +45,7 @@ def test_coverage_is_the_mean_of_its_cells():
         assert line.items() <= table[key].items()
 
 
-def test_no_cell_of_coverage_is_missing():
+def test_cells_of_coverage_are_complete():
     """Every sampler with every solver that reads it and has errors, on seven games."""
     cells = pd.read_csv(COVERAGE / "cells.csv")
     pairs = {
@@ -89,7 +89,7 @@ def test_pages_quote_coverage_from_its_files(page, files):
     assert all(path.resolve().parent == COVERAGE for path in quoted)
 
 
-def test_tables_of_accuracy_are_made_of_its_cells():
+def test_tables_of_accuracy_agree_with_their_cells():
     from benchmarks.accuracy.report import tables
 
     for name, table in tables(pd.read_csv(ACCURACY / "cells.csv")).items():

@@ -393,7 +393,7 @@ TIMES = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("path", RECOMPUTED, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_cell_comes_out_again(path):
+def test_a_cell_is_reproduced(path):
     file = RECOMPUTED[path]
     if file.with_data and DATA is None:
         pytest.skip("needs the tables in SKSHAPLEY_DATA")
@@ -406,7 +406,7 @@ def test_a_cell_comes_out_again(path):
     )
 
 
-def test_every_file_of_results_is_recomputed_or_holds_times():
+def test_every_results_file_is_recomputed_or_holds_times():
     numbers = {
         path
         for folder in (DOC, BENCHMARKS)

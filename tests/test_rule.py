@@ -53,7 +53,7 @@ def test_auto_is_a_rule(p, b, parameters, sampler):
     assert explainer.explain(X[b:]).settings.sampler == sampler
 
 
-def test_auto_of_a_plain_game_is_the_process():
+def test_auto_uses_the_gaussian_process_for_plain_games():
     """To less than a tenth of the squared error of permutations, at 64 evaluations a player."""
     weights = np.linspace(0.1, 0.4, 12)
 
@@ -72,7 +72,7 @@ def test_auto_of_a_plain_game_is_the_process():
 
 
 @pytest.mark.parametrize("b", [1, 50, 400])
-def test_fit_asks_for_the_predictions_of_the_background_alone(b):
+def test_fit_predicts_only_the_background(b):
     asked = []
 
     def counted(Z):

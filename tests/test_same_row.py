@@ -51,13 +51,13 @@ def everywhere(explainer, X=X):
 
 
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
-def test_order_company_and_repetition_do_not_matter(sampler):
+def test_values_do_not_depend_on_order_other_rows_or_repetition(sampler):
     everywhere(fitted(sampler=sampler))
 
 
 @pytest.mark.parametrize("how", [{}, {"sampler": "leverage"}, {"max_rows": 900}])
 @pytest.mark.parametrize("background", [BACKGROUND, LARGE], ids=["few", "many"])
-def test_nor_do_they_by_default_or_where_the_background_is_sampled(background, how):
+def test_values_do_not_depend_on_other_rows_with_sampled_backgrounds(background, how):
     everywhere(fitted(background, **how))
 
 
@@ -77,7 +77,7 @@ CAUSAL = CausalReward([[0, 1, 2], [3, 4, 5]])
         (SurrogateReward(n_masks=1), "odd", 301),
     ],
 )
-def test_nor_do_they_where_columns_follow_each_other(reward, sampler, max_rows):
+def test_conditional_values_do_not_depend_on_other_rows(reward, sampler, max_rows):
     """One factor serves a walk, with many references one matrix a set; few rows a call, or many."""
     explainer = fitted(LARGE, reward=reward, sampler=sampler, max_rows=max_rows)
     whole = explainer.explain(X)
@@ -85,7 +85,7 @@ def test_nor_do_they_where_columns_follow_each_other(reward, sampler, max_rows):
     assert_same(explainer.explain(X[8:]), whole[8:])
 
 
-def test_nor_does_the_size_of_batches():
+def test_values_do_not_depend_on_the_batch_size():
     explainer = fitted()
     whole = explainer.explain(X)
     for batch_rows in (1, 4, 100):
@@ -93,7 +93,7 @@ def test_nor_does_the_size_of_batches():
         np.testing.assert_array_equal(np.concatenate([e.values for e in parts]), whole.values)
 
 
-def test_nor_does_how_a_row_is_stored():
+def test_values_do_not_depend_on_the_storage_of_rows():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     by_name = ShapleyExplainer(lambda Z: steps(Z.to_numpy()), random_state=0, max_rows=3001)
     by_name.fit(pd.DataFrame(BACKGROUND, columns=list("abcdef")))
@@ -103,14 +103,14 @@ def test_nor_does_how_a_row_is_stored():
     np.testing.assert_array_equal(ours.values, fitted().explain(np.asfortranarray(whole)).values)
 
 
-def test_a_second_fit_and_a_pickled_explainer_say_the_same():
+def test_a_second_fit_and_a_pickled_explainer_agree():
     explainer = fitted(sampler="odd")
     whole = explainer.explain(X)
     assert_same(fitted(sampler="odd").explain(X), whole)
     assert_same(pickle.loads(pickle.dumps(explainer)).explain(X), whole)
 
 
-def test_threads_say_the_same():
+def test_threads_agree():
     explainer = pickle.loads(pickle.dumps(fitted(sampler="odd")))
     whole, found = fitted(sampler="odd").explain(X), {}
 
@@ -143,7 +143,7 @@ def test_losses_of_a_row_do_not_depend_on_the_others():
     )
 
 
-def test_what_is_learned_costs_at_most_two_instances():
+def test_fit_costs_at_most_two_rows():
     rows = []
 
     def counting(Z):
@@ -156,7 +156,7 @@ def test_what_is_learned_costs_at_most_two_instances():
 
 
 class TestKeys:
-    def test_values_count_and_not_their_types(self):
+    def test_keys_depend_on_values_and_not_on_types(self):
         numbers = np.array([[1, 2], [0, 3]])
         expected = row_keys(numbers)
         for other in (
@@ -168,17 +168,17 @@ class TestKeys:
         ):
             np.testing.assert_array_equal(row_keys(other), expected)
 
-    def test_other_values_and_other_places_have_other_keys(self):
+    def test_different_values_or_positions_have_different_keys(self):
         rows = np.array([[1.0, 2.0], [2.0, 1.0], [np.nan, 1.0], [1.0, np.nan], [1.0, 2.0 + 1e-15]])
         assert len(set(row_keys(rows).tolist())) == 5
         text = pd.DataFrame({"a": ["x", "y", None, "x"], "b": pd.Categorical(["u", "u", "u", "v"])})
         assert len(set(row_keys(text).tolist())) == 4
 
-    def test_missing_values_are_alike(self):
+    def test_missing_values_have_equal_keys(self):
         pieces = pd.DataFrame({"a": [None, np.nan, pd.NA]}, dtype=object)
         assert len(set(row_keys(pieces).tolist())) == 1
 
-    def test_a_row_has_the_key_that_it_has_among_many(self):
+    def test_keys_do_not_depend_on_other_rows(self):
         """Few rows are hashed one by one, many together; one key is written here for all times."""
         rows = np.random.default_rng(0).standard_normal((40, 3))
         rows[5] = [1.0, np.nan, -0.0]

@@ -76,7 +76,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_what_is_saved_is_loaded(mixed, part, tmp_path):
+def test_explanations_survive_a_round_trip(mixed, part, tmp_path):
     part(mixed).save(tmp_path / "eye.parquet")
     there = Explanation.load(str(tmp_path / "eye.parquet"))
     assert_same(there, part(mixed))
@@ -85,13 +85,13 @@ def test_what_is_saved_is_loaded(mixed, part, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["eye.parquet"]
 
 
-def test_the_same_explanation_is_the_same_bytes(mixed, tmp_path):
+def test_equal_explanations_give_equal_bytes(mixed, tmp_path):
     for name in ("one", "two"):
         mixed.save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_objects_of_any_class_are_refused_and_the_old_file_stays(mixed, tmp_path):
+def test_unknown_objects_are_refused_and_the_old_file_is_kept(mixed, tmp_path):
     mixed.save(tmp_path / "eye")
     before = (tmp_path / "eye").read_bytes()
     data = mixed.data.assign(note=[object() for _ in range(6)])
@@ -138,7 +138,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize("kind", MIXED)
-def test_columns_for_which_parquet_has_no_type(kind, mixed, tmp_path):
+def test_columns_without_a_parquet_type(kind, mixed, tmp_path):
     one = mixed.output(0)[["note", "age"]]
     data = one.data.assign(note=MIXED[kind].set_axis(one.index))
     given = replace(one, data=data)
@@ -149,7 +149,7 @@ def test_columns_for_which_parquet_has_no_type(kind, mixed, tmp_path):
         assert texts[[0, 1, 3, 4]].tolist() == ["1", '"a"', "2.5", "true"]
 
 
-def test_labels_of_outputs_that_are_numbers_and_text(mixed, tmp_path):
+def test_mixed_output_labels(mixed, tmp_path):
     """A target of two classes is one output, and one of three has an output for each class."""
     labels = np.array([0, "1_a", None], dtype=object)
     given = replace(mixed, output_names=labels, interactions=None)
@@ -194,7 +194,7 @@ def written(mixed, tmp_path_factory):
     return path
 
 
-def test_no_flipped_bit_goes_unnoticed_or_changes_a_number(mixed, written, tmp_path):
+def test_flipped_bits_are_detected(mixed, written, tmp_path):
     """A bit of each 97th byte, and 500 bits in the metadata at the end."""
     data, rng = written.read_bytes(), np.random.default_rng(0)
     places = [*range(0, len(data), 97), *rng.integers(len(data) - 12_000, len(data), size=500)]
@@ -211,7 +211,7 @@ def test_no_flipped_bit_goes_unnoticed_or_changes_a_number(mixed, written, tmp_p
 
 
 @pytest.mark.parametrize("part", [0, 0.01, 0.5, 0.99])
-def test_files_that_are_cut_or_go_on_are_refused(part, written, tmp_path):
+def test_truncated_or_extended_files_are_refused(part, written, tmp_path):
     data = written.read_bytes()
     for damaged in (data[: int(part * len(data))], data[int(part * len(data)) + 1 :], data + b"x"):
         (tmp_path / "eye").write_bytes(damaged)
@@ -230,7 +230,7 @@ def forged(path, content, header=None, **options):
     return path
 
 
-def test_the_forger_can_write_what_is_read(mixed, written, tmp_path):
+def test_forged_files_can_be_read(mixed, written, tmp_path):
     assert_same(Explanation.load(forged(tmp_path / "eye", pq.read_table(written))), mixed)
 
 
@@ -254,7 +254,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("change", TABLES.values(), ids=TABLES)
-def test_tables_that_are_not_those_of_their_header_are_refused(change, written, tmp_path):
+def test_tables_that_contradict_their_header_are_refused(change, written, tmp_path):
     table = pq.read_table(written)
     header = json.loads(table.schema.metadata[META])
     assert refused(forged(tmp_path / "eye", change(table), header))
@@ -275,7 +275,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_headers_that_are_not_those_of_their_table_are_refused(name, written, tmp_path):
+def test_headers_that_contradict_their_table_are_refused(name, written, tmp_path):
     table = pq.read_table(written)
     header = json.loads(table.schema.metadata[META])
     for content in HEADERS[name]:
@@ -301,7 +301,7 @@ def test_small_files_of_large_tables_are_refused_before_they_are_read(tmp_path):
     assert len(Explanation.load(tmp_path / "eye")) == n
 
 
-def test_files_of_others_and_of_later_versions(mixed, written, tmp_path):
+def test_foreign_files_and_later_versions_are_refused(mixed, written, tmp_path):
     mixed.data[["age"]].to_parquet(tmp_path / "other.parquet")
     assert refused(tmp_path / "other.parquet")
     table = pq.read_table(written)
@@ -366,7 +366,7 @@ def test_skops_keeps_explanations(mixed, part):
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_dates_of_any_resolution_come_back(tmp_path, unit):
+def test_dates_of_any_resolution_survive_a_round_trip(tmp_path, unit):
     """Parquet has no seconds: it keeps milliseconds in their place."""
     days = pd.Series(pd.date_range("2020-01-01", periods=4)).astype(f"datetime64[{unit}]")
     X = pd.DataFrame({"day": days, "x": [1.0, 2.0, 3.0, 4.0]})

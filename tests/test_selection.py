@@ -28,7 +28,7 @@ def drawn(seed=0, n=120):
     return X, X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=n)
 
 
-def test_a_class_that_some_folds_would_not_know_is_refused():
+def test_classes_missing_from_a_fold_are_refused():
     X, _ = drawn(n=20)
     y = np.array(["rare"] + ["often", "seldom"] * 9 + ["seldom"])
     one = r"without the class 'rare' in its training rows; the class has 1 row"
@@ -100,7 +100,7 @@ def test_several_classes(model):
     assert found.explanation_.settings.closed_form is not None
 
 
-def test_noise_of_attributions_is_taken_off():
+def test_noise_of_attributions_is_subtracted():
     """Wrong for 1 seed of 1e4: means of 40,000 gains have an error of .007."""
     rng = np.random.default_rng(0)
     phi, rest = rng.normal(size=(40_000, 1)), rng.normal(size=40_000)
@@ -127,7 +127,7 @@ MODELS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_useless_columns_are_selected_at_most_at_the_rate(model):
+def test_useless_columns_are_selected_at_most_at_the_stated_rate(model):
     """500 runs, 3 useless columns in each: 1500 draws of chance .05 give 75 +- 8.5 or fewer.
 
     By 4 noise columns 1500 of chance .2 give 300; those of one run depend on the same noise, which
@@ -147,7 +147,7 @@ def test_useless_columns_are_selected_at_most_at_the_rate(model):
     assert above <= 300 + 78
 
 
-def test_noise_columns_are_the_yardstick():
+def test_columns_are_compared_with_noise_columns():
     X, y = drawn()
     found = ShapleyImportance(LinearRegression(), n_noise=3, random_state=0).fit(X, y)
     table = found.to_frame()
@@ -163,7 +163,7 @@ def test_noise_columns_are_the_yardstick():
     assert all((originals == column[:, None]).all(axis=0).any() for column in shuffled.T)
 
 
-def test_noise_columns_are_not_behind_all_others():
+def test_noise_columns_are_placed_among_the_others():
     """Trees take the first of columns that split alike, so that the last ones are no yardstick."""
     X, y = drawn()
     seen = []
@@ -197,7 +197,7 @@ def test_frames_keep_their_columns_and_types():
     assert found.transform(X).shape[0] == 120
 
 
-def test_a_model_that_was_fitted_to_fewer_columns_is_fitted_anew():
+def test_models_fitted_on_fewer_columns_are_refitted():
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = LinearRegression().fit(X.iloc[:, 1:], y)
     found = ShapleyImportance(model, cv=2).fit(X, y)
@@ -216,7 +216,7 @@ def test_polars_frames():
 # --- inside scikit-learn -------------------------------------------------------------------------
 
 
-def test_in_pipelines_and_selectors():
+def test_works_in_pipelines_and_selectors():
     X, y = drawn()
     selector = ShapleyImportance(LinearRegression(), cv=3)
     pipeline = make_pipeline(StandardScaler(), selector, LinearRegression())
@@ -236,7 +236,7 @@ def test_rows_in_no_fold_are_not_explained():
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0}, {"n_noise": -1}, {"n_jobs": 0}])
-def test_wrong_parameters_are_refused(wrong):
+def test_invalid_parameters_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValueError, match=f"ShapleyImportance takes {name} as"):
         ShapleyImportance(LinearRegression(), **wrong).fit(*drawn())

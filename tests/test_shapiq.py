@@ -27,7 +27,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("index", "order"), CASES)
-def test_all_coalitions_give_what_shapiq_computes(game, index, order):
+def test_all_coalitions_agree_with_shapiq(game, index, order):
     exact = shapiq.ExactComputer(game=game, n_players=9)
     name = "SII" if index == "k-SII" and order == 1 else index
     wanted = exact(index=name, order=order)
@@ -41,7 +41,7 @@ def test_all_coalitions_give_what_shapiq_computes(game, index, order):
         )
 
 
-def test_budget_is_kept_and_named(game):
+def test_the_budget_is_respected_and_reported(game):
     asked = []
 
     def counted(S):
@@ -57,11 +57,11 @@ def test_budget_is_kept_and_named(game):
     assert (apart**2).sum() < 1e-2 * (exact.get_n_order_values(1) ** 2).sum()
 
 
-def test_same_seed_same_values(game):
+def test_equal_seeds_give_equal_values(game):
     one, other = (ShapleyApproximator(9, random_state=3).approximate(40, game) for _ in range(2))
     np.testing.assert_array_equal(one.values, other.values)
 
 
-def test_order_that_an_index_has_not_is_refused():
+def test_unsupported_orders_are_refused():
     with pytest.raises(ValueError, match='max_order=1 with index="SV"; got max_order=2'):
         ShapleyApproximator(9, 2, "SV")

@@ -62,7 +62,7 @@ def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
         (GradientBoostingRegressor(n_estimators=3), DIABETES, {"sampler": "leverage"}, "asked for"),
     ],
 )
-def test_everything_else_is_sampled_and_the_record_says_why(model, data, kwargs, reason):
+def test_other_models_are_sampled_with_a_recorded_reason(model, data, kwargs, reason):
     explanation = explained(model, data, max_rows=148 * 40 + 1, **kwargs)
     assert reason in explanation.settings.why_sampled
     assert explanation.standard_errors.max() > 0

@@ -46,7 +46,7 @@ class Products(RegressorMixin, BaseEstimator):
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 @pytest.mark.parametrize("options", [{}, {"max_rows": 300}, {"reward": "baseline"}], ids=str)
-def test_as_the_array_that_it_stands_for(kind, options):
+def test_sparse_values_equal_dense_values(kind, options):
     background, rows = table(12), table(3, seed=1)
     model, dense = Products(), Products()
     explainer = ShapleyExplainer(model, random_state=0, **options).fit(kind(background))
@@ -58,7 +58,7 @@ def test_as_the_array_that_it_stands_for(kind, options):
     assert (made.n_model_rows <= expected.n_model_rows).all()
 
 
-def test_by_enumeration(enumerated):
+def test_values_agree_with_enumeration(enumerated):
     background, rows = table(6), table(2, seed=1)
     explainer = ShapleyExplainer(Products(), sampler="exact").fit(sparse.csr_array(background))
     made = explainer.explain(sparse.csr_array(rows))
@@ -77,7 +77,7 @@ def test_groups_of_columns(enumerated):
     assert made.feature_names.tolist() == ["first", "x1", "x3", "x4", "last"]
 
 
-def test_dense_blocks_where_the_model_takes_no_sparse_table():
+def test_models_without_sparse_support_receive_dense_blocks():
     background, rows = table(30), table(2, seed=1)
     background[:, 0] = np.arange(30) % 2
     model = GaussianNB().fit(background, background[:, 0])
@@ -90,7 +90,7 @@ def test_dense_blocks_where_the_model_takes_no_sparse_table():
     np.testing.assert_allclose(made.predictions, rows[:, 0] * rows[:, 1], atol=1e-12)
 
 
-def test_an_error_of_the_model_itself_is_raised():
+def test_errors_of_the_model_are_raised():
     def broken(X):
         raise ValueError("no such luck")
 
@@ -109,7 +109,7 @@ def test_a_pipeline_of_sparse_steps():
     np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-9)
 
 
-def test_players_that_agree_with_the_reference_are_seen():
+def test_players_equal_to_the_reference_are_detected():
     """Against one background row each, a coalition is asked once for each set that differs."""
     background, rows = table(20, density=0.2), table(2, seed=1, density=0.2)
     pool = SparsePool(sparse.csr_array(rows), sparse.csr_array(background), np.arange(D))
@@ -125,7 +125,7 @@ def test_players_that_agree_with_the_reference_are_seen():
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
-def test_hybrids_of_long_runs_are_right(kind):
+def test_mixed_rows_of_long_runs_are_correct(kind):
     """Entry by entry, those that are stored as zero among them."""
     rng = np.random.default_rng(0)
     tables = [kind(np.where(rng.random((n, 7)) < 0.4, rng.normal(size=(n, 7)), 0)) for n in (3, 5)]
@@ -144,7 +144,7 @@ def test_hybrids_of_long_runs_are_right(kind):
     np.testing.assert_array_equal(long.toarray(), dense)
 
 
-def test_what_is_stored_counts():
+def test_stored_zeros_are_counted():
     """A stored zero is not an absent entry, which means missing to XGBoost; NaN is NaN."""
     stored = sparse.csr_array(([0.0, np.nan, 2.0], [0, 1, 2], [0, 3]), shape=(1, 4))
     plain = sparse.csr_array(([np.nan, 2.0], [1, 2], [0, 2]), shape=(1, 4))
@@ -154,7 +154,7 @@ def test_what_is_stored_counts():
     assert hybrid.indices.tolist() == [0, 1, 2]
 
 
-def test_xgboost_takes_absent_for_missing():
+def test_xgboost_treats_absent_entries_as_missing():
     xgboost = pytest.importorskip("xgboost")
     background = table(60)
     X = sparse.csr_array(background)
@@ -175,7 +175,7 @@ def test_xgboost_takes_absent_for_missing():
     )
 
 
-def test_keys_are_those_of_the_array():
+def test_keys_equal_those_of_the_dense_array():
     rows = table(9)
     np.testing.assert_array_equal(row_keys(sparse.csr_array(rows)), row_keys(rows))
 
@@ -188,7 +188,7 @@ def test_equal_rows_are_explained_alike():
         np.testing.assert_array_equal(explainer.explain(rows[[i]]).values[0], together[i])
 
 
-def test_entries_that_come_twice_are_added_up():
+def test_duplicate_entries_are_summed():
     twice = sparse.csr_array(([1.0, 2.0], [3, 3], [0, 2]), shape=(1, D))
     explainer = ShapleyExplainer(Products()).fit(sparse.csr_array(table(5)))
     once = sparse.csr_array(([3.0], [3], [0, 1]), shape=(1, D))
@@ -196,7 +196,7 @@ def test_entries_that_come_twice_are_added_up():
     assert twice.nnz == 2
 
 
-def test_a_wide_matrix_is_ordered_by_mixtures_of_its_columns(monkeypatch):
+def test_wide_matrices_are_ordered_by_random_projections(monkeypatch):
     monkeypatch.setattr("skshapley._references._columns.MOST_CELLS", 100)
     background, rows = sparse.csr_array(table(200)), sparse.csr_array(table(2, seed=1))
     deck = Deck.balanced(
@@ -228,7 +228,7 @@ def test_global_importance_of_sparse_rows():
     )
 
 
-def test_what_is_refused():
+def test_invalid_sparse_input_is_refused():
     X = sparse.csr_array(table(5))
     with pytest.raises(TypeError, match=r"sparse matrix with reward='conditional', .* X\.toarray"):
         ShapleyExplainer(Products(), reward="conditional").fit(X)

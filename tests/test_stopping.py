@@ -23,7 +23,7 @@ def test_chances_of_too_large_errors_sum_to_five_percent():
 
 
 @pytest.mark.parametrize("p", [1, 10, 50])
-def test_equal_errors_are_held_to_the_quantile_for_all_players(p):
+def test_equal_errors_use_the_simultaneous_quantile(p):
     values, allowed = np.zeros((1, p, 1)), 1 / norm.isf(0.025 / p)
     rule = StandardError(atol=1.0)
     assert rule.done(values, np.full((1, p, 1), 0.999 * allowed)).all()
@@ -36,7 +36,7 @@ def test_every_output_must_be_accurate():
     assert StandardError(rtol=0.2).done(values, np.full((1, 2, 2), 0.05)).all()
 
 
-def test_an_unknown_error_is_never_small_enough():
+def test_unknown_errors_do_not_stop():
     values, errors = np.zeros((2, 2, 1)), np.array([[[0.1], [np.nan]], [[0.1], [0.1]]])
     assert StandardError(atol=1e9).done(values, errors).tolist() == [False, True]
 
@@ -48,7 +48,7 @@ def test_equal_attributions_need_an_absolute_tolerance():
 
 
 @pytest.mark.parametrize("rule", [{}, {"rtol": 0.0}])
-def test_a_rule_that_nothing_meets_is_refused(rule):
+def test_impossible_rules_are_refused(rule):
     with pytest.raises(ValueError, match=r"one of them must be above 0.*try rtol=0\.05"):
         shapley_values(RandomGame(4), stopping=StandardError(**rule))
 
@@ -61,7 +61,7 @@ def test_a_rule_is_a_parameter_object():
 @pytest.mark.parametrize(
     "sampler", ["antithetic", pytest.param("monte-carlo", marks=pytest.mark.slow)]
 )
-def test_stopped_estimates_are_as_accurate_as_they_say(sampler):
+def test_stopped_estimates_have_the_stated_accuracy(sampler):
     """Looking again and again stops on lucky looks; the largest error still keeps to what is asked.
 
     600 runs of 8 players: the share is known to 0.01 (false alarms below 1e-4).
@@ -139,7 +139,7 @@ def test_rows_stop_at_a_relative_error(stopped):
     assert found.n_model_rows.max() < 33_000 / 2
 
 
-def test_rows_stop_alike_alone_and_in_company(stopped):
+def test_stopping_does_not_depend_on_other_rows(stopped):
     explainer, found = stopped
     for row in (0, 7):
         alone = explainer.explain(TABLE[row : row + 1])
@@ -148,7 +148,7 @@ def test_rows_stop_alike_alone_and_in_company(stopped):
 
 
 @pytest.mark.parametrize("how", [{"stopping": None}, {"max_rows": 20_000}], ids=str)
-def test_without_the_rule_or_with_a_budget_all_is_spent(how):
+def test_without_a_rule_the_whole_budget_is_spent(how):
     made = ShapleyExplainer(wavy, random_state=0, **how).fit(TABLE[20:]).explain(TABLE[:2])
     asked = how.get("max_rows", 33_000)
     assert (np.abs(made.n_model_rows / asked - 1) < 0.02).all()
@@ -166,7 +166,7 @@ def test_a_relative_error_is_over_all_outputs():
 
 
 @pytest.mark.parametrize("members", [3, 4])
-def test_rules_stop_on_an_and_of_few_players(members):
+def test_rules_stop_on_a_conjunction_of_few_players(members):
     """All that few of twenty players bring, they bring together; permutations never meet it often.
 
     Every run stops, and none is wrong. Errors of fewer pairs than two a player let one run in sixty

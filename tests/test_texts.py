@@ -23,7 +23,7 @@ TABLES = {
 
 @pytest.mark.parametrize("before", [None, "array", "frame", "numbered"])
 @pytest.mark.parametrize("name", TABLES)
-def test_columns_are_learned_as_scikit_learn_learns_them(name, before):
+def test_feature_names_agree_with_scikit_learn(name, before):
     learned = []
     for learn in (
         lambda owner, X: validated(owner, X, True),
@@ -46,7 +46,7 @@ def test_columns_are_learned_as_scikit_learn_learns_them(name, before):
 
 
 @pytest.mark.parametrize("name", ["array", "frame"])
-def test_other_columns_are_refused_as_scikit_learn_refuses_them(name):
+def test_refusals_of_columns_agree_with_scikit_learn(name):
     table, owner = TABLES[name], BaseEstimator()
     validated(owner, table, True)
     other = table.rename(columns={"a": "c"}) if name == "frame" else table[:, :1]

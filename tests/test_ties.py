@@ -63,7 +63,7 @@ def repetitions(n, apart=0.0, **how):
 
 @pytest.mark.parametrize("p", [1, 3, 9, 70])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_a_walk_is_the_same_with_fewer_steps(p, share):
+def test_ties_skip_steps_without_changing_values(p, share):
     """Its values are those of a walk that asks for every step, where ties change nothing."""
     rng = np.random.default_rng(1)
     permutations = rng.permuted(np.tile(np.arange(p), (2, 3, 1)), axis=2)
@@ -112,7 +112,7 @@ def test_a_walk_is_the_same_with_fewer_steps(p, share):
 
 
 @pytest.mark.parametrize("sampler", WALKS)
-def test_a_budget_counts_the_rows_that_the_model_is_given(sampler):
+def test_the_budget_counts_evaluated_model_rows(sampler):
     """Each of them another one; ties leave it unspent only where the last rows are rare."""
     for max_rows, least in ((24 * B, 24 * B - 2 * P), (60 * B, 36 * B)):
         for row in X:
@@ -123,7 +123,7 @@ def test_a_budget_counts_the_rows_that_the_model_is_given(sampler):
             assert found.n_model_rows[0] >= least
 
 
-def test_every_hybrid_row_is_found_and_none_twice():
+def test_every_mixed_row_is_evaluated_exactly_once():
     """Of players that differ in three columns at most, all rows are few, and then nobody asks."""
     x = BACKGROUND[0].copy()
     background = np.repeat(x[None], 20, axis=0)
@@ -137,7 +137,7 @@ def test_every_hybrid_row_is_found_and_none_twice():
     assert found.n_model_rows[0] == every + 1
 
 
-def test_where_one_column_differs_nothing_is_evaluated():
+def test_a_single_differing_column_needs_no_evaluation():
     """The only step leads from the background row to the instance, and both are known."""
     x = BACKGROUND[0]
     background = x + np.eye(P)
@@ -165,7 +165,7 @@ def test_ties_lower_the_error(sampler):
 
 
 @pytest.mark.parametrize("sampler", WALKS)
-def test_the_mean_of_many_is_the_value(sampler):
+def test_the_mean_over_many_seeds_is_the_value(sampler):
     """300 runs, 13 values: within 4.5 standard errors, a false alarm in 8,000 versions."""
     exact = repetitions(1, sampler="exact", max_rows="auto").values[0]
     values = repetitions(300, sampler=sampler, max_rows=26 * B).values
@@ -179,7 +179,7 @@ MANY = (np.random.default_rng(6).random((300, P)) < 0.4).astype(float)
 @pytest.mark.parametrize(
     ("background", "max_rows"), [(BACKGROUND, 40 * B), (MANY, 13 * 300)], ids=["few", "many"]
 )
-def test_the_same_row_in_any_company(background, max_rows):
+def test_values_do_not_depend_on_other_rows(background, max_rows):
     rng = np.random.default_rng(4)
     rows = np.concatenate([X, BACKGROUND[:1], rng.normal(size=(2, P))])
     run = partial(explained, background=background, max_rows=max_rows)
@@ -195,7 +195,7 @@ def test_the_same_row_in_any_company(background, max_rows):
         assert_array_equal(getattr(apart, name), whole)
 
 
-def test_many_background_rows_are_compared_as_they_come():
+def test_many_background_rows_are_compared_lazily():
     """The budget is kept though nobody knows before which rows differ least."""
     found = explained(background=MANY, max_rows=40 * len(MANY))
     assert (found.n_model_rows <= 40 * len(MANY)).all()
@@ -206,7 +206,7 @@ def test_many_background_rows_are_compared_as_they_come():
 
 
 @pytest.mark.parametrize("container", ["frame", "array"])
-def test_steps_that_are_done_once_change_no_draw(container):
+def test_precomputed_steps_do_not_change_draws(container):
     """Ties are those of the raw columns, whichever columns the model is given."""
     rng = np.random.default_rng(5)
     n, numbers = 150, [f"n{i}" for i in range(5)]

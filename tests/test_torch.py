@@ -91,7 +91,7 @@ def few_lines(monkeypatch):
 @pytest.mark.parametrize(
     "table", [X, pd.DataFrame(X), sparse.csr_array(X)], ids=lambda t: type(t).__name__
 )
-def test_a_module_is_a_model(few_lines, table):
+def test_modules_can_be_explained(few_lines, table):
     module = Module([[1.0], [2.0], [3.0]])
     rows = table.iloc[:2] if hasattr(table, "iloc") else table[:2]
     made = ShapleyExplainer(module).fit(table).explain(rows)
@@ -111,7 +111,7 @@ def test_several_outputs_in_double_precision(few_lines):
     assert made.settings.output == 1
 
 
-def test_a_module_that_fails_says_where(few_lines):
+def test_failing_modules_name_the_rows(few_lines):
     module = Module(np.ones((4, 1)))
     with pytest.raises(RuntimeError, match="torch module Module failed on 12 rows of 3 ") as caught:
         ShapleyExplainer(module).fit(X)
@@ -119,7 +119,7 @@ def test_a_module_that_fails_says_where(few_lines):
     assert module.training  # put back all the same
 
 
-def test_what_a_module_takes_not(few_lines):
+def test_unsupported_inputs_of_modules(few_lines):
     with pytest.raises(TypeError, match="takes numbers, and got a table of dtype object"):
         ShapleyExplainer(Module(np.ones((1, 1)))).fit(pd.DataFrame({"town": ["Rome", "Oslo"]}))
     with pytest.raises(ValueError, match="'predict' for a Module, which is called"):
@@ -172,7 +172,7 @@ class Model(RegressorMixin, BaseEstimator):
 
 
 @pytest.mark.slow
-def test_torch_itself():
+def test_real_torch_modules():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     layers = torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)

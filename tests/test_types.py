@@ -58,7 +58,7 @@ def explain(model: object, X: np.ndarray, y: np.ndarray) -> None:
 
 
 @pytest.mark.slow
-def test_scripts_see_the_types(tmp_path):
+def test_type_checkers_see_the_types(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     checked = subprocess.run(

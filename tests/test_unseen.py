@@ -122,7 +122,7 @@ def converged_and_off(game, sampler, n_runs, rtol=0.1):
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo"])
 @pytest.mark.parametrize("name", GAMES)
-def test_what_is_marked_converged_is_within_the_tolerance(name, sampler):
+def test_converged_values_are_within_the_tolerance(name, sampler):
     done, off = converged_and_off(GAMES[name], sampler, 200)
     if done < 10 and off:
         pytest.xfail("of a rough game that next to never converges, lucky runs are what does")
@@ -130,7 +130,7 @@ def test_what_is_marked_converged_is_within_the_tolerance(name, sampler):
 
 
 @pytest.mark.parametrize("name", ["and of 3", "additive, and of 3", "additive, majority of 5"])
-def test_first_looks_that_agree_do_not_stop(name):
+def test_agreement_of_first_checks_does_not_stop(name):
     """Of 40 runs at 5 %, seven are off with probability .003."""
     done, off = converged_and_off(GAMES[name], "antithetic", 40)
     assert done == 40
@@ -144,7 +144,7 @@ HIDDEN = Sum(Among([0.0] * 5 + [1.0], 16), Among([0.0] * 3 + [-1.0], 16))
 
 @pytest.mark.parametrize("game", [LITTLE, HIDDEN], ids=["and of 6, smooth", "and of 5, of 3"])
 @pytest.mark.parametrize("sampler", ["monte-carlo", "classical"])
-def test_first_walks_that_nearly_agree_do_not_stop(sampler, game):
+def test_near_agreement_of_first_permutations_does_not_stop(sampler, game):
     """A little that varies hides as much as nothing does; of what never changed nothing is known.
 
     Two walks in which the same player makes the sixth, or in which what comes and what goes meet.
@@ -176,7 +176,7 @@ def test_values_of_few_evaluations_are_within_their_errors(sampler):
 
 
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
-def test_an_error_is_zero_only_where_the_value_is_exact(sampler):
+def test_only_exact_values_have_an_error_of_zero(sampler):
     """Additive games look additive, and may not be: only all coalitions say so."""
     for budget in (700, 2**12):
         result = shapley_values(

@@ -35,7 +35,7 @@ def by_permutations(score, n):
     return values / factorial(n)
 
 
-def test_equals_enumeration_of_all_permutations(data):
+def test_values_equal_enumeration_of_all_permutations(data):
     X, y, X_val, y_val = data
     known = {}
 
@@ -126,7 +126,7 @@ def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, m
         "roc_auc_ovr",
     ],
 )
-def test_scores_that_want_all_classes(data, scoring):
+def test_scores_that_need_all_classes(data, scoring):
     """Classes that a coalition lacks have the probability 0.
 
     Against scikit-learn's own functions of these probabilities, over all sets of points.
@@ -161,7 +161,7 @@ def test_scores_that_want_all_classes(data, scoring):
 
 
 @pytest.mark.parametrize(("n_jobs", "error_score"), [(None, "empty"), (2, 0.25)])
-def test_points_that_are_too_few_to_fit_have_a_value_and_are_counted(data, n_jobs, error_score):
+def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(data, n_jobs, error_score):
     """Three neighbours of one or two points: 6 + 15 of 64 coalitions, but those of one class."""
     X, y, X_val, y_val = data
     neighbours = KNeighborsClassifier(3)
@@ -184,7 +184,7 @@ def test_points_that_are_too_few_to_fit_have_a_value_and_are_counted(data, n_job
     np.testing.assert_allclose(valued.values_, expected.values, atol=1e-12)
 
 
-def test_errors_are_raised_where_they_shall_be(data):
+def test_errors_are_raised_on_request(data):
     neighbours = KNeighborsClassifier(3)
     with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
         DataShapley(neighbours, scoring="accuracy", error_score="raise").fit(*data)
@@ -219,7 +219,7 @@ def iris():
 
 
 @pytest.mark.slow
-def test_equals_pydvl():
+def test_values_equal_those_of_pydvl():
     """Numbers of pyDVL 0.10.0 (NumPy 1.26.4, scikit-learn 1.9.1), an independent library.
 
     ``ShapleyValuation`` over all subsets, ``DeterministicUniformSampler(index_iteration=
@@ -232,7 +232,7 @@ def test_equals_pydvl():
 
 
 @pytest.mark.parametrize("k", IRIS_NEIGHBOURS_BY_PYDVL)
-def test_nearest_neighbours_equal_pydvl(k):
+def test_nearest_neighbour_values_equal_those_of_pydvl(k):
     """Numbers of pyDVL 0.10.0, ``KNNShapleyValuation(KNeighborsClassifier(k), test)``."""
     valued = DataShapley(KNeighborsClassifier(k)).fit(*iris())
     np.testing.assert_allclose(valued.values_, IRIS_NEIGHBOURS_BY_PYDVL[k], rtol=0, atol=1e-12)
@@ -247,7 +247,7 @@ def test_groups_are_players(data):
     np.testing.assert_allclose(valued.values_.sum(), valued.full_value_ - valued.base_value_)
 
 
-def test_same_for_any_number_of_workers_truncated_or_not(data):
+def test_values_do_not_depend_on_the_number_of_workers(data):
     for truncation in (None, 0.1):
         valued = [
             DataShapley(
@@ -263,7 +263,7 @@ def test_same_for_any_number_of_workers_truncated_or_not(data):
         np.testing.assert_array_equal(valued[0].values_, valued[1].values_)
 
 
-def test_truncation_saves_fits_at_a_small_price(data):
+def test_truncation_saves_fits_with_little_bias(data):
     class Counting(Ridge):
         fits = 0
 
@@ -303,7 +303,7 @@ def test_stopping_and_standard_errors(data):
         (beta(1, 1), lambda s: beta_law(s, 1, 1)),
     ],
 )
-def test_semivalues_equal_their_definition(index, law):
+def test_semivalues_agree_with_their_definition(index, law):
     p, bits = 5, np.arange(2**5)[:, None] >> np.arange(5) & 1 == 1
     worth = np.random.default_rng(0).normal(size=2**p)
     expected = np.zeros(p)
@@ -331,7 +331,7 @@ def beta_law(size, alpha, beta, p=5):
     return np.average(t**size * (1 - t) ** (p - 1 - size), weights=density)
 
 
-def test_removing_what_is_worth_most_hurts_more(data):
+def test_removing_valuable_points_hurts_most(data):
     X, y = make_classification(200, 5, flip_y=0.3, random_state=1)
     split = X[:100], y[:100], X[100:], y[100:]
     model = KNeighborsClassifier()
@@ -342,7 +342,7 @@ def test_removing_what_is_worth_most_hurts_more(data):
     assert best.score.mean() < worst.score.mean()
 
 
-def test_bad_input_is_refused_in_a_sentence(data):
+def test_invalid_input_is_refused_in_one_sentence(data):
     X, y, X_val, y_val = data
     with pytest.raises(ValueError, match=r"groups as one label per training point, shape \(6,\)"):
         DataShapley(LogisticRegression(), groups=[0, 1]).fit(X, y, X_val, y_val)

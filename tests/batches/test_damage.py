@@ -62,9 +62,7 @@ def outcome(folder):
 
 @ASIDE
 @pytest.mark.parametrize(("n", "seed"), [(12, 0), pytest.param(200, 1, marks=pytest.mark.slow)])
-def test_a_flipped_bit_is_seen_and_cured_or_refused_or_changes_nothing(
-    n, seed, folder, skipping, source
-):
+def test_a_flipped_bit_never_changes_values_unnoticed(n, seed, folder, skipping, source):
     """... of any file: no reader gets anything but what was written."""
     rng, whole, expected = np.random.default_rng(seed), contents(folder), outcome(folder)
     sizes = {name: len(data) for name, data in whole.items()}
@@ -93,7 +91,7 @@ def test_a_flipped_bit_is_seen_and_cured_or_refused_or_changes_nothing(
     assert n_seen > 0.8 * n  # the others hit bytes that are not read
 
 
-def test_a_file_of_an_explanation_is_no_part(table, explainer, whole, tmp_path):
+def test_saved_explanations_are_not_accepted_as_parts(table, explainer, whole, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5, keys="key")
     written = contents(tmp_path)
     whole[:5].save(tmp_path / "part-00000002.parquet")
@@ -103,7 +101,7 @@ def test_a_file_of_an_explanation_is_no_part(table, explainer, whole, tmp_path):
     assert contents(tmp_path) == written
 
 
-def test_damaged_parts_are_named_and_made_anew(table, explainer, tmp_path):
+def test_damaged_parts_are_named_and_recomputed(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     part = tmp_path / "part-00000003.parquet"
@@ -119,7 +117,7 @@ def test_damaged_parts_are_named_and_made_anew(table, explainer, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["part-00000001.parquet", "part-00000004.parquet"])
-def test_lost_parts_are_named_and_made_anew(name, table, explainer, tmp_path):
+def test_lost_parts_are_named_and_recomputed(name, table, explainer, tmp_path):
     """... the last one too, whose loss nothing shows but the manifest."""
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
@@ -133,7 +131,7 @@ def test_lost_parts_are_named_and_made_anew(name, table, explainer, tmp_path):
 
 @ASIDE
 @pytest.mark.parametrize("how", [Path.unlink, damage], ids=["lost", "broken"])
-def test_lists_of_skipped_rows_are_named_and_made_anew(how, folder, skipping, source):
+def test_damaged_lists_of_skipped_rows_are_named_and_recomputed(how, folder, skipping, source):
     whole = contents(folder)
     how(folder / "_skipped-00000004.json")
     (wrong,) = ExplanationDataset(folder).check()
@@ -147,7 +145,7 @@ def test_lists_of_skipped_rows_are_named_and_made_anew(how, folder, skipping, so
 # --- another run ---------------------------------------------------------------------------------
 
 
-def test_a_part_of_another_run_is_refused(table, background, tmp_path):
+def test_parts_of_another_run_are_refused(table, background, tmp_path):
     """... though its rows are the same, and it is whole."""
     for name, seed in (("ours", 7), ("theirs", 8)):
         explain_batches(fitted(background, random_state=seed), table, tmp_path / name, batch_rows=5)
@@ -182,7 +180,7 @@ def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
 # --- files of somebody else ----------------------------------------------------------------------
 
 
-def test_nothing_is_written_through_a_link(table, explainer, tmp_path):
+def test_symbolic_links_are_not_followed_when_writing(table, explainer, tmp_path):
     """... that bears the name of a draft, of the manifest or of a part."""
     out, thesis = tmp_path / "phi", tmp_path / "thesis.txt"
     thesis.write_text("Once upon a time")
@@ -198,7 +196,7 @@ def test_nothing_is_written_through_a_link(table, explainer, tmp_path):
     assert len(ExplanationDataset(out)) == 25
 
 
-def test_a_lock_that_cannot_be_locked_is_not_another_run(table, explainer, tmp_path):
+def test_an_unusable_lock_file_is_not_reported_as_another_run(table, explainer, tmp_path):
     (tmp_path / "thesis.txt").write_text("Once upon a time")
     for name, make in (
         ("link", lambda lock: lock.symlink_to(tmp_path / "thesis.txt")),
@@ -215,7 +213,7 @@ def test_a_lock_that_cannot_be_locked_is_not_another_run(table, explainer, tmp_p
     assert (tmp_path / "thesis.txt").read_text() == "Once upon a time"
 
 
-def test_files_with_names_like_ours_are_left_alone(table, explainer, tmp_path):
+def test_foreign_files_with_similar_names_are_kept(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     names = ["part-x.txt", "part-9.parquet", "part-00000009.parquet.bak", "part-000000009.parquet"]
     strange = {name: f"my {name}" for name in [*names, "_skipped-z.json"]}
@@ -229,14 +227,14 @@ def test_files_with_names_like_ours_are_left_alone(table, explainer, tmp_path):
     assert {name: (tmp_path / name).read_text() for name in strange} == strange
 
 
-def test_a_list_of_somebody_else_is_not_written_over(table, explainer, tmp_path):
+def test_a_foreign_list_of_skipped_rows_is_not_overwritten(table, explainer, tmp_path):
     (tmp_path / "_skipped-00000000.json").write_text("mine")
     with pytest.raises(FileExistsError, match=r"something else, such as '_skipped-00000000\.json'"):
         explain_batches(explainer, table, tmp_path)
     assert (tmp_path / "_skipped-00000000.json").read_text() == "mine"
 
 
-def test_a_folder_far_below_the_root(table, explainer, tmp_path):
+def test_long_folder_paths(table, explainer, tmp_path):
     deep = tmp_path / Path(*["x" * 150] * 5)
     assert explain_batches(explainer, table, deep).finished
     assert len(str(deep)) > 600

@@ -60,7 +60,7 @@ AS = {
         for name in AS
     ],
 )
-def test_a_leaf_that_only_the_last_rows_reach(kind, rows, background, tmp_path):
+def test_models_that_differ_in_the_last_rows_only(kind, rows, background, tmp_path):
     before, same, after = (fitted(background, model=AS[kind](forest(rows, x))) for x in (0, 0, 1))
     np.testing.assert_array_equal(after.explain(rows[:20]).values, before.explain(rows[:20]).values)
     explain_batches(before, rows, tmp_path, batch_rows=5)
@@ -84,7 +84,7 @@ class Service:
         return model(X) + self.add * (X["a"] > 50)
 
 
-def test_answers_to_the_pieces_of_a_batch_are_compared(rows, background, tmp_path):
+def test_predictions_of_each_piece_of_a_batch_are_compared(rows, background, tmp_path):
     """... as they were asked for when there was a bad row; and not where there are none now."""
     source = rows.copy()
     source.iloc[22, 0] = np.nan
@@ -99,7 +99,7 @@ def test_answers_to_the_pieces_of_a_batch_are_compared(rows, background, tmp_pat
 
 
 @pytest.mark.filterwarnings("ignore:explain_batches set .* rows aside")
-def test_a_model_that_has_no_answer_any_more(rows, background, tmp_path):
+def test_models_that_raise_on_resume(rows, background, tmp_path):
     """Its answers to probes are known already; the first rows of the source bring it down."""
     explainer = fitted(background, model=Service())
     explain_batches(explainer, rows, tmp_path, batch_rows=5)
@@ -119,7 +119,7 @@ def test_a_model_that_has_no_answer_any_more(rows, background, tmp_path):
     assert contents(tmp_path) == whole
 
 
-def test_answers_to_hybrid_rows_alone_tell_models_apart(background):
+def test_predictions_of_mixed_rows_distinguish_models(background):
     """Two functions that agree on every row of the background, whole, and have no state."""
     alike = background.assign(b=background["a"])
 
@@ -141,7 +141,7 @@ def capped(most):
     return answer
 
 
-def test_a_function_of_a_factory_is_known_by_its_constants(table, background, tmp_path):
+def test_closures_are_distinguished_by_their_constants(table, background, tmp_path):
     """... so that a part which is made anew is of the model that made the others."""
     before, same, after = (fitted(background, model=capped(most)) for most in (1e6, 1e6, 2e6))
     explain_batches(before, table, tmp_path, batch_rows=5)
@@ -178,7 +178,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
-def test_functions_that_differ_have_other_hashes(kind):
+def test_different_functions_have_different_hashes(kind):
     one, other = map(code_digest, FUNCTIONS[kind])
     assert None not in (one, other)
     assert one != other
@@ -197,7 +197,7 @@ def test_equal_functions_have_equal_hashes():
     assert code_digest(Service()) is code_digest(KNeighborsRegressor()) is None
 
 
-def test_a_function_that_counts_its_calls_is_known_by_its_answers(table, background, tmp_path):
+def test_stateful_functions_are_identified_by_their_predictions(table, background, tmp_path):
     calls = []
 
     def counted(X):
@@ -209,7 +209,7 @@ def test_a_function_that_counts_its_calls_is_known_by_its_answers(table, backgro
         assert dataset.manifest["explainer"]["model's code"] is None
 
 
-def test_texts_are_the_same_in_every_process():
+def test_fingerprint_texts_do_not_depend_on_the_process():
     assert unaddressed(f"{model} {Service()}").count("0x") == 0
     letters = "qwertyuiopasdfgh"  # whose set has an order of its own in each process
     assert told(set(letters)) == f"set({[repr(letter) for letter in sorted(letters)]})"
@@ -227,7 +227,7 @@ def weighted(kind, background, weights):
 
 
 @pytest.mark.parametrize("kind", ["sampled", "trees"])
-def test_other_weights_of_the_background_are_refused(kind, table, background, tmp_path):
+def test_different_background_weights_are_refused(kind, table, background, tmp_path):
     weights = np.arange(1.0, 7.0)
     explain_batches(weighted(kind, background, weights), table, tmp_path)
     with pytest.raises(FileExistsError, match=r"explainer\.background was"):
@@ -236,7 +236,7 @@ def test_other_weights_of_the_background_are_refused(kind, table, background, tm
 
 
 @pytest.mark.parametrize("kind", ["sampled", "trees"])
-def test_another_working_memory_is_refused(kind, table, background, tmp_path):
+def test_a_different_working_memory_is_refused(kind, table, background, tmp_path):
     """It cuts what is asked for in one call, and chooses the tables that are kept."""
     explain_batches(weighted(kind, background, None), table, tmp_path)
     with (
@@ -255,7 +255,7 @@ def parquet_files(table, folder, lacking):
 
 
 @pytest.mark.parametrize("lacking", ["b", "key"])
-def test_a_column_that_one_of_several_files_lacks(lacking, table, explainer, tmp_path):
+def test_files_with_different_columns_are_refused(lacking, table, explainer, tmp_path):
     """... would read as missing values; nothing is begun."""
     source = parquet_files(table, tmp_path / "rows", [lacking])
     for rows in (source, ds.dataset(source)):
@@ -266,7 +266,7 @@ def test_a_column_that_one_of_several_files_lacks(lacking, table, explainer, tmp
     assert not (tmp_path / "phi").exists()
 
 
-def test_columns_that_folders_are_named_after(table, background, tmp_path):
+def test_hive_partition_columns_are_read(table, background, tmp_path):
     folder = tmp_path / "rows"
     for day, piece in table.assign(day=table.index // 10).groupby("day"):
         (folder / f"day={day}").mkdir(parents=True)

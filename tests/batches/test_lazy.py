@@ -44,7 +44,7 @@ def test_lazy_tables_without_a_column_are_refused(library, rows, explainer, tmp_
         explain_batches(explainer, lazy(library, rows.drop(columns="b")), tmp_path / "phi")
 
 
-def test_a_background_of_polars_takes_them_as_polars(rows, explainer):
+def test_polars_backgrounds_receive_polars_batches(rows, explainer):
     polars = pytest.importorskip("polars")
     X = polars.from_pandas(rows.iloc[:, :3])
     fitted = ShapleyExplainer(explainer.estimator).fit(X[:50])

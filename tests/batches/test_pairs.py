@@ -31,7 +31,7 @@ def fitted(model, **kwargs):
 
 
 @pytest.mark.parametrize("model", [one_output, bilinear])
-def test_what_is_read_back_is_what_was_explained(model, rows, tmp_path):
+def test_interactions_survive_a_round_trip(model, rows, tmp_path):
     explainer = fitted(model)
     whole = explainer.explain(rows[NAMES]).interactions
     dataset = explain_batches(explainer, rows, tmp_path / "phi", batch_rows=3, keys="key")
@@ -57,7 +57,7 @@ def test_pandas_reads_a_list_of_pairs_for_each_line(model, rows, tmp_path):
         np.testing.assert_array_equal(found, expected[numbers])
 
 
-def test_small_ones_are_left_out_and_read_as_zeros_of_unknown_error(rows, tmp_path):
+def test_small_interactions_are_omitted_and_read_as_zero(rows, tmp_path):
     explainer = fitted(one_output)
     whole = explainer.explain(rows[NAMES]).interactions
     least = float(np.quantile(np.abs(whole.values[:, *np.triu_indices(4, 1)]), 0.7))

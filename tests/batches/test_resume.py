@@ -30,7 +30,7 @@ class Died(BaseException):
     [False, pytest.param(True, marks=pytest.mark.slow)],
     ids=["before the move", "after the move"],
 )
-def test_a_run_that_dies_at_any_write_goes_on(after, table, explainer, tmp_path, monkeypatch):
+def test_a_run_killed_at_any_write_can_be_resumed(after, table, explainer, tmp_path, monkeypatch):
     """Manifest, three parts, manifest: it dies at each of the five in turn."""
     arguments = dict(batch_rows=10, keys="key")
     explain_batches(explainer, table, tmp_path / "whole", **arguments)
@@ -61,7 +61,7 @@ def test_a_run_that_dies_at_any_write_goes_on(after, table, explainer, tmp_path,
         assert contents(folder) == contents(tmp_path / "whole")
 
 
-def test_a_death_in_the_middle_of_a_write_leaves_no_part(table, explainer, tmp_path, monkeypatch):
+def test_an_interrupted_write_leaves_no_part(table, explainer, tmp_path, monkeypatch):
     def dying(file):
         raise Died
 
@@ -71,7 +71,7 @@ def test_a_death_in_the_middle_of_a_write_leaves_no_part(table, explainer, tmp_p
     assert [path.name[0] for path in tmp_path.iterdir()] in (["_", "."], [".", "_"])
 
 
-def test_what_was_finished_is_not_done_again(table, background, tmp_path):
+def test_finished_batches_are_not_recomputed(table, background, tmp_path):
     """The model breaks at row 17; the next run asks it only about what is left."""
     # an object, whose state is no part of a function's code
     state = SimpleNamespace(seen=0, broken=True)
@@ -97,7 +97,7 @@ def test_what_was_finished_is_not_done_again(table, background, tmp_path):
 
 
 @pytest.mark.parametrize("state", [None, np.random.RandomState(4), np.random.default_rng(4)])
-def test_a_run_keeps_the_entropy_that_it_drew(state, table, background, tmp_path):
+def test_a_resumed_run_keeps_its_entropy(state, table, background, tmp_path):
     explainer = fitted(background, random_state=state)
     before = explain_batches(explainer, table, tmp_path, batch_rows=5).read()
     (tmp_path / "part-00000002.parquet").unlink()
@@ -121,7 +121,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
-def test_other_settings_are_refused(change, told, table, background, tmp_path):
+def test_different_settings_are_refused(change, told, table, background, tmp_path):
     explain_batches(fitted(background), table, tmp_path, batch_rows=5)
     whole, change = contents(tmp_path), dict(change)
     arguments = {name: change.pop(name) for name in ("batch_rows", "keys") if name in change}
@@ -132,7 +132,7 @@ def test_other_settings_are_refused(change, told, table, background, tmp_path):
     assert contents(tmp_path) == whole
 
 
-def test_what_does_not_change_the_values_may_change(table, background, tmp_path):
+def test_settings_without_effect_on_values_may_change(table, background, tmp_path):
     explain_batches(fitted(background), table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     explainer = fitted(background, n_jobs=2, verbose=1)
@@ -140,7 +140,7 @@ def test_what_does_not_change_the_values_may_change(table, background, tmp_path)
     assert contents(tmp_path) == whole
 
 
-def test_other_libraries_are_refused(table, explainer, tmp_path, monkeypatch):
+def test_different_library_versions_are_refused(table, explainer, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(_folder, "versions", lambda: {**versions(), "numpy": "1.0"})
         explain_batches(explainer, table, tmp_path)
@@ -148,7 +148,7 @@ def test_other_libraries_are_refused(table, explainer, tmp_path, monkeypatch):
         explain_batches(explainer, table, tmp_path)
 
 
-def test_other_trees_are_refused(table, tmp_path):
+def test_different_trees_are_refused(table, tmp_path):
     X = table[NAMES]
     for seed, fails in ((0, False), (0, False), (1, True)):
         forest = RandomForestRegressor(3, random_state=seed).fit(X, X["a"] * X["b"])
@@ -160,7 +160,7 @@ def test_other_trees_are_refused(table, tmp_path):
             explain_batches(explainer, X, tmp_path)
 
 
-def test_another_step_before_the_same_trees_is_refused(table, tmp_path):
+def test_a_different_preprocessing_step_is_refused(table, tmp_path):
     X = table[NAMES]
     forest = RandomForestRegressor(3, random_state=0).fit(X.to_numpy(), X["a"] * X["b"])
     for scale, fails in ((1.0, False), (1.0, False), (2.0, True)):
@@ -190,14 +190,14 @@ DATA = {
 
 
 @pytest.mark.parametrize(("change", "told"), DATA.values(), ids=DATA)
-def test_other_data_are_refused(change, told, table, explainer, tmp_path):
+def test_different_data_are_refused(change, told, table, explainer, tmp_path):
     arguments = dict(batch_rows=5, keys="key")
     explain_batches(explainer, table, tmp_path, **arguments)
     with pytest.raises(FileExistsError, match=told):
         explain_batches(explainer, change(table), tmp_path, **arguments)
 
 
-def test_an_iterator_is_known_by_its_batches(table, explainer, tmp_path):
+def test_iterators_are_identified_by_their_batches(table, explainer, tmp_path):
     explain_batches(explainer, iter([table]), tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     explain_batches(explainer, iter([table[:8], table[8:]]), tmp_path, batch_rows=5)
@@ -212,7 +212,7 @@ def test_an_iterator_is_known_by_its_batches(table, explainer, tmp_path):
             explain_batches(explainer, iter([other]), tmp_path, batch_rows=5)
 
 
-def test_other_files_are_left_alone(table, explainer, tmp_path):
+def test_unrelated_files_are_kept(table, explainer, tmp_path):
     (tmp_path / "thesis.txt").write_text("Once upon a time")
     with pytest.raises(FileExistsError, match=r"something else, such as 'thesis\.txt'"):
         explain_batches(explainer, table, tmp_path)
@@ -224,7 +224,7 @@ def test_other_files_are_left_alone(table, explainer, tmp_path):
 # --- processes -----------------------------------------------------------------------------------
 
 
-def test_one_process_at_a_time(table, explainer, tmp_path):
+def test_two_processes_cannot_share_a_folder(table, explainer, tmp_path):
     """Another process holds the folder; the lock falls when it is killed."""
     hold = (
         "import pathlib, runpy, sys, time; locked = runpy.run_path(sys.argv[1])['locked']\n"
@@ -241,7 +241,7 @@ def test_one_process_at_a_time(table, explainer, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_trials", "seed"), [(40, 1)])
-def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(n_trials, seed, tmp_path):
+def test_a_run_killed_at_random_times_ends_with_the_same_bytes(n_trials, seed, tmp_path):
     """SIGKILL wherever it hits, and a fresh interpreter goes on; the model is a function."""
     found = trials(tmp_path, 60, n_trials, seed)
     assert min(found) < len(list((tmp_path / "peace").glob("part-*"))) == 12

@@ -55,7 +55,7 @@ def folder(service, explainer, table, tmp_path):
     return tmp_path / "phi"
 
 
-def test_the_list_says_why(folder):
+def test_the_list_of_skipped_rows_has_the_errors(folder):
     skipped = ExplanationDataset(folder).skipped()
     assert skipped["row"].tolist() == DOWN
     assert skipped["key"].tolist() == [f"row {row}" for row in DOWN]
@@ -65,7 +65,7 @@ def test_the_list_says_why(folder):
 
 
 @pytest.mark.parametrize("on_error", [pytest.param("raise", marks=pytest.mark.slow), "skip"])
-def test_a_later_run_tries_again(on_error, folder, explainer, background, table, tmp_path):
+def test_a_later_run_retries_skipped_rows(on_error, folder, explainer, background, table, tmp_path):
     dataset = explain_batches(explainer, table, folder, on_error=on_error, **ARGUMENTS)
     assert not len(dataset.skipped())
     expected = fitted(background).explain(table[NAMES])
@@ -75,7 +75,7 @@ def test_a_later_run_tries_again(on_error, folder, explainer, background, table,
 
 
 @ASIDE
-def test_what_is_still_bad_stays_aside(folder, explainer, service, table):
+def test_rows_that_fail_again_stay_skipped(folder, explainer, service, table):
     """... and the run that tries it touches no file; one of three is better then."""
     before, service.rows = contents(folder), DOWN
     explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
@@ -86,7 +86,7 @@ def test_what_is_still_bad_stays_aside(folder, explainer, service, table):
     assert len(dataset) == 23
 
 
-def test_a_run_that_raises_names_what_is_still_bad(folder, explainer, service, table):
+def test_a_run_that_raises_names_the_failing_rows(folder, explainer, service, table):
     """The first of the batch that is still bad, or the batch if others of it are well."""
     before, service.rows = contents(folder), [10]
     with pytest.raises(BatchError, match=r"cannot explain row 10 \(key row 10\): ConnectionError"):
@@ -100,7 +100,7 @@ def test_a_run_that_raises_names_what_is_still_bad(folder, explainer, service, t
 
 
 @ASIDE
-def test_a_batch_that_does_worse_when_it_is_tried_again_is_kept(
+def test_a_retry_with_more_failures_keeps_the_earlier_part(
     folder, explainer, service, table, monkeypatch
 ):
     before, service.rows = contents(folder), range(25)
@@ -109,7 +109,7 @@ def test_a_batch_that_does_worse_when_it_is_tried_again_is_kept(
     assert contents(folder) == before
 
 
-def test_a_run_that_dies_before_it_removes_a_list_is_mended(folder, explainer, service, table):
+def test_an_outdated_list_of_skipped_rows_is_removed_on_resume(folder, explainer, service, table):
     """The third batch has a part, and the list of when it had none is there, too."""
     skipped = folder / "_skipped-00000002.json"
     listed = skipped.read_bytes()
@@ -124,7 +124,7 @@ def test_a_run_that_dies_before_it_removes_a_list_is_mended(folder, explainer, s
 
 
 @ASIDE
-def test_an_iterator_that_ends_where_all_rows_were_set_aside(background, table, tmp_path):
+def test_a_shorter_source_is_refused_after_a_skipped_batch(background, table, tmp_path):
     """The last batch has no part, so that nothing but its list shows that there was more."""
     explainer = fitted(background, model=picky)
     source = spoilt(table, [20, 21, 22, 23, 24])
@@ -153,7 +153,7 @@ class Fatal:
         return model(X)
 
 
-def test_workers_that_die_end_the_run_and_the_batch_is_named(background, table):
+def test_dead_workers_stop_the_run_and_the_batch_is_named(background, table):
     """... in the first attempt: halving would have each half kill another set of workers."""
     explainer = fitted(background, model=Fatal(), n_jobs=2)
     stream = explain_batches(explainer, table[NAMES], batch_rows=12, on_error="skip")

@@ -60,7 +60,9 @@ SOURCES = {
 @pytest.mark.thinned
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("batch_rows", [1, 7, 25, 1000])
-def test_any_source_any_batch(source, batch_rows, table, explainer, whole, tmp_path):
+def test_values_do_not_depend_on_source_or_batch_size(
+    source, batch_rows, table, explainer, whole, tmp_path
+):
     rows = SOURCES[source](table, tmp_path)
     parts = list(explain_batches(explainer, rows, batch_rows=batch_rows))
     assert [len(part) for part in parts] == [
@@ -99,7 +101,7 @@ def test_arrays_and_polars(batch_rows, table, background, whole, tmp_path):
     assert next(keyed).index.tolist() == table["key"].tolist()
 
 
-def test_a_frame_keeps_its_own_index(table, explainer):
+def test_frames_keep_their_index(table, explainer):
     rows = table[NAMES]
     for own in (rows[5:], rows.set_axis(list("abcdefghijklmnopqrstuvwxy")), rows[::-1]):
         merged = Explanation.merge(explain_batches(explainer, own, batch_rows=10))
@@ -109,7 +111,7 @@ def test_a_frame_keeps_its_own_index(table, explainer):
     pd.testing.assert_index_equal(merged.index, pairs.index)
 
 
-def test_categories_of_pieces_are_those_of_the_background():
+def test_categories_of_batches_match_the_background():
     def first_letter(X):
         return (X["k"].astype(str) == "u").to_numpy() + X["z"].to_numpy()
 
@@ -155,7 +157,7 @@ EXPLAINERS = {
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (i % 2)) for i, n in enumerate(EXPLAINERS)]
 )
-def test_what_is_written_is_read_back(name, iris, tmp_path):
+def test_results_survive_a_round_trip(name, iris, tmp_path):
     X, *models = iris
     explainer = EXPLAINERS[name](*models).fit(X[::15])
     rows = X[::4]
@@ -175,7 +177,7 @@ def test_what_is_written_is_read_back(name, iris, tmp_path):
             assert getattr(made.settings, key) == getattr(expected.settings, key)
 
 
-def test_lines_are_instances_and_outputs(iris, tmp_path):
+def test_files_have_one_line_per_row_and_output(iris, tmp_path):
     X, *models = iris
     explainer = EXPLAINERS["three outputs"](*models).fit(X[::15])
     explain_batches(explainer, X[:5], tmp_path, batch_rows=2)
@@ -222,7 +224,7 @@ def test_kinds_of_data_and_keys(tmp_path):
     assert data["many"].isna().tolist() == [False, True, False]
 
 
-def test_integers_that_become_fractions_in_a_later_frame(explainer, table, tmp_path):
+def test_integer_columns_may_become_floats_in_a_later_frame(explainer, table, tmp_path):
     whole = table[NAMES].round().astype({"a": int})
     pieces = [whole[:5], whole[5:].assign(a=0.5)]
     dataset = explain_batches(explainer, pieces, tmp_path, batch_rows=5)
@@ -230,7 +232,7 @@ def test_integers_that_become_fractions_in_a_later_frame(explainer, table, tmp_p
     assert len(pd.read_parquet(tmp_path)) == 25
 
 
-def test_a_part_of_all_rows_evenly(explainer, table, tmp_path):
+def test_sample_rows_are_evenly_spaced(explainer, table, tmp_path):
     dataset = explain_batches(explainer, table, tmp_path, batch_rows=7)
     assert dataset.read(5).index.tolist() == [0, 5, 10, 15, 20]
     assert len(dataset.read(1)) == 1
@@ -239,7 +241,7 @@ def test_a_part_of_all_rows_evenly(explainer, table, tmp_path):
         dataset.read(0)
 
 
-def test_what_is_no_dataset(tmp_path):
+def test_invalid_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"holds no _manifest\.json; pass a folder"):
         ExplanationDataset(tmp_path)
 
@@ -247,7 +249,7 @@ def test_what_is_no_dataset(tmp_path):
 # --- memory --------------------------------------------------------------------------------------
 
 
-def test_batches_are_let_go(explainer, table):
+def test_batches_are_released_after_use(explainer, table):
     references = []
     most = 0
 
@@ -309,7 +311,7 @@ def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
 # --- randomness ----------------------------------------------------------------------------------
 
 
-def test_runs_without_a_seed_differ_and_say_what_they_drew(table, background, tmp_path):
+def test_runs_without_a_seed_differ_and_record_their_entropy(table, background, tmp_path):
     runs = [
         explain_batches(fitted(background, random_state=None), table, tmp_path / name, batch_rows=9)
         for name in "uv"
@@ -334,7 +336,7 @@ def test_a_generator_is_advanced_by_each_fit(table, background):
     np.testing.assert_array_equal(explainer.explain(table[NAMES]).values, first.values)
 
 
-def test_the_explainer_stays_as_it_was(table, explainer, whole):
+def test_the_explainer_is_not_modified(table, explainer, whole):
     before = dict(vars(explainer))
     list(explain_batches(explainer, table, batch_rows=9))
     assert vars(explainer) == before
@@ -378,14 +380,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "error", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_arguments(arguments, error, message, table, explainer, tmp_path):
+def test_invalid_arguments_are_refused(arguments, error, message, table, explainer, tmp_path):
     arguments = dict(explainer=explainer, source=table) | arguments
     for out in (None, tmp_path / "phi"):
         with pytest.raises(error, match=message):
             list(explain_batches(**arguments, out=out))
 
 
-def test_arguments_are_refused_before_the_first_batch_is_asked_for(table, explainer):
+def test_arguments_are_checked_before_the_first_batch(table, explainer):
     with pytest.raises(ValueError, match="batch_rows"):
         explain_batches(explainer, table, batch_rows=-1)
 
@@ -409,7 +411,7 @@ def first(X):
     return X["a"]
 
 
-def test_a_csv_with_a_line_too_long_is_named(explainer, table, tmp_path):
+def test_a_csv_with_an_extra_field_is_named(explainer, table, tmp_path):
     table.to_csv(tmp_path / "rows.csv", index=False)
     with (tmp_path / "rows.csv").open("a") as file:
         file.write("1,2,3,4,5,6,7\n")
@@ -431,7 +433,7 @@ def test_a_bad_batch_is_named(table, background):
     assert caught.value.keys[0] == "row 10"
 
 
-def test_bad_rows_are_set_aside_and_the_good_ones_kept(table, background, whole, tmp_path):
+def test_bad_rows_are_skipped_and_good_rows_kept(table, background, whole, tmp_path):
     explainer = fitted(background, model=picky)
     bad = [0, 13, 14, 20, 21, 22, 23, 24]  # the last batch holds nothing else
     source = spoilt(table, bad)
@@ -459,7 +461,7 @@ def test_skipping_without_a_folder_warns(table, background, whole):
     np.testing.assert_array_equal(made.values, np.delete(whole.values, 3, axis=0))
 
 
-def test_an_interruption_is_no_bad_row(table, background):
+def test_interruptions_do_not_count_as_bad_rows(table, background):
     calls = 0
 
     def interrupted(X):
@@ -474,7 +476,7 @@ def test_an_interruption_is_no_bad_row(table, background):
         list(explain_batches(explainer, table, batch_rows=5, on_error="skip"))
 
 
-def test_want_of_memory_is_no_bad_row(table, background):
+def test_memory_errors_do_not_count_as_bad_rows(table, background):
     def greedy(X):
         if len(X) > 6:
             raise MemoryError

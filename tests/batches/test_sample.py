@@ -51,7 +51,7 @@ def test_a_sample_has_every_stratum_of_the_predictions(kind, rows, linear, tmp_p
     assert (np.sort(ranks) // (N // M)).tolist() == [*range(M)]
 
 
-def test_means_of_a_sample_are_those_of_all_rows_without_weights(rows, linear):
+def test_sample_means_estimate_the_means_of_all_rows(rows, linear):
     """Over 40 seeds, means are right within 5 of their errors (1 in 10^6).
 
     The mean prediction varies by less than half as much as in samples by chance.
@@ -69,7 +69,7 @@ def test_means_of_a_sample_are_those_of_all_rows_without_weights(rows, linear):
     assert np.std(predictions) < 0.5 * np.std(whole.predictions) / np.sqrt(M)
 
 
-def test_a_run_goes_on_with_the_same_sample(rows, tmp_path):
+def test_a_resumed_run_keeps_its_sample(rows, tmp_path):
     def explainer():
         model = ShapleyExplainer(lambda X: X["a"] * X["b"], max_rows=200)
         return model.fit(rows[::500])  # whose entropy is drawn
@@ -85,7 +85,7 @@ def test_a_run_goes_on_with_the_same_sample(rows, tmp_path):
     assert len(ExplanationDataset(tmp_path).importance()) == 5
 
 
-def test_keys_stay_and_few_rows_are_all_explained(rows, linear):
+def test_keys_are_kept_and_small_tables_are_explained_whole(rows, linear):
     keyed = rows.assign(key=[f"row {i}" for i in range(N)])
     made = next(explain_batches(linear, keyed, keys="key", n_sample=20))
     found = rows.iloc[[int(key.split()[1]) for key in made.index]]
@@ -101,7 +101,7 @@ def test_explainers_of_several_outputs_and_of_trees(rows):
         assert made.shape == (50, 5, 3)
 
 
-def test_wrong_samples_are_refused(rows, linear):
+def test_invalid_samples_are_refused(rows, linear):
     with pytest.raises(ValueError, match=r"n_sample=9 and an iterator, .* pass a table"):
         list(explain_batches(linear, iter([rows]), n_sample=9))
     for wrong in (0, 2.5, True):

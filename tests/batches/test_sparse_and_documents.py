@@ -75,7 +75,7 @@ def test_sparse_rows_are_explained_as_in_one_call(kind, matrix, sparse_explainer
     np.testing.assert_array_equal(made.data, matrix.toarray())
 
 
-def test_sparse_rows_go_on_where_they_stopped(matrix, sparse_explainer, tmp_path):
+def test_runs_on_sparse_rows_can_be_resumed(matrix, sparse_explainer, tmp_path):
     dataset = explain_batches(sparse_explainer, matrix, tmp_path, batch_rows=7)
     whole = contents(tmp_path)
     (tmp_path / "part-00000001.parquet").unlink()
@@ -84,7 +84,7 @@ def test_sparse_rows_go_on_where_they_stopped(matrix, sparse_explainer, tmp_path
     assert dataset.check() == []
 
 
-def test_other_sparse_rows_are_refused(matrix, sparse_explainer, tmp_path):
+def test_different_sparse_rows_are_refused(matrix, sparse_explainer, tmp_path):
     explain_batches(sparse_explainer, matrix, tmp_path, batch_rows=7)
     other = matrix.copy()
     other.data[-1] += 1e-9
@@ -94,7 +94,7 @@ def test_other_sparse_rows_are_refused(matrix, sparse_explainer, tmp_path):
         explain_batches(sparse_explainer, other, tmp_path, batch_rows=7)
 
 
-def test_what_sparse_rows_cannot_be(matrix, sparse_explainer, tmp_path):
+def test_invalid_sparse_sources_are_refused(matrix, sparse_explainer, tmp_path):
     dense = ShapleyExplainer(model).fit(matrix[:6].toarray())
     with pytest.raises(TypeError, match="rows of type csr_array for a background of type ndarray"):
         explain_batches(dense, matrix)
@@ -156,7 +156,7 @@ def same(made, expected):
         np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
 
 
-def test_a_line_is_a_token_of_a_document(reader, read_at_once, tmp_path):
+def test_files_have_one_line_per_token(reader, read_at_once, tmp_path):
     explain_batches(reader, in_parquet(tmp_path), tmp_path / "phi", columns=["review"], keys="id")
     lines = pd.read_parquet(tmp_path / "phi")
     second = lines[lines["row"] == 1]
@@ -172,7 +172,7 @@ def test_a_line_is_a_token_of_a_document(reader, read_at_once, tmp_path):
     assert empty[["token", "value"]].isna().all(axis=None)
 
 
-def test_several_outputs_have_a_line_each(tmp_path):
+def test_files_have_one_line_per_output(tmp_path):
     reader = fitted_text([0, 1, 2, 0, 1, 2])
     dataset = explain_batches(reader, pd.Series(DOCUMENTS, list("abcdef")), tmp_path, batch_rows=4)
     same(dataset.read(), reader.explain(pd.Series(DOCUMENTS, list("abcdef"))))
@@ -182,7 +182,7 @@ def test_several_outputs_have_a_line_each(tmp_path):
     np.testing.assert_array_equal(some.values, expected.values)
 
 
-def test_documents_that_are_none_are_set_aside(reader, tmp_path):
+def test_invalid_documents_are_skipped(reader, tmp_path):
     spoilt = [*DOCUMENTS[:3], None, *DOCUMENTS[4:]]
     with pytest.raises(BatchError, match="got None for document 3: every document must be a str"):
         explain_batches(reader, spoilt, tmp_path / "raised")
@@ -197,7 +197,7 @@ class Died(BaseException):
     """What the process dies of; nothing catches it."""
 
 
-def test_documents_go_on_after_a_death_at_any_write(tmp_path, monkeypatch):
+def test_runs_on_documents_can_be_resumed_after_any_write(tmp_path, monkeypatch):
     """Sampled values, whose seed was drawn: the manifest, three parts, and the manifest again."""
     reader = fitted_text(max_rows=60).set_params(random_state=None).fit(DOCUMENTS)
     arguments = dict(source=DOCUMENTS, batch_rows=2)
@@ -231,7 +231,7 @@ def test_documents_of_another_run_are_refused(reader, tmp_path):
         explain_batches(reader, other, tmp_path, batch_rows=2)
 
 
-def test_which_column_holds_the_documents(reader, tmp_path):
+def test_the_document_column_is_chosen(reader, tmp_path):
     path = in_parquet(tmp_path)
     with pytest.raises(ValueError, match=r"columns \['id', 'review'\] beside keys=\[\]: name the"):
         explain_batches(reader, path)
@@ -241,7 +241,7 @@ def test_which_column_holds_the_documents(reader, tmp_path):
 
 
 @pytest.mark.parametrize("rows", [2, 256])
-def test_means_over_documents_are_those_of_their_tokens(reader, tmp_path, rows):
+def test_importance_averages_tokens_over_documents(reader, tmp_path, rows):
     """... of all documents together, though each batch has other tokens."""
     dataset = explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=rows)
     whole = dataset.read()
@@ -251,7 +251,7 @@ def test_means_over_documents_are_those_of_their_tokens(reader, tmp_path, rows):
     np.testing.assert_allclose(found["importance"], sizes[found.index], rtol=1e-9)
 
 
-def test_of_many_tokens_the_strongest_are_compared(reader, tmp_path, monkeypatch):
+def test_comparisons_keep_the_strongest_tokens(reader, tmp_path, monkeypatch):
     monkeypatch.setattr("skshapley.batches._dataset.MOST_TOKENS", 3)
     dataset = explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=2)
     found, whole = dataset.importance(), dataset.read().importance()
@@ -259,13 +259,13 @@ def test_of_many_tokens_the_strongest_are_compared(reader, tmp_path, monkeypatch
     np.testing.assert_allclose(found["importance"], whole["importance"][:3], rtol=1e-9)
 
 
-def test_batches_of_documents_are_small_unless_asked_for(reader):
+def test_batches_of_documents_are_small_by_default(reader):
     many = ["A", *[""] * 256]
     assert [len(made) for made in explain_batches(reader, many)] == [256, 1]
     assert len(next(explain_batches(reader, many, batch_rows=257))) == 257
 
 
-def test_an_empty_document_alone(reader, tmp_path):
+def test_a_single_empty_document(reader, tmp_path):
     dataset = explain_batches(reader, ["", "..."], tmp_path, batch_rows=1)
     assert dataset.read().shape == (2, 0)
     assert ExplanationDataset(tmp_path).check() == []

@@ -15,7 +15,7 @@ Y = X @ RNG.normal(size=6) + RNG.normal(size=200)
 @pytest.mark.parametrize(
     ("model", "method"), [(LinearRegression(), "predict"), (LogisticRegression(), "log_odds")]
 )
-def test_linear_values_are_those_of_shap(model, method):
+def test_linear_values_agree_with_shap(model, method):
     shap = pytest.importorskip("shap")
     model.fit(X, Y if method == "predict" else Y.mean() < Y)
     ours = ShapleyExplainer(model, response_method=method).fit(X[:50]).explain(X[50:60])
@@ -30,7 +30,7 @@ def test_linear_values_are_those_of_shap(model, method):
         (HistGradientBoostingClassifier(max_iter=8), "log_odds"),
     ],
 )
-def test_one_explainer_of_trees_gives_the_bits_of_the_other(model, method):
+def test_both_tree_explainers_give_the_same_bits(model, method):
     model.fit(X, Y if method == "predict" else Y.mean() < Y)
     one = ShapleyExplainer(model, response_method=method).fit(X[:50]).explain(X[50:60])
     other = TreeExplainer(model, response_method=method).fit(X[:50]).explain(X[50:60])
@@ -38,7 +38,7 @@ def test_one_explainer_of_trees_gives_the_bits_of_the_other(model, method):
     np.testing.assert_array_equal(one.base_values, other.base_values)
 
 
-def test_the_spread_of_single_references_is_the_error_of_the_background():
+def test_background_errors_match_the_spread_over_backgrounds():
     """Backgrounds drawn anew vary as the spread says: of a linear term, b_j times that of z_j.
 
     2,000 backgrounds: the relative error of a standard deviation is 1.6 %, four times it 6.4 %.

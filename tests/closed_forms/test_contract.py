@@ -56,7 +56,7 @@ def explainers(name, **how):
 @pytest.mark.thinned
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["columns", "groups"])
 @pytest.mark.parametrize("name", MODELS)
-def test_values_are_those_of_all_coalitions(name, groups):
+def test_values_agree_with_enumeration(name, groups):
     exact, plain, X = explainers(name, groups=groups)
     read, truth = exact.explain(X), plain.explain(X)
     assert read.settings.why_sampled is None
@@ -75,7 +75,7 @@ def test_values_are_those_of_all_coalitions(name, groups):
 @pytest.mark.parametrize(
     "name", ["forest, three", "LDA, three", "RidgeClassifier", "LogisticRegression"]
 )
-def test_each_instance_may_have_its_own_class(name):
+def test_each_row_may_explain_its_predicted_class(name):
     exact, plain, X = explainers(name, output="predicted")
     read, truth = exact.explain(X), plain.explain(X)
     assert read.settings.why_sampled is None
@@ -85,7 +85,7 @@ def test_each_instance_may_have_its_own_class(name):
     assert len(set(fitted(name)[0].predict(rows(fitted(name)[1], B, B + R)))) > 1
 
 
-def test_frames_of_polars():
+def test_polars_frames():
     polars = pytest.importorskip("polars")
     model, table, _ = fitted("VotingRegressor of pipelines")
     frame = polars.DataFrame(table, schema=list("abcde"))
@@ -134,7 +134,7 @@ def form_of(name, groups=None):
 @pytest.mark.thinned
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["columns", "groups"])
 @pytest.mark.parametrize("name", SOME)
-def test_pairs_are_those_of_all_coalitions(name, groups):
+def test_interactions_agree_with_enumeration(name, groups):
     form, X = form_of(name, groups)
     masked = ShapleyExplainer(fitted(name)[0]).fit(X)  # for the steps that come first
     X = masked.reward_.masked_.transform(X)
@@ -145,7 +145,7 @@ def test_pairs_are_those_of_all_coalitions(name, groups):
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_references_average_to_the_attributions(name):
+def test_values_per_background_row_average_to_the_attributions(name):
     form, X = form_of(name)
     single = form.references(X, np.arange(B))
     assert single.shape == (R, B, form.n_players_, form.n_outputs)
@@ -159,7 +159,7 @@ def test_references_average_to_the_attributions(name):
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_values_do_not_depend_on_company(name):
+def test_values_do_not_depend_on_other_rows(name):
     form, X = form_of(name)
     together, alone = form.attributions(X), form.attributions(X[1:2])
     np.testing.assert_array_equal(alone[0], together[1])
@@ -167,7 +167,7 @@ def test_values_do_not_depend_on_company(name):
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_forms_are_pickled_and_differ_from_each_other(name):
+def test_forms_can_be_pickled_and_combined(name):
     form, X = form_of(name)
     sent = pickle.loads(pickle.dumps(form))
     np.testing.assert_array_equal(sent.attributions(X), form.attributions(X))
@@ -183,7 +183,7 @@ def test_forms_are_pickled_and_differ_from_each_other(name):
     assert len(form.state()) > 0
 
 
-def test_every_closed_form_has_a_model():
+def test_every_closed_form_is_tested():
     """Each entry of the registry reads some model of the list, alone or as a part."""
     forms = [form_of(name)[0] for name in NUMERIC]
     met = {type(form) for form in forms}

@@ -82,7 +82,7 @@ def installed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("way", ["registered", "installed"])
-def test_a_reader_from_outside_serves_alone_and_in_sums(way, request):
+def test_external_readers_work_alone_and_in_sums(way, request):
     request.getfixturevalue(way)
     X = np.random.default_rng(0).normal(size=(50, 4))
     y = X**2 @ [1.0, 2.0, 0.0, -1.0]

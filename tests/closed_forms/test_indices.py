@@ -39,7 +39,7 @@ def both(model, **how):
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("name", PAIR_INDICES)
-def test_pairs_of_any_index(model, name):
+def test_interactions_for_any_index(model, name):
     found, truth = both(model, interactions=name)
     assert found.settings.closed_form is not None
     assert found.interactions.index == name
@@ -52,7 +52,7 @@ def test_pairs_of_any_index(model, name):
 
 
 @pytest.mark.parametrize("index", ["banzhaf", beta(3, 1)], ids=["banzhaf", "beta"])
-def test_players_by_another_index(model, index):
+def test_values_for_other_indices(model, index):
     found, truth = both(model, index=index)
     atol = 1e-9 * np.abs(truth.predictions).max()
     np.testing.assert_allclose(found.values, truth.values, rtol=0, atol=atol)
@@ -61,7 +61,7 @@ def test_players_by_another_index(model, index):
     assert found.settings.closed_form is not None
 
 
-def test_pairs_of_the_predicted_class():
+def test_interactions_for_the_predicted_class():
     model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(TABLE, THREE)
     found, truth = both(model, output="predicted", interactions=True)
     assert found.settings.closed_form == "trees"

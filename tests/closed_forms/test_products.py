@@ -47,7 +47,7 @@ def by_definition(v, p):
 
 @pytest.mark.parametrize("zeros", [0.0, 0.4])
 @pytest.mark.parametrize("p", [1, 2, 5, 8])
-def test_values_are_exact_where_factors_are_zero_too(p, zeros):
+def test_values_are_exact_for_factors_of_zero(p, zeros):
     made, tables, X, references = games(p, 6, zeros)
     found = made.single(X, references)
     for x in range(3):
@@ -60,14 +60,14 @@ def test_values_are_exact_where_factors_are_zero_too(p, zeros):
 
 
 @pytest.mark.parametrize("p", [1, 2, 7, 40])
-def test_the_nodes_integrate_what_they_must(p):
+def test_quadrature_nodes_integrate_polynomials_exactly(p):
     nodes, weights = INDICES["shapley"].law(p - 1)
     assert len(nodes) == max(1, -(-p // 2))
     for degree in range(p):
         assert weights @ nodes**degree == pytest.approx(1 / (degree + 1), rel=1e-13)
 
 
-def test_many_players_neither_underflow_nor_divide():
+def test_many_players_neither_underflow_nor_divide_by_zero():
     """Of 200 factors of 1e-3 against ones, products are 1e-600: zero, and nothing is NaN."""
     p = 200
     made = ProductGames(
@@ -79,7 +79,7 @@ def test_many_players_neither_underflow_nor_divide():
     np.testing.assert_allclose(found, -1 / p, rtol=1e-12)
 
 
-def test_blocks_of_any_size_give_the_same():
+def test_values_do_not_depend_on_the_block_size():
     made, _, X, references = games(5, 200, 0.1)
     weights = np.full(4, 0.25)
     values, pairs = (made.mean(X, references, weights, pairs=of) for of in (False, True))
@@ -90,7 +90,7 @@ def test_blocks_of_any_size_give_the_same():
         )
 
 
-def test_costs_grow_with_what_is_computed():
+def test_costs_grow_with_players_and_background_rows():
     """b p ceil(p / 2) products, and the model's own columns in a row of its."""
     assert cost_of_products(200, 10, 10) == 2 * cost_of_products(100, 10, 10)
     assert cost_of_products(100, 20, 10) == 4 * cost_of_products(100, 10, 10)
@@ -99,7 +99,7 @@ def test_costs_grow_with_what_is_computed():
     assert 500 < cost_of_products(100, 10, 10) < 5000
 
 
-def test_the_cheaper_of_reading_and_sampling_serves():
+def test_the_cheaper_of_closed_form_and_sampling_is_used():
     X = RNG.normal(size=(60, 20))
     explainer = ShapleyExplainer(SVR().fit(X, X[:, 0] * X[:, 1])).fit(X)
     assert explainer.exact_.label == "product kernels"
@@ -116,7 +116,7 @@ def test_many_players_are_sampled():
     assert explainer.exact_ is None
 
 
-def test_a_machine_without_support_vectors_is_constant():
+def test_a_model_without_support_vectors_is_constant():
     """All residuals lie within epsilon: there is no term to sum over."""
     X = RNG.normal(size=(30, 4))
     model = SVR().fit(X, 3 + 0.01 * X[:, 0])

@@ -163,7 +163,7 @@ SAMPLED = {
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_the_record_says_what_stopped_the_reading(name):
+def test_the_record_names_the_obstacle_to_exact_values(name):
     model, target, how, reason, instead = SAMPLED[name]
     few = {} if "sampler" in how else {"max_rows": 24}  # less than all coalitions, which are exact
     explainer = ShapleyExplainer(model.fit(X, target), random_state=0, **few, **how).fit(X[:5])
@@ -176,7 +176,7 @@ def test_the_record_says_what_stopped_the_reading(name):
 
 
 @pytest.mark.parametrize("name", [name for name, case in SAMPLED.items() if case[4]])
-def test_the_response_that_is_named_is_read(name):
+def test_the_suggested_response_is_exact(name):
     model, target, how, _, instead = SAMPLED[name]
     how = {**how, "response_method": instead}
     made = ShapleyExplainer(model.fit(X, target), **how).fit(X[:5]).explain(X[:2])
@@ -184,7 +184,7 @@ def test_the_response_that_is_named_is_read(name):
     assert "exact, read from" in repr(made)
 
 
-def test_a_form_that_disagrees_with_the_model_is_sampled():
+def test_models_that_disagree_with_their_form_are_sampled():
     """XGBoost 3.4 sorts several quantiles in ``predict``, after the trees were added up."""
     xgboost = pytest.importorskip("xgboost")
     how = {"objective": "reg:quantileerror", "quantile_alpha": [0.45, 0.5, 0.55]}
@@ -204,7 +204,7 @@ def test_a_form_that_disagrees_with_the_model_is_sampled():
     np.testing.assert_allclose(total, model.predict(X[:3]), rtol=0, atol=1e-6)
 
 
-def test_a_class_with_a_response_of_its_own_is_sampled():
+def test_subclasses_with_their_own_predict_are_sampled():
     xgboost = pytest.importorskip("xgboost")
 
     class Clipped(xgboost.XGBRegressor):
@@ -235,7 +235,7 @@ def test_wide_sparse_kernels_are_sampled():
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("wide", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("model", [Ridge(), SVR(), PoissonRegressor(), LogisticRegression()])
-def test_rows_that_the_model_refuses_are_refused(model, wide, value):
+def test_rows_refused_by_the_model_are_refused(model, wide, value):
     """Linear terms of NaN are NaN, and a kernel of infinity is 0: neither is an answer."""
     kind = sparse.csr_array if wide else np.asarray
     explainer = ShapleyExplainer(model.fit(kind(X), TWO)).fit(kind(X[:5]))
@@ -246,12 +246,12 @@ def test_rows_that_the_model_refuses_are_refused(model, wide, value):
         explainer.explain(kind(bad))
 
 
-def test_a_function_is_sampled():
+def test_functions_are_sampled():
     made = ShapleyExplainer(lambda Z: Z @ [1.0, 2.0, 3.0]).fit(X[:5]).explain(X[:2])
     assert made.settings.why_sampled == "The model is a function, which has no known closed form"
 
 
-def test_a_baseline_is_a_background_of_one_row():
+def test_a_baseline_equals_a_background_of_one_row():
     model, how = SVR().fit(X, Y), {"reward": BaselineReward([0.1, 0.2, 0.3])}
     read = ShapleyExplainer(model, **how).fit(X[:5]).explain(X[:2])
     plain = ShapleyExplainer(model, **how, sampler="exact").fit(X[:5]).explain(X[:2])
@@ -259,6 +259,6 @@ def test_a_baseline_is_a_background_of_one_row():
     np.testing.assert_allclose(read.values, plain.values, rtol=0, atol=1e-13)
 
 
-def test_the_page_of_an_explanation_says_so_too():
+def test_the_report_names_the_obstacle_too():
     made = ShapleyExplainer(HGB.fit(X, TWO), max_rows=24, random_state=0).fit(X[:5]).explain(X[:2])
     assert "response_method=&#x27;log_odds&#x27; would be exact" in made._repr_html_()

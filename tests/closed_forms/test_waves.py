@@ -33,7 +33,7 @@ def counted(start, steps, unit, index):
 
 @pytest.mark.parametrize("index", [INDICES["shapley"], INDICES["banzhaf"], beta(4, 1)])
 @pytest.mark.parametrize(("p", "most", "unit"), [(9, 9, 0.3), (25, 4, 0.4), (60, 3, 0.2)])
-def test_many_steps(p, most, unit, index):
+def test_values_of_many_features(p, most, unit, index):
     rng = np.random.default_rng(p)
     steps = rng.integers(-most, most + 1, (3, p))
     steps[2] = np.abs(steps[2])
@@ -65,7 +65,7 @@ def enumerated(start, steps):
     [[1e8], [-3e5], [400.0, 1e7], [1e6, -2e6], [-1e9, 4e8, 700.0], [300.0, -290.0]],
     ids=str,
 )
-def test_steps_of_rows_far_off(large):
+def test_values_of_large_steps(large):
     rng = np.random.default_rng(0)
     steps = rng.normal(size=(2, 12))
     steps[1, : len(large)] = large
@@ -76,14 +76,14 @@ def test_steps_of_rows_far_off(large):
         np.testing.assert_allclose(found[game], expected, rtol=0, atol=1e-12)
 
 
-def test_steps_too_large_for_waves_are_refused():
+def test_steps_too_large_for_the_series_are_refused():
     steps = np.random.default_rng(0).normal(size=(1, 12))
     steps[0, :2] = 1e7, -1e7
     with pytest.raises(ValueError, match=r'sums of up to 1e\+07.*response_method="log_odds"'):
         logistic_values(np.zeros(1), steps)
 
 
-def test_pairs_of_many_steps():
+def test_interactions_of_many_features():
     """A pair's interaction is what one player's value gains by the other's presence."""
     rng = np.random.default_rng(0)
     start, steps = rng.normal(size=2), rng.normal(size=(2, 12)) / 2
@@ -97,7 +97,7 @@ def test_pairs_of_many_steps():
 
 
 @pytest.mark.parametrize("reach", [1, 8, 50, 700])
-def test_waves_add_up_to_the_logistic_function(reach):
+def test_the_series_converges_to_the_logistic_function(reach):
     frequencies, shares = waves(reach)
     t = np.linspace(-reach, reach, 401)
     made = 0.5 + np.sin(t[:, None] * frequencies) @ shares
@@ -106,7 +106,7 @@ def test_waves_add_up_to_the_logistic_function(reach):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_row_has_the_same_bits_in_any_company(kind):
+def test_bits_do_not_depend_on_other_rows(kind):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((40, 26)) < 0.8, rng.normal(size=(40, 26)), 0.0)
     X[35] *= 9  # needs more nodes and waves than the others
@@ -122,7 +122,7 @@ def test_a_row_has_the_same_bits_in_any_company(kind):
     )
 
 
-def test_pairs_of_wide_tables_are_sampled():
+def test_interactions_of_wide_tables_are_sampled():
     X = np.random.default_rng(0).normal(size=(60, 33))
     for d, read in ((32, True), (33, False)):
         model = LogisticRegression().fit(X[:, :d], X[:, 0] > 0)

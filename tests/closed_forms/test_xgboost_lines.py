@@ -23,7 +23,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("container", ["frame", "array"])
-def test_linear_boosters_are_read(name, container):
+def test_linear_boosters_are_exact(name, container):
     kind, target, how = CASES[name]
     objective = {key: how[key] for key in how if key == "objective"}
     how = {key: how[key] for key in how if key != "objective"}

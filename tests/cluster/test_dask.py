@@ -54,7 +54,7 @@ def tasks_done(client):
     return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
 
 
-def test_the_same_bits_as_on_one_machine(threads):
+def test_bits_agree_with_one_machine(threads):
     """... of a pipeline, whose columns are made once here and never by a worker."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
@@ -87,7 +87,7 @@ def test_the_model_is_sent_once_to_each_worker(processes, made, rows, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_costs_time_only(processes, made, rows, tmp_path):
+def test_a_killed_worker_changes_no_value(processes, made, rows, tmp_path):
     flag = tmp_path / "killed"
     explainer = made(kills=flag)
     X = rows.drop(columns="key")
@@ -100,7 +100,7 @@ def test_a_worker_that_is_killed_costs_time_only(processes, made, rows, tmp_path
 
 
 @pytest.mark.slow
-def test_a_model_that_kills_every_worker_ends_in_an_error(processes, made, rows):
+def test_a_model_that_kills_every_worker_raises(processes, made, rows):
     """... of the scheduler, or of the explainer where no worker was started again."""
     explainer = made(kills="all")
     with (
@@ -111,7 +111,7 @@ def test_a_model_that_kills_every_worker_ends_in_an_error(processes, made, rows)
 
 
 @pytest.mark.slow
-def test_partitions_survive_a_worker(same, processes, made, rows, tmp_path):
+def test_partitions_survive_a_killed_worker(same, processes, made, rows, tmp_path):
     flag = tmp_path / "killed"
     explainer = made(kills=flag)
     phi = explain_dask(explainer, dataframe.from_pandas(rows, npartitions=4))
@@ -157,7 +157,7 @@ def test_batches_of_a_dask_table(made, rows):
 
 
 @pytest.mark.parametrize("explainer", [LogisticRegression(), ShapleyExplainer(np.sum)])
-def test_what_is_no_fitted_explainer_is_refused(rows, explainer):
+def test_unfitted_explainers_are_refused(rows, explainer):
     table = dataframe.from_pandas(rows, npartitions=3)
     with pytest.raises((TypeError, ValueError), match="fitted"):
         explain_dask(explainer, table)

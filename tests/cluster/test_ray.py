@@ -23,7 +23,7 @@ def ray():
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_the_bits_of_one_machine(same, ray, made, rows, tmp_path, killed):
+def test_bits_agree_with_one_machine(same, ray, made, rows, tmp_path, killed):
     """... also if a worker is killed."""
     flag = tmp_path / "killed"
     explainer = made(kills=flag if killed else None)
@@ -39,7 +39,7 @@ def test_workers_write_into_one_folder(same, ray, made, rows, tmp_path):
     same(pd.read_parquet(tmp_path / "phi"), explainer, rows)
 
 
-def test_as_backend_of_joblib(ray, made, rows):
+def test_ray_works_as_a_joblib_backend(ray, made, rows):
     from ray.util.joblib import register_ray
 
     register_ray()

@@ -26,7 +26,7 @@ def spark(monkeypatch):
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_the_bits_of_one_machine(same, spark, made, rows, tmp_path, killed):
+def test_bits_agree_with_one_machine(same, spark, made, rows, tmp_path, killed):
     """... also if a worker is killed; rows of no partition of their own stay where they are."""
     from pyspark.sql.functions import struct
 
@@ -38,7 +38,7 @@ def test_the_bits_of_one_machine(same, spark, made, rows, tmp_path, killed):
     assert flag.exists() == killed
 
 
-def test_without_a_key_and_into_one_folder(spark, made, rows, tmp_path):
+def test_tables_without_a_key_are_written_into_one_folder(spark, made, rows, tmp_path):
     from pyspark.sql.functions import struct
 
     explainer, X = made(), rows.drop(columns="key")

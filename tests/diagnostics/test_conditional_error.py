@@ -41,7 +41,7 @@ def test_errors_of_two_normal_columns(explainer):
 
 
 @pytest.mark.slow
-def test_differences_are_to_the_first_and_paired(explainer):
+def test_differences_are_paired_with_the_first_reward(explainer):
     rewards = ["conditional", "copula", "interventional"]
     found = conditional_error(explainer, rewards, HELD_OUT, random_state=0)
     assert found.index.tolist() == rewards
@@ -54,7 +54,7 @@ def test_differences_are_to_the_first_and_paired(explainer):
     assert worse["difference"] > 5 * worse["difference_error"]
 
 
-def test_values_are_those_of_the_explainer_by_a_loop():
+def test_values_agree_with_a_loop():
     """Weights, groups, several outputs and frames, as the explainer has them."""
     rng = np.random.default_rng(1)
     table = pd.DataFrame(rng.normal(size=(20, 3)), columns=list("abc"))
@@ -90,7 +90,7 @@ def rng_of(seed):
     return np.random.default_rng(seed)
 
 
-def test_the_explainer_keeps_its_own_reward(explainer):
+def test_the_explainer_is_not_modified(explainer):
     before = explainer.reward_
     conditional_error(explainer, ["baseline"], HELD_OUT[:3], n_coalitions=1, random_state=0)
     assert explainer.reward_ is before
@@ -118,7 +118,7 @@ def test_workers_and_seeds(explainer):
         ({"X": HELD_OUT[:1]}, "needs at least 2 rows to estimate errors; got 1"),
     ],
 )
-def test_wrong_arguments_are_refused(explainer, change, message):
+def test_invalid_arguments_are_refused(explainer, change, message):
     with pytest.raises(ValueError, match=message):
         conditional_error(explainer, **{"rewards": ["baseline"], "X": HELD_OUT[:3], **change})
 
@@ -129,7 +129,7 @@ def test_a_single_player_is_refused():
         conditional_error(explainer, ["baseline"], HELD_OUT[:3])
 
 
-def test_coalitions_follow_the_kernel():
+def test_coalition_sizes_follow_the_shapley_kernel():
     """Sizes within five standard errors (false alarms: 3e-6); players alike within each size."""
     n, p = 20_000, 6
     drawn = kernel_coalitions(np.random.default_rng(0), n, p)

@@ -80,7 +80,7 @@ def test_discrepancy_of_all_permutations_is_zero(kernel):
     assert permutation_discrepancy(orders, kernel=kernel) == pytest.approx(0, abs=1e-6)
 
 
-def test_discrepancy_is_the_largest_error_in_the_space_of_the_kernel():
+def test_discrepancy_is_the_largest_error_in_the_kernel_space():
     """It is the error of the function that represents the error, of unit norm (enumerated)."""
     orders = np.array(list(all_orders(range(4))))
     rng = np.random.default_rng(0)
@@ -96,7 +96,7 @@ def test_discrepancy_is_the_largest_error_in_the_space_of_the_kernel():
 
 @pytest.mark.parametrize("lam", [0.5, 4.0, 20.0])
 @pytest.mark.parametrize("n", [2, 9, 40])
-def test_bayesian_weights_are_the_best_of_sum_one(n, lam):
+def test_bayesian_weights_minimise_the_discrepancy(n, lam):
     kernel = MallowsKernel(lam)
     orders, _ = draw_permutations("monte-carlo", n, 6, 0)
     weights = bayesian_weights(orders, kernel)
@@ -118,7 +118,7 @@ def test_weights_lower_the_discrepancy_of_any_set():
         assert permutation_discrepancy(*weighed) < permutation_discrepancy(*plain)
 
 
-def test_weights_survive_a_kernel_that_hardly_falls():
+def test_weights_are_finite_for_nearly_constant_kernels():
     orders, _ = draw_permutations("monte-carlo", 50, 5, 0)
     weights = bayesian_weights(orders, MallowsKernel(1e-12))
     assert np.isfinite(weights).all()
@@ -141,7 +141,7 @@ def test_sbq_lowers_the_variance_of_the_integral_most():
         chosen = np.vstack([chosen, candidates[pick]])
 
 
-def test_sbq_goes_on_when_all_permutations_are_there():
+def test_sbq_continues_after_all_permutations():
     sampler = SequentialBayesianQuadrature(paired=False)
     assert permutation_discrepancy(*draw_permutations(sampler, 50, 3, 0)) < 1e-7
 
@@ -154,11 +154,11 @@ def test_kendall_and_spearman_weights_are_refused():
 @pytest.mark.parametrize(
     "orders", [[[0, 0, 1]], [[1, 2, 3]], [0, 1, 2], [[0.0, 1.0]], np.empty((0, 3), int)]
 )
-def test_refuses_invalid_permutations(orders):
+def test_invalid_permutations_are_refused(orders):
     with pytest.raises(ValueError, match=r"not permutations: pass rows \(n, p\)"):
         permutation_discrepancy(orders)
 
 
-def test_refuses_weights_of_another_length():
+def test_weights_of_another_length_are_refused():
     with pytest.raises(ValueError, match=r"weights of shape \(3,\) for 2 permutations: pass one"):
         permutation_discrepancy([[0, 1], [1, 0]], [1 / 3] * 3)

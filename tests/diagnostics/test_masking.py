@@ -20,14 +20,14 @@ def additive(worth):
     return lambda coalitions: coalitions @ np.asarray(worth) + 0.5
 
 
-def test_additive_games_lose_and_keep_what_ranks_first():
+def test_curves_of_additive_games_are_partial_sums():
     worth = [1.0, -2.0, 4.0, 3.0]
     curve = masking_curve(additive(worth), worth, fractions=(0, 0.25, 0.5, 0.75, 1))
     np.testing.assert_allclose(curve.deletion, [[0, -4, -7, -8, -6]], atol=1e-14)
     np.testing.assert_allclose(curve.insertion, [[-6, -2, 1, 2, 0]], atol=1e-14)
 
 
-def test_no_ranking_of_an_additive_game_is_better_than_its_values():
+def test_values_give_the_best_ranking_of_an_additive_game():
     games = [RNG.normal(size=p) for p in (5, 9, 30)]
     best = masking_curve([additive(w) for w in games], games)
     other = masking_curve([additive(w) for w in games], [RNG.normal(size=len(w)) for w in games])
@@ -55,7 +55,7 @@ def cancer():
     return X, model, ShapleyExplainer(model, **how).fit(X)
 
 
-def test_an_explainer_of_a_classifier_is_followed_in_the_log_odds_of_its_class(cancer):
+def test_classifiers_are_measured_in_log_odds(cancer):
     X, model, explainer = cancer
     rows = X.iloc[[0, 1, 100, 200, 300]]
     explanation = explainer.explain(rows)
@@ -72,7 +72,7 @@ def test_an_explainer_of_a_classifier_is_followed_in_the_log_odds_of_its_class(c
         np.testing.assert_allclose(curve.insertion[i], odds[[3, 2, 0]] - odds[0], atol=1e-8)
 
 
-def test_the_workers_do_not_matter_and_the_explainer_stays_as_it_is(cancer):
+def test_workers_change_nothing_and_the_explainer_is_not_modified(cancer):
     X, _, explainer = cancer
     values = RNG.normal(size=(40, X.shape[1]))
     before = explainer.get_params(deep=False)
@@ -84,7 +84,7 @@ def test_the_workers_do_not_matter_and_the_explainer_stays_as_it_is(cancer):
     assert explainer.get_params(deep=False) == before
 
 
-def test_regressors_are_followed_in_their_own_response():
+def test_regressors_are_measured_in_their_response():
     X = RNG.normal(size=(6, 3))
     explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 3.0]).fit(np.zeros((1, 3)))
     explanation = explainer.explain(X)
@@ -93,7 +93,7 @@ def test_regressors_are_followed_in_their_own_response():
     np.testing.assert_allclose(curve.insertion[:, 1], 0, atol=1e-14)
 
 
-def test_the_band_is_that_of_the_mean():
+def test_the_band_is_the_interval_of_the_mean():
     # 2000 games of one player worth N(1, 4): the band's half-width is 1.96 * 2/sqrt(2000)
     worth = RNG.normal(1, 2, size=(2000, 1))
     curve = masking_curve([additive(w) for w in worth], worth, fractions=(0, 1))
@@ -124,7 +124,7 @@ def test_mismatched_arguments_are_refused(arguments, message):
         masking_curve(*arguments)
 
 
-def test_an_explainer_needs_its_instances(cancer):
+def test_an_explainer_needs_rows_to_explain(cancer):
     X, _, explainer = cancer
     values = np.zeros((2, X.shape[1]))
     with pytest.raises(ValueError, match="X=None with an explainer: pass"):

@@ -237,7 +237,7 @@ SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_values_are_those_of_all_coalitions(case):
+def test_values_agree_with_enumeration(case):
     model, table, how = case()
     read, truth = (
         ShapleyExplainer(model, sampler=sampler, **how).fit(table[:B]).explain(table[B : B + R])
@@ -250,7 +250,7 @@ def test_values_are_those_of_all_coalitions(case):
     np.testing.assert_allclose(total, truth.predictions, rtol=0, atol=atol)
 
 
-def test_interactions_of_a_machine_are_those_of_all_coalitions():
+def test_boosting_machine_interactions_agree_with_enumeration():
     model, table, _ = machine_of_numbers()
     read, truth = (
         ShapleyExplainer(model, sampler=sampler, interactions=True)
@@ -262,13 +262,13 @@ def test_interactions_of_a_machine_are_those_of_all_coalitions():
     np.testing.assert_allclose(read.values, truth.values, rtol=0, atol=1e-8)
 
 
-def test_probabilities_of_a_machine_are_sampled():
+def test_boosting_machine_probabilities_are_sampled():
     model, target = ebm("ExplainableBoostingClassifier", TWO)
     made = ShapleyExplainer(model.fit(NUMBERS, target)).fit(NUMBERS[:B]).explain(NUMBERS[:2])
     assert made.settings.exact_response == "log_odds"
 
 
-def test_a_step_that_mixes_columns_is_not_taken_for_one_that_does_not():
+def test_steps_that_mix_columns_are_detected():
     step = FunctionTransformer(lambda table: table.assign(a=table["a"] * table["b"]))
     model = make_pipeline(step, Ridge()).fit(NUMBERS, Y)
     made = ShapleyExplainer(model).fit(NUMBERS[:B]).explain(NUMBERS[:2])

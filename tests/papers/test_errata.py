@@ -98,7 +98,7 @@ class TestChen:
     def test_c6_their_additivity_is_efficiency(self):
         assert PHI.sum() == pytest.approx(WORTH[-1] - WORTH[0])
 
-    def test_c4_neighbourhoods_of_a_grid(self):
+    def test_c4_neighbourhood_sizes_of_a_grid(self):
         """|N_k(i)| = 2 k^2 + 2 k + 1, not (2 k)^2."""
         cells = [(x, y) for x in range(-9, 10) for y in range(-9, 10)]
         for k in (1, 2, 3):
@@ -123,7 +123,7 @@ class TestMitchell:
         frame -= frame.mean(axis=1, keepdims=True)
         assert np.linalg.matrix_rank(frame) == d - 1  # k orthogonal ones there are none
 
-    def test_m4_what_leaves_discordant_pairs_as_they_are(self):
+    def test_m4_relabelling_keeps_discordant_pairs(self):
         """Relabelling; in one line, sigma tau[i] = sigma(tau(i)) and n_dis by position."""
         rng = np.random.default_rng(1)
 
@@ -211,7 +211,7 @@ class TestNotes:
         gain = np.append((x.T * weights) @ y, WORTH[-1] - WORTH[0])
         return np.linalg.solve(system, gain)[:D]
 
-    def test_n4_no_sample_gets_below_the_least_loss(self):
+    def test_n4_no_sample_is_below_the_smallest_loss(self):
         """(1 + epsilon), not (1 - epsilon)."""
         rng = np.random.default_rng(4)
         x, y = ALL[INNER].astype(float), WORTH[INNER] - WORTH[0]
@@ -223,7 +223,7 @@ class TestNotes:
             rows = rng.choice(INNER.sum(), size=20)
             assert loss(self.solved(rows, np.ones(20))) >= loss(PHI)
 
-    def test_n5_a_hybrid_row_has_the_instances_present_numbers(self):
+    def test_n5_a_mixed_row_keeps_the_present_values_of_the_explained_row(self):
         x, b, present = np.array([1.0, 2.0]), np.array([5.0, 6.0]), np.array([True, False])
         np.testing.assert_array_equal(np.where(present, x, b), [1.0, 6.0])
 
@@ -233,7 +233,7 @@ class TestNotes:
         np.testing.assert_allclose(self.solved(rows, KERNEL), PHI, rtol=1e-9)
         np.testing.assert_allclose(self.solved(rows, (D - 1) * KERNEL), PHI, rtol=1e-9)
 
-    def test_n8_binomials_at_both_ends_are_not_there(self):
+    def test_n8_binomials_at_both_ends_are_undefined(self):
         """1(i in S)/C(d - 1, s - 1) at s = 0: the indicator is 0, the binomial is none."""
         with pytest.raises(ValueError, match="non-negative"):
             comb(D - 1, -1)

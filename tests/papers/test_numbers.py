@@ -120,7 +120,7 @@ def test_comparisons_of_the_methods_of_the_paper():
     agrees(" ".join(told.groups()), *(float(f"{number:.3g}") for number in both))
 
 
-def test_students_factor():
+def test_student_t_factor():
     """t(.975, T - 1) / 1.96 makes a standard error of what Algorithm 1 knows of T walks."""
     text, _ = page("grah_thouvenot")
     told = re.search(r"factor is (\S+) for two permutations, (\S+) for four, and (\S+) for", text)
@@ -153,7 +153,7 @@ def test_figure_1():
 # --- Mitchell et al. -----------------------------------------------------------------------------
 
 
-def test_table_4_is_theirs_to_three_percent():
+def test_table_4_agrees_to_three_percent():
     frame = pd.read_csv(PERMUTATIONS / "table4.csv").set_index(["d", "n", "method"])
     for line in PRINTED_4.split("\n")[1:-1]:
         d, n, *printed = line.split()
@@ -177,7 +177,7 @@ def test_table_4_is_theirs_to_three_percent():
     }
 
 
-def test_herding_kernel_by_kernel():
+def test_herding_by_kernel():
     frame = pd.read_csv(PERMUTATIONS / "pair_by_pair.csv").set_index("d")
     text, _ = page("mitchell_et_al")
     told = re.search(
@@ -266,7 +266,7 @@ def test_figures_9_and_10():
     assert apart.loc["orthogonal"].sum() == 3
 
 
-def test_what_pairs_are_good_for():
+def test_gain_of_antithetic_pairs():
     relative, apart = at_the_largest_budget()
     pairs = relative.loc[["herding, pairs", "SBQ, pairs"]]
     five = pairs.drop(columns="adult")
@@ -390,7 +390,7 @@ def areas(name):
     return pd.read_csv(RESULTS / "structured" / f"{name}_area.csv").set_index("method")
 
 
-def test_who_masks_best():
+def test_areas_under_masking_curves():
     """What the page says of SampleShapley, permutations, and of methods that know the graph."""
     graph = ["C-Shapley, regression", "C-Shapley, regression, balanced"]
     least_squares = ["kernel least squares", "leverage least squares"]

@@ -12,7 +12,7 @@ ERRATA = (TESTS / "papers" / "test_errata.py").read_text(encoding="utf-8")
 
 @pytest.mark.skipif(not PAGES, reason="an installed package has no pages")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_checks_are_there(page):
+def test_checks_named_on_pages_exist(page):
     """`file.py::name`, `::name` of the file before, or `test_x...` of the errata."""
     text = page.read_text(encoding="utf-8").split("## Errata", 1)[1]
     file, found = ERRATA, 0
@@ -31,7 +31,7 @@ def test_checks_are_there(page):
     assert found >= 5
 
 
-def test_every_check_is_on_a_page():
+def test_every_check_is_named_on_a_page():
     pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     known = re.findall(r"(test_\w+)(?=\.\.\.`|`)", pages)
     for name in re.findall(r"def (test_\w+)", ERRATA):

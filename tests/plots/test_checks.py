@@ -83,7 +83,7 @@ class TestInvalid:
                 DRAWN[display](Unread(explanation), row=wrong)
 
     @pytest.mark.parametrize("wrong", [12, -13])
-    def test_rows_that_do_not_exist(self, display, explanation, wrong):
+    def test_missing_rows(self, display, explanation, wrong):
         if display not in WITHOUT_ROW:
             with pytest.raises(IndexError, match=rf"got row={wrong} .* 12 rows: .* 0 to 11"):
                 DRAWN[display](Unread(explanation), row=wrong)

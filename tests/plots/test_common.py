@@ -18,7 +18,7 @@ from skshapley.plots._text import (
 
 
 @pytest.mark.parametrize("n_kept", [1, 10, 498])
-def test_fold_keeps_the_largest_and_every_sum(wide_explanation, n_kept):
+def test_fold_keeps_the_largest_features_and_the_sum(wide_explanation, n_kept):
     folded = fold(wide_explanation, n_kept)
     assert folded.values.shape == (12, n_kept + 1)
     np.testing.assert_allclose(folded.values.sum(axis=1), wide_explanation.values.sum(axis=1))
@@ -44,14 +44,14 @@ def test_fold_without_standard_errors(explanation_maker):
     assert fold(explanation_maker(n_features=20, errors=False), 3).standard_errors is None
 
 
-def test_attributions_that_add_up_stay_as_they_are(explanation):
+def test_additive_attributions_are_unchanged(explanation):
     assert closed(explanation) is explanation
     single = replace(explanation, values=explanation.values.astype(np.float32))
     assert closed(single) is single
 
 
 @pytest.mark.parametrize("errors", [True, False])
-def test_the_difference_to_the_prediction_becomes_a_last_player(explanation_maker, errors):
+def test_an_efficiency_gap_becomes_a_last_player(explanation_maker, errors):
     explanation = explanation_maker(errors=errors)
     gap = np.linspace(-0.5, 0.5, 12)
     open_ended = replace(explanation, predictions=explanation.predictions + gap)
@@ -146,7 +146,7 @@ def test_value_text(value, text):
     assert named_values(frame) == [f"x = {text}"]
 
 
-def test_a_feature_without_a_name_has_its_value():
+def test_unnamed_features_show_their_value():
     frame = pd.DataFrame({"feature": ["", "\n"], "data": [1.5, 2.0]})
     assert [line.strip()[-3:] for line in named_values(frame)] == ["1.5", "= 2"]
 

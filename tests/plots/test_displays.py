@@ -52,7 +52,7 @@ def _segments(container):
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_draws_on_the_axes_given_and_returns_itself(display, explanation):
+def test_plot_draws_on_given_axes_and_returns_the_display(display, explanation):
     figure, axes = plt.subplots(1, 2)
     drawn = drawn_by(display, explanation, ax=axes[1])
     assert isinstance(drawn, display)
@@ -68,7 +68,7 @@ def test_draws_on_the_axes_given_and_returns_itself(display, explanation):
 @pytest.mark.parametrize(
     ("style", "n_features"), [("default", 1), ("default", 500), ("dark_background", 5)]
 )
-def test_draws_in_any_style(display, style, n_features, explanation_maker):
+def test_displays_work_in_any_style(display, style, n_features, explanation_maker):
     with plt.style.context(style):
         drawn = drawn_by(display, explanation_maker(n_features=n_features))
         drawn.figure_.canvas.draw()
@@ -84,7 +84,7 @@ def test_draws_in_any_style(display, style, n_features, explanation_maker):
     "display",
     [BeeswarmDisplay, *(pytest.param(kind, marks=pytest.mark.slow) for kind in DISPLAYS[:2])],
 )
-def test_all_of_150_features_have_a_row(display, explanation_maker):
+def test_all_150_features_are_drawn(display, explanation_maker):
     explanation = explanation_maker(n_features=150, n_rows=3)
     drawn = drawn_by(display, explanation, max_features=None)
     names = [name.split(" = ")[0] for name in row_names(drawn.ax_)]
@@ -94,7 +94,7 @@ def test_all_of_150_features_have_a_row(display, explanation_maker):
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_names_are_not_read_as_formulas(display, explanation_maker):
+def test_names_are_not_parsed_as_formulas(display, explanation_maker):
     explanation = explanation_maker(n_features=2)
     names = np.array(["$x_1", "\\frac{$}"], dtype=object)
     data = explanation.data.set_axis(names, axis=1)
@@ -123,7 +123,7 @@ def test_from_estimator_explains_and_draws(display):
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_intervals_are_announced_where_there_are_any(display, explanation_maker):
+def test_intervals_are_mentioned_if_drawn(display, explanation_maker):
     drawn = drawn_by(display, explanation_maker())
     assert "95 % interval" in drawn.ax_.get_xlabel()
     if display is not BarDisplay:  # importances have one over instances
@@ -143,7 +143,7 @@ def test_frame_is_a_copy(display, explanation):
 
 
 @pytest.mark.parametrize("row", [0, 3, -1])
-def test_waterfall_leads_from_base_value_to_prediction(wide_explanation, row):
+def test_waterfall_runs_from_base_value_to_prediction(wide_explanation, row):
     drawn = WaterfallDisplay.from_explanation(wide_explanation, row=row)
     frame = drawn.frame()
     assert len(frame) == 11
@@ -188,7 +188,7 @@ def test_waterfall_names_values(explanation):
     assert f"x0 = {explanation.data.iloc[0, 0]}" in names
 
 
-def test_waterfall_shows_what_is_unexplained(explanation):
+def test_waterfall_shows_the_efficiency_gap(explanation):
     """Marginal means, as of Owen's sampling, need not add up; the way stays closed all the same."""
     open_ended = replace(explanation, predictions=explanation.predictions + 0.7)
     drawn = WaterfallDisplay.from_explanation(open_ended, row=2, max_features=3)
@@ -204,7 +204,7 @@ def test_waterfall_shows_what_is_unexplained(explanation):
     assert "unexplained" in row_names(drawn.ax_)
 
 
-def test_waterfall_of_values_with_another_sum_closes():
+def test_waterfall_with_an_efficiency_gap_ends_at_the_prediction():
     X = np.random.default_rng(0).normal(size=(9, 5))
     model = ShapleyExplainer(
         lambda X: np.exp(X).prod(axis=1), sampler="local-permutations", random_state=0
@@ -229,7 +229,7 @@ def test_waterfall_of_zero_attributions():
 # --- bar -----------------------------------------------------------------------------------------
 
 
-def test_bar_of_all_instances_is_the_importance(explanation):
+def test_bar_of_all_rows_shows_the_importance(explanation):
     drawn = BarDisplay.from_explanation(explanation)
     importance = explanation.importance()
     assert row_names(drawn.ax_) == importance.index.tolist()
@@ -239,7 +239,7 @@ def test_bar_of_all_instances_is_the_importance(explanation):
     np.testing.assert_allclose(drawn_half_widths(drawn.ax_), 1.96 * importance["standard_error"])
 
 
-def test_bar_of_the_others_is_that_of_one_group(wide_explanation):
+def test_bar_of_remaining_features_equals_that_of_a_group(wide_explanation):
     frame = BarDisplay.from_explanation(wide_explanation, max_features=3).frame()
     kept = frame["feature"].tolist()[:3]
     others = ~np.isin(wide_explanation.feature_names, kept)
@@ -248,7 +248,7 @@ def test_bar_of_the_others_is_that_of_one_group(wide_explanation):
     assert frame["standard_error"].iloc[-1] == pytest.approx(sums.std(ddof=1) / np.sqrt(12))
 
 
-def test_bar_of_one_instance(explanation):
+def test_bar_of_one_row(explanation):
     drawn = BarDisplay.from_explanation(explanation, row=1)
     order = np.argsort(-np.abs(explanation.values[1]))
     left, width = bars(drawn.ax_)
@@ -286,7 +286,7 @@ def test_bar_refuses_invalid_cohorts(explanation):
         BarDisplay.from_explanation(explanation, row=0, cohorts="x0")
 
 
-def test_bar_orders_cohorts_as_their_categories(explanation):
+def test_bar_orders_cohorts_by_category(explanation):
     sizes = pd.cut(np.arange(12), [-1, 3, 7, 11], labels=["small", "medium", "large"])
     frame = BarDisplay.from_explanation(explanation, cohorts=sizes).frame()
     assert [c.split()[0] for c in pd.unique(frame["cohort"])] == ["small", "medium", "large"]
@@ -296,7 +296,7 @@ def test_bar_orders_cohorts_as_their_categories(explanation):
 
 
 @pytest.mark.parametrize("display", [WaterfallDisplay, BarDisplay])
-def test_numbers_stay_clear_of_the_names(display, explanation_maker):
+def test_numbers_do_not_overlap_names(display, explanation_maker):
     explanation = explanation_maker(n_rows=1, n_features=6)
     explanation = replace(explanation, values=-1e-4 * explanation.values)
     drawn = display.from_explanation(explanation, row=0)
@@ -309,7 +309,7 @@ def test_numbers_stay_clear_of_the_names(display, explanation_maker):
 
 
 @pytest.mark.parametrize("display", [WaterfallDisplay, BarDisplay])
-def test_rounding_is_written_as_zero(display, explanation_maker):
+def test_rounding_errors_are_written_as_zero(display, explanation_maker):
     explanation = explanation_maker(n_rows=1, n_features=3)
     explanation = replace(explanation, values=np.array([[1.0, -1.4e-16, 1e-9]]))
     drawn = display.from_explanation(explanation, row=0)
@@ -326,7 +326,7 @@ def test_bar_counts_missing_cohorts(explanation):
 # --- beeswarm ------------------------------------------------------------------------------------
 
 
-def test_beeswarm_has_a_point_per_instance_and_feature(explanation):
+def test_beeswarm_has_a_point_per_row_and_feature(explanation):
     drawn = BeeswarmDisplay.from_explanation(explanation)
     frame = drawn.frame()
     assert len(frame) == explanation.values.size
@@ -360,7 +360,7 @@ def test_beeswarm_greys_values_without_an_order(explanation):
     assert missing.to_numpy().tolist() == [["row 0", "x1"]]
 
 
-def test_swarm_keeps_similar_points_apart():
+def test_swarm_points_do_not_overlap():
     x = np.repeat([0.0, 1.0, 5.0], [40, 7, 2])
     rows = np.repeat([0, 1], [20, 29])
     y = swarm(x, rows)
@@ -372,7 +372,7 @@ def test_swarm_keeps_similar_points_apart():
     np.testing.assert_array_equal(swarm(np.array([1.0, 2.0, 3.0]), np.zeros(3, int)), 0)
 
 
-def test_without_matplotlib_the_error_says_how_to_get_it(explanation, monkeypatch):
+def test_missing_matplotlib_is_reported_with_the_install_command(explanation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "skshapley\[plot\]"'):
         BarDisplay.from_explanation(explanation)
@@ -408,7 +408,7 @@ def test_stacked_bars_sum_outputs_beyond_the_colours(explanation_maker):
     "n_outputs",
     [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)],
 )
-def test_numbers_of_waterfalls_beside_each_other_stay_off_the_names(explanation_maker, n_outputs):
+def test_numbers_of_adjacent_waterfalls_do_not_overlap_names(explanation_maker, n_outputs):
     several = explanation_maker(outputs=list(range(n_outputs)))
     shrunk = replace(several, values=several.values * np.geomspace(1, 1e-3, n_outputs))
     drawn = WaterfallDisplay.from_explanation(shrunk, row=0)
@@ -422,14 +422,14 @@ def test_numbers_of_waterfalls_beside_each_other_stay_off_the_names(explanation_
             assert not any(text.get_window_extent().overlaps(name) for name in names)
 
 
-def test_a_display_says_what_it_shows(explanation, explanation_maker):
+def test_repr_describes_the_display(explanation, explanation_maker):
     drawn = WaterfallDisplay.from_explanation(explanation, row=0)
     assert repr(drawn).startswith("<WaterfallDisplay: 5 features of the probability; ")
     several = explanation_maker(outputs=["cat", "dog"])
     assert repr(several.plot.beeswarm()) == "<BeeswarmDisplay of 2 outputs: cat, dog>"
 
 
-def test_wide_bars_hold_their_numbers(explanation):
+def test_numbers_fit_into_wide_bars(explanation):
     values = np.tile([4.0, 0.01, 0.005, 0.002, 0.001], (12, 1))
     whole = explanation.base_values + values.sum(axis=1)
     wide = replace(explanation, values=values, predictions=whole, standard_errors=None)

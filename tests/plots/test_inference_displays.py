@@ -31,7 +31,7 @@ def points(ax):
     return sorted(found, key=lambda point: (point[1], point[0]))
 
 
-def test_importances_are_those_of_the_table(explanation_maker):
+def test_importances_agree_with_the_table(explanation_maker):
     explanation = explanation_maker(200)
     drawn = explanation.plot.importance(confidence=0.9, max_features=3)
     table = explanation.importance(confidence=0.9)[:3]
@@ -47,7 +47,7 @@ def test_importances_are_those_of_the_table(explanation_maker):
     assert drawn.ax_.get_legend() is None
 
 
-def test_an_end_that_is_not_known_is_an_arrow(explanation_maker):
+def test_unbounded_intervals_end_in_an_arrow(explanation_maker):
     """At three rows the largest attributions are not known."""
     drawn = explanation_maker(3).plot.importance(confidence=0.9)
     unknown = np.isinf(drawn.frame()["high"]).sum()
@@ -57,7 +57,7 @@ def test_an_end_that_is_not_known_is_an_arrow(explanation_maker):
     assert max(arrows) >= drawn.frame()["value"].max()
 
 
-def test_no_arrow_is_left_of_its_point():
+def test_arrows_are_right_of_their_points():
     table = pd.DataFrame({"feature": ["a", "b"], "value": [9.0, 3.0], "low": [-np.inf, 1.0]})
     table = table.assign(high=np.inf, best_rank=np.nan, worst_rank=np.nan, selected=None)
     drawn = ImportanceDisplay(table).plot()
@@ -93,7 +93,7 @@ def test_selected_features_stand_out(explanation):
 
 
 @pytest.mark.parametrize("kind", ["importance", "attribution"])
-def test_dumbbells_are_those_of_the_comparison(kind, explanation):
+def test_dumbbells_agree_with_the_comparison(kind, explanation):
     comparison = compare(explanation[:5], explanation[5:], names=("old", "new"))
     drawn = DumbbellDisplay.from_comparison(comparison, kind=kind, max_features=None)
     table = comparison.to_frame(kind).drop(index=["base value", "unexplained"], errors="ignore")
@@ -118,7 +118,7 @@ def test_dumbbells_of_several_outputs(explanation_maker):
         DumbbellDisplay.from_comparison(comparison, output="cow")
 
 
-def test_control_chart_marks_what_is_beyond_the_limits(explanation_maker):
+def test_control_chart_marks_points_beyond_the_limits(explanation_maker):
     explanation = explanation_maker(n_rows=60)
     values = explanation.values.copy()
     values[40:, 2] += 3
@@ -146,7 +146,7 @@ def test_control_chart_of_several_outputs(explanation_maker):
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
-def test_any_style_and_the_axes_given(style, explanation):
+def test_displays_work_in_any_style_and_on_given_axes(style, explanation):
     with plt.style.context(style):
         _, axes = plt.subplots(1, 3)
         comparison = compare(explanation[:5], explanation[5:])
@@ -170,6 +170,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("name", "call"), REFUSED.items(), ids=REFUSED)
-def test_refused(name, call, explanation):
+def test_invalid_arguments_are_refused(name, call, explanation):
     with pytest.raises(ValueError, match=name):
         call(explanation)

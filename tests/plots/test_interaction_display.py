@@ -36,7 +36,7 @@ def with_pairs(explanation_maker):
     return make
 
 
-def test_a_row_shows_each_pair_once_and_adds_up(with_pairs):
+def test_a_matrix_shows_each_pair_once_and_adds_up(with_pairs):
     explanation = with_pairs()
     frame = explanation.plot.interactions(row=2).frame()
     assert len(frame) == 15
@@ -51,7 +51,7 @@ def test_a_row_shows_each_pair_once_and_adds_up(with_pairs):
     assert frame["value"].sum() == pytest.approx(total)
 
 
-def test_a_table_shows_mean_sizes_with_the_errors_of_means(with_pairs):
+def test_a_table_shows_mean_absolute_interactions_with_errors(with_pairs):
     explanation = with_pairs()
     display = explanation.plot.interactions()
     expected = explanation.interactions.importance()
@@ -85,7 +85,7 @@ def test_features_with_the_largest_interactions_come_first(with_pairs):
     assert len(display.frame()) == 6
 
 
-def test_numbers_stay_in_their_cells_beside_long_names(with_pairs):
+def test_numbers_fit_into_cells_beside_long_names(with_pairs):
     explanation = with_pairs(3, 8)
     names = np.array([f"a feature whose name is long {i}" for i in range(8)], dtype=object)
     record = replace(explanation.interactions, feature_names=names)
@@ -98,7 +98,7 @@ def test_numbers_stay_in_their_cells_beside_long_names(with_pairs):
     assert max(box.width for box in boxes) <= ax.get_window_extent().width / 8
 
 
-def test_many_features_have_no_unreadable_numbers(with_pairs):
+def test_numbers_are_omitted_for_many_features(with_pairs):
     display = with_pairs(3, 30).plot.interactions(max_features=None)
     assert len(display.frame()) == 30 * 31 / 2
     assert not display.ax_.texts
@@ -125,7 +125,7 @@ def test_explanations_without_interactions_are_refused(explanation):
         InteractionsDisplay.from_explanation(explanation)
 
 
-def test_the_strongest_pairs_have_bars_of_their_own_in_a_waterfall(with_pairs):
+def test_waterfalls_show_the_strongest_pairs(with_pairs):
     explanation = with_pairs()
     display = explanation.plot.waterfall(row=2, max_pairs=2, max_features=None)
     frame = display.frame().set_index("feature")
@@ -160,7 +160,7 @@ def test_pairs_that_do_not_interact_have_no_bars(with_pairs):
     assert sum("×" in name for name in frame["feature"]) == 1
 
 
-def test_dependence_is_coloured_by_the_measured_partner(with_pairs):
+def test_dependence_is_coloured_by_the_strongest_partner(with_pairs):
     explanation = with_pairs(40)
     size = np.abs(explanation.interactions.values).mean(axis=0)
     names = explanation.feature_names
@@ -173,7 +173,7 @@ def test_dependence_is_coloured_by_the_measured_partner(with_pairs):
     assert frame["partner"].isna().all()
 
 
-def test_an_interaction_is_drawn_against_both_of_its_features(with_pairs):
+def test_an_interaction_is_drawn_against_both_features(with_pairs):
     explanation = with_pairs(40)
     found, names = explanation.interactions, explanation.feature_names.tolist()
     strongest = set(found.importance().index[0])
@@ -194,7 +194,7 @@ def test_an_interaction_is_drawn_against_both_of_its_features(with_pairs):
     assert both["feature"].drop_duplicates().tolist() == names[:2]
 
 
-def test_what_needs_interactions_says_so(explanation):
+def test_missing_interactions_are_reported(explanation):
     with pytest.raises(ValueError, match=r"plot.waterfall got .* explain with interactions=Tr"):
         explanation.plot.waterfall(row=0, max_pairs=1)
     with pytest.raises(ValueError, match=r"plot.dependence got .* explain with interactions=T"):

@@ -123,7 +123,7 @@ QUICK = ("comparison", "dumbbell", "bar", "waterfall")
         for kind, draw in DISPLAYS.items()
     ],
 )
-def test_long_names_are_clear_of_each_other(draw, long):
+def test_long_names_do_not_overlap(draw, long):
     # the last line of a row with a key is blank
     but = ["high", "low"] if draw is DISPLAYS["beeswarm"] else ()
     assert_clear(draw(long()).figure_, but)
@@ -139,7 +139,7 @@ def test_long_names_are_clear_of_each_other(draw, long):
         "waterfall",
     ],
 )
-def test_long_names_are_clear_in_a_narrow_figure(kind, long):
+def test_long_names_do_not_overlap_in_a_narrow_figure(kind, long):
     _, ax = plt.subplots(figsize=(4, 4), layout="constrained")
     drawn = DISPLAYS[kind](long(), ax=ax)
     assert_clear(drawn.figure_)
@@ -148,7 +148,7 @@ def test_long_names_are_clear_in_a_narrow_figure(kind, long):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["comparison", "dumbbell", "matrix"])
-def test_of_many_long_outputs_the_strongest_are_clear(kind, long):
+def test_the_strongest_outputs_are_drawn_without_overlap(kind, long):
     drawn = DISPLAYS[kind](long(CLASSES))
     assert drawn.figure_.get_suptitle() == "the 6 strongest of 13 outputs"
     assert_clear(drawn.figure_)
@@ -176,7 +176,7 @@ def sentence(explanation):
         for draw in (convergence, sentence, DISPLAYS["cohorts"], DISPLAYS["decision"])
     ],
 )
-def test_each_output_is_named_where_it_is_drawn(draw, long):
+def test_each_panel_names_its_output(draw, long):
     figure = draw(long(["cat", "dog"])).figure_
     said = " ".join(text.get_text() for text in figure.findobj(Text) if text.get_visible())
     assert "cat" in said
@@ -204,7 +204,7 @@ def test_names_in_legends_may_begin_with_an_underscore(long):
         assert "…" in texts[0]
 
 
-def test_the_legend_of_cohorts_has_the_colours_of_their_bars(long):
+def test_the_legend_has_the_colours_of_the_cohorts(long):
     drawn = DISPLAYS["cohorts"](long())
     legend = drawn.ax_.get_legend()
     shown = [handle.get_facecolor() for handle in legend.legend_handles]
@@ -213,7 +213,7 @@ def test_the_legend_of_cohorts_has_the_colours_of_their_bars(long):
     assert len({*shown}) == 2
 
 
-def test_curves_of_methods_with_long_names_keep_their_room():
+def test_long_method_names_leave_room_for_curves():
     table = pd.DataFrame({"method": [METHOD] * 2, "kind": "deletion", "fraction": [0.0, 1.0]})
     table = table.assign(mean=[0.0, -1.0], low=[0.0, -2.0], high=0.0)
     drawn = MaskingCurveDisplay(table).plot()
@@ -228,7 +228,7 @@ def test_a_long_name_leaves_room_for_its_value():
     assert short == "age = 3"
 
 
-def test_tokens_that_are_longer_than_a_line_go_on_in_the_next():
+def test_long_tokens_are_wrapped():
     pieces, n_lines = _flowed(["see ", "https://example.org/a/long/path ", "ok"], 12)
     assert "".join(word for token, word, _, _ in pieces if token == 1) == (
         "https://example.org/a/long/path"

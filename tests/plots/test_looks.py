@@ -98,7 +98,7 @@ def test_partner_of_many_categories_has_a_key_beside_the_axes(explanation_maker)
     assert len(drawn.figure_.axes) == 1  # and no bar of colours
 
 
-def test_the_bar_of_colours_says_the_values_at_its_ends(explanation_maker):
+def test_the_colour_bar_labels_its_ends(explanation_maker):
     explanation = shown(explanation_maker, x=np.linspace(0, 1, N), size=np.arange(N) * 10)
     drawn = DependenceDisplay.from_explanation(explanation, features="x", partner="size")
     labels = [text.get_text() for text in drawn.figure_.axes[1].get_yticklabels()]
@@ -148,7 +148,7 @@ def test_ticks(values, texts):
         assert np.abs(x - data).max() < gaps.min() / 2  # each is nearest to its own value
 
 
-def test_infinite_values_have_no_place(explanation_maker):
+def test_infinite_values_are_not_drawn(explanation_maker):
     x = np.linspace(0, 1, N)
     x[[3, 7]] = np.inf, -np.inf
     drawn = DependenceDisplay.from_explanation(shown(explanation_maker, x=x), features="x")
@@ -157,7 +157,7 @@ def test_infinite_values_have_no_place(explanation_maker):
     assert np.flatnonzero(places_.isna()).tolist() == [3, 7]
 
 
-def test_large_numbers_below_a_panel_do_not_touch(explanation_maker):
+def test_large_tick_labels_do_not_overlap(explanation_maker):
     rng = np.random.default_rng(0)
     large = {f"x{i}": rng.integers(0, 10**5, N) for i in range(3)}
     drawn = DependenceDisplay.from_explanation(shown(explanation_maker, **large))
@@ -170,7 +170,7 @@ def test_large_numbers_below_a_panel_do_not_touch(explanation_maker):
         assert all(one.x1 + 4 < two.x0 for one, two in pairwise(boxes))
 
 
-def test_long_names_of_categories_do_not_overlap(explanation_maker):
+def test_long_category_names_do_not_overlap(explanation_maker):
     states = np.resize([f"State of the number {i}" for i in range(16)], N)
     drawn = DependenceDisplay.from_explanation(
         shown(explanation_maker, state=states), features="state"
@@ -180,12 +180,12 @@ def test_long_names_of_categories_do_not_overlap(explanation_maker):
     assert all(one.x1 <= two.x0 + 1 for one, two in pairwise(boxes))
 
 
-def test_numbers_keep_what_is_before_the_point():
+def test_rounding_keeps_the_integer_part():
     texts = ["1304000", "−640423", "12.35", "0.1235", "8", "1e+12"]
     assert [value_text(v) for v in (1304000.4, -640423.0, 12.3456, 0.12345, 8.0, 1e12)] == texts
 
 
-def test_a_token_is_there_or_not_whatever_stands_after_it():
+def test_tokens_have_two_levels():
     documents = ["A dull film.", "Dull plot, dull!", "Fine, moving.", "a fine plot"] * 3
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(documents, [0, 0, 1, 1] * 3)
     explanation = ShapleyExplainer(model, random_state=0).fit(documents).explain(documents[:4])
@@ -200,7 +200,7 @@ def test_a_token_is_there_or_not_whatever_stands_after_it():
 
 
 @pytest.mark.parametrize("kind", [pytest.param("beeswarm", marks=pytest.mark.slow), "waterfall"])
-def test_of_many_outputs_the_strongest_are_drawn(explanation_maker, kind):
+def test_the_strongest_outputs_are_drawn(explanation_maker, kind):
     explanation = explanation_maker(n_features=2, outputs=[f"class {i}" for i in range(19)])
     weights = np.ones(19)
     weights[[4, 17, 2, 9, 11, 0]] = [9, 8, 7, 6, 5, 4]
@@ -217,7 +217,7 @@ def test_of_many_outputs_the_strongest_are_drawn(explanation_maker, kind):
 @pytest.mark.parametrize(
     ("labels", "told"), [(["calm", "windy"], "windy"), ([False, True], "class True")]
 )
-def test_of_two_classes_the_explained_one_is_named(labels, told):
+def test_the_explained_class_of_two_is_named(labels, told):
     data, y = load_iris(return_X_y=True, as_frame=True)
     model = LogisticRegression(max_iter=1000).fit(data, np.array(labels)[(y == 1).astype(int)])
     explanation = ShapleyExplainer(model).fit(data[::10]).explain(data[::30])
@@ -232,7 +232,7 @@ def test_of_two_classes_the_explained_one_is_named(labels, told):
     )
 
 
-def test_type_is_as_large_as_that_of_shap(explanation):
+def test_font_sizes_are_those_of_shap(explanation):
     drawn = explanation.plot.beeswarm()
     assert drawn.ax_.yaxis.get_ticklabels()[0].get_size() == pytest.approx(13)
     assert drawn.ax_.xaxis.label.get_size() == pytest.approx(13)
@@ -242,7 +242,7 @@ def test_type_is_as_large_as_that_of_shap(explanation):
 # --- selections, sizes and means -----------------------------------------------------------------
 
 
-def test_what_a_selection_leaves_out_is_a_bar_of_its_own(explanation):
+def test_unselected_features_are_summed_in_one_bar(explanation):
     frame = explanation[0, ["x3", "x1"]].plot.waterfall().frame()
     assert frame["feature"].tolist()[2:] == ["features left out"]
     assert frame["end"].iloc[0] == pytest.approx(explanation.predictions[0])
@@ -251,7 +251,7 @@ def test_what_a_selection_leaves_out_is_a_bar_of_its_own(explanation):
     assert explanation["x1"].plot.bar().frame()["feature"].tolist() == ["x1"]
 
 
-def test_a_mean_has_no_data_and_sizes_are_drawn_as_bars(explanation):
+def test_means_of_explanations_are_drawn_as_bars(explanation):
     names = explanation.mean().plot.waterfall().ax_.get_yticklabels()
     assert {name.get_text() for name in names} >= set(explanation.feature_names)
     importance = explanation.importance()["importance"]
@@ -283,7 +283,7 @@ def model():
         ),
     ],
 )
-def test_from_estimator_takes_a_model_and_its_background(display, model):
+def test_from_estimator_accepts_a_model_and_a_background(display, model):
     drawn = display.from_estimator(model, X[:5], background=X)
     pairs = display is InteractionsDisplay
     explainer = ShapleyExplainer(model, interactions=pairs).fit(X)

@@ -32,7 +32,7 @@ def drawn_by(display, explanation, **options):
 @pytest.mark.parametrize(
     ("style", "n_features"), [("default", 1), ("default", 500), ("dark_background", 5)]
 )
-def test_draws_in_any_style(display, style, n_features, explanation_maker):
+def test_displays_work_in_any_style(display, style, n_features, explanation_maker):
     with plt.style.context(style):
         drawn = drawn_by(display, explanation_maker(n_features=n_features))
         drawn.figure_.canvas.draw()
@@ -69,7 +69,7 @@ def test_decision_paths_run_from_base_value_to_prediction(wide_explanation):
     np.testing.assert_allclose(first, wide_explanation.predictions)
 
 
-def test_decision_paths_reach_predictions_that_attributions_miss(explanation):
+def test_decision_paths_end_at_the_prediction(explanation):
     gap = np.where(np.arange(12) % 2, 0.6, 0.0)
     open_ended = replace(explanation, predictions=explanation.predictions + gap)
     frame = DecisionDisplay.from_explanation(open_ended).frame()
@@ -100,7 +100,7 @@ def test_the_dependence_of_one_feature_is_large_and_has_a_histogram(explanation,
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 12, pytest.param(1200, marks=pytest.mark.slow)])
-def test_matrix_holds_every_instance_once(explanation_maker, n_rows):
+def test_matrix_shows_every_row_once(explanation_maker, n_rows):
     explanation = explanation_maker(n_rows=n_rows)
     drawn = MatrixDisplay.from_explanation(explanation)
     frame = drawn.frame()
@@ -114,7 +114,7 @@ def test_matrix_holds_every_instance_once(explanation_maker, n_rows):
 
 
 @pytest.mark.parametrize("n_rows", [40, 1200])
-def test_matrix_puts_similar_instances_together(explanation_maker, n_rows):
+def test_matrix_orders_rows_by_similarity(explanation_maker, n_rows):
     explanation = explanation_maker(n_rows=n_rows)
     clusters = np.arange(n_rows) % 2
     values = np.where(clusters, 1.0, -1.0)[:, None] + 1e-3 * explanation.values
@@ -124,7 +124,7 @@ def test_matrix_puts_similar_instances_together(explanation_maker, n_rows):
     assert (np.diff(signs) != 0).sum() == 1
 
 
-def test_matrix_fades_what_may_be_zero(explanation):
+def test_matrix_fades_insignificant_values(explanation):
     drawn = MatrixDisplay.from_explanation(explanation)
     faded = drawn.ax_.images[0].get_alpha() < 1
     assert 0 < faded.sum() < faded.size
@@ -156,7 +156,7 @@ def test_dependence_draws_value_against_attribution(explanation):
     assert (np.abs(frame["x"].astype(float) - places.astype(float)) <= 0.4).all()
 
 
-def test_dependence_gives_missing_values_a_place(explanation):
+def test_dependence_draws_missing_values_beside_the_axis(explanation):
     drawn = DependenceDisplay.from_explanation(explanation, features="x1", partner=None)
     frame = drawn.frame()
     missing = frame["data"].isna()
@@ -166,7 +166,7 @@ def test_dependence_gives_missing_values_a_place(explanation):
 
 
 @pytest.mark.parametrize("kind", ["bool", "boolean"])
-def test_dependence_of_yes_and_no(explanation, kind):
+def test_dependence_of_booleans(explanation, kind):
     answers = pd.array([True, False, None] * 4, dtype="boolean")
     expected = ["False", "True", "missing"]
     if kind == "bool":
@@ -205,7 +205,7 @@ def test_dependence_refuses_unknown_names(explanation):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "categories"])
-def test_partner_is_found(explanation_maker, kind):
+def test_the_interaction_partner_is_found(explanation_maker, kind):
     explanation = explanation_maker(n_rows=300, n_features=6)
     x, z = explanation.data["x2"].to_numpy(), explanation.data["x4"].to_numpy()
     if kind == "categories":
@@ -226,7 +226,7 @@ def test_partner_is_found(explanation_maker, kind):
     assert strongest_partners(replace(explanation, values=values), [2]) == [found]
 
 
-def test_partner_is_seldom_found_in_noise(explanation_maker):
+def test_partners_are_rarely_found_in_noise(explanation_maker):
     """One of 20 features at most finds a partner in noise; P(B(20, 1/20) > 4) < 1 %."""
     explanation = explanation_maker(n_rows=120, n_features=60)
     found = strongest_partners(explanation, range(2, 22))
@@ -250,7 +250,7 @@ def test_comparison_of_importances(explanation, explanation_maker):
     np.testing.assert_allclose(np.concatenate(points), frame["value"])
 
 
-def test_comparison_of_one_instance_matches_features_by_name(explanation):
+def test_comparison_of_one_row_matches_features_by_name(explanation):
     order = [4, 3, 2, 1, 0]
     mirrored = explanation[:, order]
     drawn = ComparisonDisplay.from_explanations({"a": explanation, "b": mirrored}, row=2)
@@ -313,7 +313,7 @@ def test_convergence_band_is_the_95_percent_interval(explanation):
 OPTIONS = {"waterfall": {"row": 0}, "heat_map": {"row": 0, "shape": (1, 5)}}
 
 
-def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
+def test_accessor_has_a_method_for_each_display(explanation):
     pairs = np.zeros((len(explanation), 5, 5))
     record = Interactions.from_shap(pairs, feature_names=explanation.feature_names)
     explanation = replace(explanation, interactions=record)
@@ -332,7 +332,7 @@ def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
 
 
 @pytest.mark.parametrize("kind", ["waterfall", "heat_map", "sentence"])
-def test_one_of_many_instances_is_never_chosen_silently(explanation, kind):
+def test_a_single_row_must_be_chosen_explicitly(explanation, kind):
     options = {"shape": 5} if kind == "heat_map" else {}
     with pytest.raises(
         ValueError, match=r"plot.[a-z_]+ got row=None, .* has 12: choose a position"

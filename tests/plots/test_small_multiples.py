@@ -39,7 +39,7 @@ def several(explanation_maker):
 
 
 @EACH
-def test_each_output_has_the_display_that_it_would_have_alone(kind, options, several):
+def test_panels_equal_the_displays_of_single_outputs(kind, options, several):
     draw = getattr(several.plot, kind)
     drawn = draw(**options)
     assert isinstance(drawn, SmallMultiples)
@@ -70,7 +70,7 @@ def test_each_output_has_the_display_that_it_would_have_alone(kind, options, sev
         pytest.param("decision", "x", marks=pytest.mark.slow),
     ],
 )
-def test_outputs_have_one_scale_which_holds_the_widest(kind, axis, several):
+def test_outputs_share_one_scale(kind, axis, several):
     small = replace(several, values=several.values * [1.0, 0.1])
     drawn = getattr(small.plot, kind)(**KINDS[kind])
     (limits,) = {getattr(ax, f"get_{axis}lim")() for ax in drawn.axes_}
@@ -81,7 +81,7 @@ def test_outputs_have_one_scale_which_holds_the_widest(kind, axis, several):
 
 
 @EACH
-def test_axes_that_are_given_are_drawn_on(kind, options, several):
+def test_given_axes_are_used(kind, options, several):
     each = len(options.get("features", [0]))
     figure, axes = plt.subplots(2, each, squeeze=False)
     drawn = getattr(several.plot, kind)(ax=axes, **options)
@@ -95,7 +95,7 @@ def test_axes_that_are_given_are_drawn_on(kind, options, several):
         getattr(several.plot, kind)(ax=again[0], **options)
 
 
-def test_one_axes_may_come_in_an_array(explanation):
+def test_a_single_axes_may_be_an_array(explanation):
     axes = plt.subplots(squeeze=False)[1]
     assert explanation.plot.bar(ax=axes).ax_ is axes[0, 0]
 
@@ -113,7 +113,7 @@ def test_outputs_may_be_drawn_on_a_subfigure(several):
     assert not right.axes
 
 
-def test_cohorts_within_outputs_are_named_in_the_legend(several):
+def test_the_legend_names_cohorts(several):
     drawn = several.plot.bar(cohorts="x0")
     titles = [ax.get_legend().get_title().get_text() for ax in drawn.axes_]
     assert titles == [f"class {name}" for name in OUTPUTS]
@@ -125,7 +125,7 @@ def test_cohorts_within_outputs_are_named_in_the_legend(several):
 
 
 @pytest.mark.slow
-def test_of_many_outputs_the_strongest_are_drawn(explanation_maker):
+def test_the_strongest_outputs_are_drawn(explanation_maker):
     many = explanation_maker(outputs=[f"y{i}" for i in range(13)])
     assert len(many.plot.beeswarm().axes_) == 6
     assert len(many.plot.beeswarm(output="y12").axes_) == 1
@@ -165,7 +165,7 @@ def test_sentence_for_each_output():
 
 
 @pytest.mark.parametrize("kind", ["waterfall", "bar"])
-def test_numbers_stay_clear_of_long_names_beside_each_other(kind, several):
+def test_numbers_do_not_overlap_long_names_of_adjacent_panels(kind, several):
     names = [f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(5)]
     long = replace(
         several,

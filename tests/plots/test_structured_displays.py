@@ -27,7 +27,7 @@ def text_explanation():
     return reward.explanation(shapley_values(reward, sampler="local", max_evals=99))
 
 
-def test_sentence_is_the_document_on_its_colours(text_explanation):
+def test_sentence_display_shows_the_whole_document(text_explanation):
     display = SentenceDisplay.from_explanation(text_explanation)
     frame = display.frame()
     assert "".join(frame["token"]) == DOCUMENT
@@ -43,7 +43,7 @@ def test_sentence_is_the_document_on_its_colours(text_explanation):
     assert face["is"] == pytest.approx((*to_rgb("#F2F2F2"), 1.0), abs=0.01)
 
 
-def test_words_of_a_sentence_do_not_overlap_nor_leave_the_axes(text_explanation):
+def test_words_neither_overlap_nor_leave_the_axes(text_explanation):
     display = SentenceDisplay.from_explanation(text_explanation)
     display.figure_.draw_without_rendering()
     inside = display.ax_.get_window_extent()
@@ -100,7 +100,7 @@ def test_heat_map_lies_over_its_image(pixels, shape, image, size):
     assert (frame["row"] * grid[1] + frame["column"]).tolist() == list(range(12))
 
 
-def test_heat_map_of_players_without_numbers_has_no_image():
+def test_heat_map_of_unnumbered_players_has_no_image():
     data = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
     explainer = ShapleyExplainer(lambda X: (X["a"] == "x") * 1.0).fit(data[1:])
     display = HeatMapDisplay.from_estimator(explainer, data[:1], shape=(1, 2))
@@ -108,7 +108,7 @@ def test_heat_map_of_players_without_numbers_has_no_image():
 
 
 @pytest.mark.parametrize("shape", [(3, 3), 11, (12,), (0, 12), (3.0, 4), "12"])
-def test_heat_map_refuses_a_shape_that_is_not_the_players(pixels, shape):
+def test_heat_map_refuses_mismatched_shapes(pixels, shape):
     with pytest.raises(ValueError, match="for 12 players: choose"):
         HeatMapDisplay.from_explanation(pixels, shape=shape, row=0)
 

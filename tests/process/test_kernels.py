@@ -74,7 +74,7 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
 @pytest.mark.parametrize("functional", FUNCTIONALS, ids=str)
 @pytest.mark.parametrize("p", [3, 5, 7])
 @pytest.mark.parametrize("reach", [0.02, 0.3, 1.2])
-def test_functionals_and_their_variances_are_those_of_the_kernel(functional, p, reach):
+def test_functionals_and_their_variances_match_the_kernel(functional, p, reach):
     kernel = some_kernel(functional, reach * np.random.default_rng(p).uniform(0.5, 1, p))
     entries = functional.entries(p)
     told = truth(kernel.cross(cube(p), cube(p)), functional)
@@ -85,7 +85,7 @@ def test_functionals_and_their_variances_are_those_of_the_kernel(functional, p, 
 
 
 @pytest.mark.parametrize("functional", [EvenValues(beta(1, 3)), Interactions()], ids=str)
-def test_pairs_with_variances_of_their_own(functional):
+def test_pairs_with_individual_variances(functional):
     rng, p = np.random.default_rng(0), 6
     plain = some_kernel(functional, rng.uniform(0.05, 0.9, p))
     same = replace(plain, each=plain.pair_shares[np.triu_indices(p, 1)])
@@ -101,7 +101,7 @@ def test_pairs_with_variances_of_their_own(functional):
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.1, 0.6])
-def test_nodes_suffice_for_many_equal_players(reach):
+def test_quadrature_nodes_suffice_for_many_equal_players(reach):
     """What depends on the size alone gives a player 2 f(full)/p, and a pair a second difference.
 
     With equal reaches so does the covariance with the full coalition, or with one of a single
@@ -120,7 +120,7 @@ def test_nodes_suffice_for_many_equal_players(reach):
     np.testing.assert_allclose(told, steps.mean(), rtol=1e-6, atol=1e-10)
 
 
-def test_reaches_of_next_to_nothing_are_those_of_small_ones():
+def test_tiny_length_scales_are_clipped():
     """Rounding would be all that is left of interactions of four."""
     tiny = EvenKernel.from_vector(np.full(5, 1e-6), np.zeros(3))
     small = EvenKernel(np.full(5, 0.02), 1.0, 1.0, 1.0)
@@ -172,7 +172,7 @@ def test_gradients_agree_with_finite_differences(part, blocked, n_outputs):
 
 
 @pytest.mark.parametrize("part", ["odd", "even"])
-def test_a_fit_climbs_to_where_the_gradient_vanishes(part):
+def test_a_fit_ends_at_a_zero_gradient(part):
     rng, p = np.random.default_rng(5), 5
     functional = OddValues() if part == "odd" else Interactions()
     kernel = some_kernel(functional, rng.uniform(0.05, 0.9, p))
@@ -188,7 +188,7 @@ def test_a_fit_climbs_to_where_the_gradient_vanishes(part):
     np.testing.assert_allclose(gradient[inside], 0, atol=0.05)
 
 
-def test_variances_separate_interacting_pairs_from_others():
+def test_fitted_variances_identify_interacting_pairs():
     """Three of 91, from 60 points: the variances of these three end up above all others."""
     rng, p = np.random.default_rng(0), 14
     signs, pairs = rng.choice([-1.0, 1.0], (60, p)), [(0, 1), (2, 7), (5, 9)]

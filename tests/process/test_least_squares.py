@@ -28,7 +28,7 @@ def pairwise(signs, values, block=None, blocks=None):
     return least_squares.pairwise(even, odd, lambda found: found)
 
 
-def test_where_only_pairs_interact_least_squares_is_exact():
+def test_least_squares_is_exact_for_pairwise_games():
     """Twenty points, 15 unknowns; one output is not pairwise, and one does not vary at all."""
     p, rng = 6, np.random.default_rng(4)
     coefficients, points = rng.normal(size=15), cube(p)[rng.permutation(31)[:20]]
@@ -45,7 +45,7 @@ def test_where_only_pairs_interact_least_squares_is_exact():
     assert not few.any()
 
 
-def test_blocks_that_are_pairwise_have_the_mean_of_their_solutions():
+def test_pairwise_blocks_average_their_solutions():
     p, rng = 4, np.random.default_rng(4)
     each, block = rng.normal(size=(2, 6)), np.repeat([0, 1], 15)
     signs = np.tile(cube(p)[:15], (2, 1))
@@ -58,7 +58,7 @@ def test_blocks_that_are_pairwise_have_the_mean_of_their_solutions():
     assert pairwise(signs, values, block, unseen)[2].all()
 
 
-def test_players_that_no_point_tells_apart_are_left_to_the_process():
+def test_indistinguishable_players_are_left_to_the_gaussian_process():
     """Two are always together: neither their interaction nor their shares can be seen."""
     rest = 2.0 * ((np.arange(8)[:, None] >> np.arange(3)) & 1) - 1
     signs = np.column_stack([rest[:, 0], rest])[:-1]
@@ -72,7 +72,7 @@ def test_players_that_no_point_tells_apart_are_left_to_the_process():
     assert not found.any()
 
 
-def test_values_are_taken_from_the_full_coalition_of_their_block():
+def test_values_are_relative_to_the_full_coalition_of_the_block():
     """Two blocks of one game each, with constants of their own: the slopes' mean is left."""
     p, rng = 3, np.random.default_rng(0)
     signs, block = np.tile(cube(p)[1:7], (2, 1)), np.repeat([0, 1], 6)

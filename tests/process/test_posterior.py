@@ -46,7 +46,7 @@ def place_of(pairs):
 
 
 @PARTS
-def test_a_posterior_agrees_with_a_joint_normal(functional):
+def test_the_posterior_agrees_with_a_joint_normal(functional):
     p, rng = 6, np.random.default_rng(1)
     kernel = some_kernel(functional, p, 1)
     pairs = Pairs(cube(p)[1 + rng.permutation(31)[:14]], rng.normal(size=(14, 2)))
@@ -96,7 +96,7 @@ def test_blocks_agree_with_a_joint_normal(rows, weights, functional):
     np.testing.assert_allclose(found.process.variance, np.diag(variance), atol=1e-7)
 
 
-def test_blocks_that_make_the_whole_background():
+def test_blocks_that_cover_the_whole_background():
     even = Blocks.of(np.array([[0, 3], [2, 1]]), np.full(4, 0.25))
     np.testing.assert_allclose(even.share, 0.5)
     assert even.whole == pytest.approx(0.5)
@@ -106,7 +106,7 @@ def test_blocks_that_make_the_whole_background():
     assert not Blocks.of(np.array([[0], [1]]), np.full(3, 1 / 3)).complete
 
 
-def test_many_pairs_of_players_are_worked_on_in_chunks():
+def test_many_pairs_are_computed_in_chunks():
     """780 pairs of 40 players, of which 500 are witnesses."""
     p, rng = 40, np.random.default_rng(3)
     kernel, functional = EvenKernel(np.full(p, 0.05), 7.0, 0.03, 0.4), Interactions()
@@ -123,7 +123,7 @@ def test_many_pairs_of_players_are_worked_on_in_chunks():
 
 
 @PARTS
-def test_left_out_values_are_predicted_from_the_others(functional):
+def test_left_out_values_agree_with_refits(functional):
     """And the estimates move by a point's influence times the error of its prediction."""
     p, rng = 6, np.random.default_rng(3)
     kernel = some_kernel(functional, p, 3)
@@ -138,7 +138,7 @@ def test_left_out_values_are_predicted_from_the_others(functional):
         np.testing.assert_allclose(found.means - without.means, change, rtol=1e-7, atol=1e-12)
 
 
-def test_the_choice_of_pairs_is_greedy_in_the_posterior_variance():
+def test_pairs_are_chosen_greedily_by_posterior_variance():
     p, kernel = 6, some_kernel(OddValues(), 6, 4)
     signs = cube(p)[: 2 ** (p - 1)]
     pool, held = signs[4:], list(range(4))
@@ -154,7 +154,7 @@ def test_the_choice_of_pairs_is_greedy_in_the_posterior_variance():
     assert len(set(chosen)) == 3
 
 
-def test_the_choice_takes_the_sizes_asked_for_first():
+def test_requested_sizes_are_chosen_first():
     """Then it is free; of a size that the pool lacks none is taken."""
     p, kernel = 7, some_kernel(OddValues(), 7, 4)
     signs = cube(p)[: 2 ** (p - 1)]
@@ -169,7 +169,7 @@ def test_the_choice_takes_the_sizes_asked_for_first():
     assert (chosen[6:] == rest[choose_pairs(grown, pool[rest], 3)]).all()
 
 
-def test_errors_are_widened_by_three_surprises():
+def test_errors_are_widened_by_held_out_residuals():
     """Each by its definition, with a process of its own for whatever is left out."""
     p, n, widened = 6, 20, set()
     kernel = OddKernel(np.linspace(0.1, 0.5, p), lowest=3.0, noise=0.05, size=0.2)
@@ -210,7 +210,7 @@ def test_errors_are_widened_by_three_surprises():
 
 
 @pytest.mark.parametrize("grid", [0.0, 0.5, 4.0])
-def test_errors_allow_for_jumps_by_the_share_of_values_that_repeat(grid):
+def test_errors_of_step_functions_depend_on_repeated_values(grid):
     """What leaving out each pair changes comes from processes that have not seen it."""
     p, n, rng = 6, 24, np.random.default_rng(0)
     inside = rng.permutation(31)[: n - 1] + 1
@@ -243,7 +243,7 @@ def test_errors_allow_for_jumps_by_the_share_of_values_that_repeat(grid):
 
 
 @pytest.mark.parametrize("noise", [0.05, 50.0])
-def test_errors_of_interactions_count_each_point_as_a_plain_mean_does(noise):
+def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
     """What leaving out each point changes, or 2/n of the value, by processes that never saw it."""
     rng = np.random.default_rng(4)
     p, n = 6, 24

@@ -21,7 +21,7 @@ def balanced(X, predictions, weights=None, seed=0):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 100, 513, 1023])
-def test_every_row_is_drawn_once(n):
+def test_every_row_is_used_once(n):
     X, predictions = table(max(n, 2))
     deck = balanced(X[:n], predictions[:n])
     rng = np.random.default_rng(1)
@@ -30,7 +30,7 @@ def test_every_row_is_drawn_once(n):
     assert deck.n_rows == pytest.approx(n)
 
 
-def test_chunks_resemble_the_table_more_than_rows_drawn_at_random():
+def test_chunks_represent_the_table_better_than_random_rows():
     """Squared distances of 72 chunk means from the table's: half of those of random rows."""
     X, predictions = table()
     deck = balanced(X, predictions)
@@ -43,7 +43,7 @@ def test_chunks_resemble_the_table_more_than_rows_drawn_at_random():
     assert distance(cards) < 0.5 * distance(np.random.default_rng(2).permutation(cards))
 
 
-def test_any_row_is_as_likely_in_the_first_chunk():
+def test_every_row_is_equally_likely_in_the_first_chunk():
     """Chi-square of 4,000 decks over 32 rows; above 65 once in 3,000 runs of honest decks."""
     X, predictions = table(32)
     predictions[:4] += 30.0  # rows that balance would rather not take together
@@ -57,7 +57,7 @@ def test_any_row_is_as_likely_in_the_first_chunk():
     assert ((counts - expected) ** 2 / expected).sum() / 10 < 65
 
 
-def test_weights_are_counts():
+def test_weights_become_numbers_of_cards():
     X, predictions = table(50)
     weights = np.arange(50.0) / np.arange(50.0).sum()
     for deck in (balanced(X, predictions, weights), Deck.plain(weights, np.random.default_rng(4))):
@@ -66,7 +66,7 @@ def test_weights_are_counts():
         assert deck.n_rows == pytest.approx(1 / (weights @ weights))
 
 
-def test_a_very_large_table_is_cut_to_its_cards():
+def test_large_tables_are_subsampled():
     X, predictions = table(MOST_CARDS + 100)
     deck = balanced(X, predictions)
     assert len(np.unique(deck.rows)) == len(deck.cards) == MOST_CARDS
@@ -79,7 +79,7 @@ def test_a_very_large_table_is_cut_to_its_cards():
     assert plain.cards.max() >= MOST_CARDS
 
 
-def test_categories_text_dates_and_missing_values_are_numbers_too():
+def test_categories_text_dates_and_missing_values_are_encoded():
     frame = pd.DataFrame(
         {
             "number": [1.0, np.nan, 3.0, 4.0] * 10,

@@ -15,7 +15,7 @@ def response(Z):
     return Z[:, 0] * Z[:, 1] + np.exp(Z[:, 3])
 
 
-def test_rows_are_the_tables_and_differ():
+def test_herded_rows_are_distinct_rows_of_the_table():
     rows = herd(X, 50, random_state=0)
     where = [np.flatnonzero((row == X).all(axis=1))[0] for row in rows]
     assert len(set(where)) == 50
@@ -23,7 +23,7 @@ def test_rows_are_the_tables_and_differ():
     np.testing.assert_array_equal(herd(X, 50, random_state=0)[:20], herd(X, 20, random_state=0))
 
 
-def test_they_stand_for_the_table_better_than_rows_drawn_at_random():
+def test_herded_rows_represent_the_table_better_than_random_rows():
     """Attributions by pairs of exact games; four seeds, geometric mean of the squared errors."""
     instances = RNG.normal(size=(10, 4)) * [1.0, 2.0, 0.1, 1.0] + [0.0, 5.0, 0.0, 1.0]
     games = {"sampler": "exact", "max_rows": 14 * 3000 + 1}
@@ -41,7 +41,7 @@ def test_they_stand_for_the_table_better_than_rows_drawn_at_random():
     assert np.mean(herded) < np.mean(drawn) + np.log(0.4)
 
 
-def test_weights_count():
+def test_weights_are_respected():
     weights = np.where(X[:, 0] > 0, 1.0, 0.0)
     rows = herd(X, 80, sample_weight=weights, random_state=0)
     assert abs(rows[:, 0].mean() - X[X[:, 0] > 0, 0].mean()) < 0.1
@@ -75,6 +75,6 @@ def test_max_background_keeps_herded_rows():
         ({"n": 2, "sample_weight": np.ones(3)}, "sample_weight for each background row"),
     ],
 )
-def test_bad_input_is_refused(how, text):
+def test_invalid_input_is_refused(how, text):
     with pytest.raises(ValueError, match=f"^herd .*{text}"):
         herd(X, **how)

@@ -17,7 +17,7 @@ def setting(seed=0, n=2000):
     return X, quantity, Deck.balanced(X, predictions, weights, np.arange(3), rng)
 
 
-def test_what_the_traits_say_is_taken_off():
+def test_regression_removes_the_variance_of_the_traits():
     """Squared errors of 40 samples of 100 rows: a tenth, two fifths, and no worse."""
     _, quantity, deck = setting()
     rng, truth = np.random.default_rng(1), quantity.mean(axis=0)
@@ -31,7 +31,7 @@ def test_what_the_traits_say_is_taken_off():
     assert (ratio < [0.1, 0.4, 1.2]).all(), ratio
 
 
-def test_errors_of_left_out_rows_are_those_of_fits_without_them():
+def test_leave_one_out_errors_agree_with_refits():
     """Against regressions that are made anew without each row."""
     _, quantity, deck = setting(n=300)
     rows = deck.dealt(np.random.default_rng(2))[:40]
@@ -51,14 +51,14 @@ def test_errors_of_left_out_rows_are_those_of_fits_without_them():
             assert errors[i, player, 0] == pytest.approx(missed, rel=1e-6)
 
 
-def test_the_whole_table_is_its_own_mean():
+def test_the_mean_of_the_whole_table_is_exact():
     _, quantity, deck = setting(n=200)
     rows = deck.dealt(np.random.default_rng(3))
     mean, _ = Survey(deck, rows, np.arange(3)).mean(quantity[rows][:, :, None])
     np.testing.assert_allclose(mean[:, 0], quantity.mean(axis=0), atol=1e-10)
 
 
-def test_few_rows_and_rows_without_traits_have_a_plain_mean():
+def test_few_rows_or_missing_traits_use_the_plain_mean():
     _, quantity, deck = setting(n=200)
     rows = np.arange(10)
     mean, errors = Survey(deck, rows, np.arange(3)).mean(quantity[rows][:, :, None])

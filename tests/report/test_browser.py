@@ -106,7 +106,7 @@ def test_a_row_opens_its_waterfall(opened, plain):
     assert page.locator(".detail").count() == 0
 
 
-def test_bars_of_a_waterfall_lead_from_base_to_prediction(opened, plain):
+def test_waterfall_bars_run_from_base_value_to_prediction(opened, plain):
     page = opened(plain)
     page.get_by_role("button", name="row 3", exact=True).click()
     boxes = page.evaluate(
@@ -127,7 +127,7 @@ def test_bars_of_a_waterfall_lead_from_base_to_prediction(opened, plain):
         start = end
 
 
-def test_rows_are_sorted_and_searched(opened, plain):
+def test_rows_can_be_sorted_and_searched(opened, plain):
     page = opened(plain)
     page.get_by_role("button", name="Prediction", exact=True).click()
     head = page.locator("th", has=page.get_by_role("button", name="Prediction", exact=True))
@@ -210,7 +210,7 @@ def test_a_point_opens_its_row(opened, plain):
     assert opener.evaluate("button => button === document.activeElement")
 
 
-def test_keyboard_alone_will_do(opened, plain):
+def test_the_page_works_with_the_keyboard_alone(opened, plain):
     page = opened(plain)
     seen = []
     for _ in range(40):
@@ -229,7 +229,7 @@ def test_keyboard_alone_will_do(opened, plain):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
-def test_axe_finds_nothing(width, scheme, opened, awkward):
+def test_axe_finds_no_accessibility_problem(width, scheme, opened, awkward):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     # its script is put in from outside, which the page's own policy forbids
     page = opened(awkward, width, {"color_scheme": scheme, "bypass_csp": True})
@@ -241,7 +241,7 @@ def test_axe_finds_nothing(width, scheme, opened, awkward):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_long_names_stay_within_a_phone(opened, plain):
+def test_long_names_fit_a_phone(opened, plain):
     names = np.array([f"{'x' * 90}{i}" for i in range(6)], dtype=object)
     data = plain.data.set_axis(names, axis=1).set_axis([f"{'y' * 90}{i}" for i in range(40)])
     page = opened(replace(plain, feature_names=names, data=data), 320)
@@ -268,7 +268,7 @@ def test_many_features(opened, thousand):
     assert texts(page, ".detail th")[-2] == "16 other features"
 
 
-def test_names_have_the_width_of_a_phone(opened, plain):
+def test_names_adapt_to_the_width_of_a_phone(opened, plain):
     """... above their pictures, so that sixty letters are two lines, in the tables of rows, too."""
     long = "number of days since the last payment by the department"
     names = np.array([f"{long} {i}" for i in range(6)], dtype=object)
@@ -290,7 +290,7 @@ def test_names_have_the_width_of_a_phone(opened, plain):
     assert label["height"] < 50  # in one line
 
 
-def test_marks_of_an_axis_do_not_touch(opened, plain):
+def test_tick_labels_do_not_overlap(opened, plain):
     """Missing ones beside dates, and categories that differ at their ends."""
     data = plain.data.copy()
     days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(40), "D")

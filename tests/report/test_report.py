@@ -49,7 +49,7 @@ def close(told, known, digits):
 
 
 @pytest.mark.parametrize("kind", ["plain", "awkward"])
-def test_numbers_are_the_explanation_s(kind, request):
+def test_numbers_agree_with_the_explanation(kind, request):
     explanation = request.getfixturevalue(kind)
     shown = content_of(report_html(explanation))
     names = [str(name) for name in explanation.feature_names]
@@ -68,7 +68,7 @@ def test_numbers_are_the_explanation_s(kind, request):
         assert not told["gap"]
 
 
-def test_strongest_features_come_first_and_others_are_summed(plain):
+def test_the_strongest_features_come_first_and_others_are_summed(plain):
     shown = content_of(report_html(plain, max_features=3, max_rows=10))
     order = plain.importance().index
     assert shown["features"] == order[:3].tolist()
@@ -88,7 +88,7 @@ def test_a_single_feature_is_not_summed(plain):
     assert (len(shown["features"]), shown["n_others"]) == (6, 0)
 
 
-def test_of_a_selection_the_others_are_a_feature_and_sizes_have_no_report(awkward):
+def test_selections_sum_the_other_features_and_sizes_have_no_report(awkward):
     names = awkward.feature_names[:2].tolist()
     shown = content(awkward[names])
     left_out = awkward.values[:, 2:].sum(axis=1)
@@ -115,7 +115,7 @@ def test_pairs_are_the_strongest_interactions(awkward):
             assert pair["importance"][0] == pytest.approx(line["importance"], rel=1e-5)
 
 
-def test_no_name_is_markup(awkward, evil):
+def test_names_are_escaped(awkward, evil):
     page = Page(report_html(awkward, title=f"</title>{evil}"))
     assert "img" not in page.tags
     assert page.tags.count("script") == 2
@@ -124,7 +124,7 @@ def test_no_name_is_markup(awkward, evil):
     assert json.loads(page.scripts[0])["rows"][3] == f"row 3 {evil}"
 
 
-def test_it_asks_for_nothing(awkward):
+def test_the_page_loads_no_other_file(awkward):
     text = report_html(awkward)
     assert "://" not in text
     assert not re.search(r"@import|\burl\(|fetch\(|XMLHttp|innerHTML|eval\(", text)
@@ -143,7 +143,7 @@ def facts_of(explanation):
     return dict(content_of(report_html(explanation))["outputs"][0]["facts"])
 
 
-def test_it_says_how_sure_it_is(plain):
+def test_the_page_shows_standard_errors(plain):
     facts = facts_of(plain)
     assert facts["Response"] == "probability"
     assert facts["Model rows"] == "320 for each row, 12,800 in all"
@@ -191,7 +191,7 @@ def test_columns(values, known):
     json.dumps(told, allow_nan=False)
 
 
-def test_names_that_come_twice(plain):
+def test_duplicate_names(plain):
     """... as tokens do, stay apart: features are known by their places."""
     names = np.array(["the"] * 6, dtype=object)
     twice = replace(plain, feature_names=names, data=plain.data.set_axis(names, axis=1))
@@ -227,7 +227,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "error", "told"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be(given, error, told, plain, tmp_path):
+def test_invalid_arguments_are_refused(given, error, told, plain, tmp_path):
     with pytest.raises(error, match=f"Explanation.report {told}"):
         plain.report(tmp_path / "r.html", **given)
     with pytest.raises(ValueError, match="at least one row"):
@@ -246,7 +246,7 @@ def test_what_cannot_be(given, error, told, plain, tmp_path):
         ({"response_method": "predict"}, "0.400"),
     ],
 )
-def test_the_base_value_of_log_odds_has_its_probability(plain, settings, told):
+def test_base_values_in_log_odds_show_the_probability(plain, settings, told):
     explanation = replace(plain, settings=replace(plain.settings, **settings))
     (output,) = content_of(report_html(explanation))["outputs"]
     assert dict(output["facts"])["Base value"] == told

@@ -93,7 +93,7 @@ def simulated_world():
         pytest.param((0, 3), marks=pytest.mark.slow),
     ],
 )
-def test_interventions_in_a_simulated_world(do, simulated_world):
+def test_interventions_agree_with_a_simulation(do, simulated_world):
     """v(S) against simulations with the columns set: mean of a rough response, within 0.03.
 
     Both means are over 200,000 rows and the covariance is learned from as many: some 0.005 each.
@@ -110,7 +110,7 @@ def test_interventions_in_a_simulated_world(do, simulated_world):
         assert abs(conditional - expected) > 0.05
 
 
-def test_ends_are_the_rewards_that_are_there():
+def test_extreme_graphs_equal_existing_rewards():
     rng = np.random.default_rng(1)
     rows, x = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 3)), rng.normal(size=(2, 3))
 
@@ -144,6 +144,6 @@ def test_names_of_a_frame():
         ({"components": [[0], [1]], "confounded": "yes"}, "takes confounded as True or False"),
     ],
 )
-def test_wrong_components_are_refused(parameters, message):
+def test_invalid_components_are_refused(parameters, message):
     with pytest.raises(ValueError, match=f"CausalReward.*{message}"):
         ShapleyExplainer(lambda X: X[:, 0], reward=CausalReward(**parameters)).fit(ROWS)

@@ -154,7 +154,7 @@ def shuffled(table, column):
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
 @pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
-def test_only_the_columns_made_of_a_column_change_with_it(name):
+def test_a_raw_column_changes_only_its_derived_columns(name):
     transformer, table = TRANSFORMERS[name]
     transformer.fit(table, THREE if name == "targets" else TWO)
     before = dense(transformer.transform(table))
@@ -199,7 +199,7 @@ def total(X):
         (make_column_transformer((StandardScaler(), [0]), (PCA(), [1, 2])), "PCA"),
     ],
 )
-def test_everything_else_is_refused(transformer, who):
+def test_other_transformers_are_refused(transformer, who):
     if not isinstance(transformer, FunctionTransformer):
         transformer.fit(NUMBERS)
     with pytest.raises(MixedColumnsError, match=f"^{who} is not known to work column by column$"):
@@ -218,7 +218,7 @@ class OneHot(TransformerMixin, BaseEstimator):
         return np.column_stack([X["age"], cities])
 
 
-def test_a_category_that_no_background_row_has_counts_for_its_column():
+def test_new_categories_belong_to_their_column():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(size=80), "city": rng.choice(["u", "v"], 80)})
     rare = pd.DataFrame({"age": [0.5, 1.0], "city": ["rare", "u"]})

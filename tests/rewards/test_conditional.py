@@ -52,12 +52,12 @@ def ask(made, coalitions=ALL, references=None):
     return made(everyone, np.arange(made.n_rows), references)[:, :, 0]
 
 
-def test_values_are_those_of_rows_moved_one_by_one():
+def test_values_agree_with_rows_moved_one_by_one():
     found = ask(game(ConditionalReward(SIGMA)))
     np.testing.assert_allclose(found, by_loop(SIGMA), rtol=0, atol=1e-4)  # of 1e-6 of shrinkage
 
 
-def test_linear_models_have_the_values_of_the_closed_form():
+def test_values_of_linear_models_agree_with_the_closed_form():
     """E[X_j | x_S] = m_j + Sigma_jS Sigma_SS^-1 (x_S - m_S), with the rows' mean m."""
     slopes = np.array([1.0, -2.0, 0.5, 3.0])
     centre = WEIGHTS @ ROWS
@@ -77,7 +77,7 @@ def test_linear_models_have_the_values_of_the_closed_form():
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-4)
 
 
-def test_many_normal_rows_give_the_conditional_expectation():
+def test_values_converge_to_the_conditional_expectation():
     """E[X_0^2 X_1 | x_2] of three normal columns, by the moments of their conditional law.
 
     The mean over 20,000 rows lies within five of its standard errors (false alarms: 6e-7).
@@ -102,7 +102,7 @@ def test_many_normal_rows_give_the_conditional_expectation():
 
 @pytest.mark.parametrize("reward", [ConditionalReward(), CopulaReward()])
 @pytest.mark.parametrize("groups", [None, {"pair": ["x0", "x2"]}])
-def test_walks_and_single_coalitions_agree(reward, groups):
+def test_permutations_and_single_coalitions_agree(reward, groups):
     """Along a walk, one update a column; alone, or against many rows, one matrix a coalition."""
     made = game(reward, groups=groups)
     p = made.n_players
@@ -132,7 +132,7 @@ def test_little_memory_changes_nothing_but_rounding(monkeypatch):
     np.testing.assert_allclose(parts[1], whole[1], rtol=0, atol=1e-12)
 
 
-def test_the_covariance_is_learned_and_shrunk():
+def test_the_covariance_is_estimated_with_shrinkage():
     reward = ConditionalReward()
     game(reward, weights=np.full(30, 1 / 30))
     covariance, shrinkage = ledoit_wolf((ROWS - ROWS.mean(axis=0)) / ROWS.std(axis=0))
@@ -146,7 +146,7 @@ def test_the_covariance_is_learned_and_shrunk():
     np.testing.assert_allclose(found, by_loop(sigma, weights=equal), rtol=0, atol=1e-10)
 
 
-def test_weights_count_as_rows():
+def test_weights_equal_repeated_rows():
     """A row of twice the weight is like two, to the little that shrinkage knows of their number."""
     heavy = np.full(30, 1 / 40)
     heavy[:10] *= 2
@@ -189,7 +189,7 @@ def test_the_correlation_of_one_factor_is_estimated_better(seed):
 
 
 @pytest.mark.parametrize("n_factors", [1, 2, 3])
-def test_a_correlation_of_factors_is_its_own_factor_correlation(n_factors):
+def test_a_factor_model_is_recovered_exactly(n_factors):
     loadings = np.random.default_rng(0).uniform(-0.55, 0.55, size=(12, n_factors))
     expected = loadings @ loadings.T
     np.fill_diagonal(expected, 1.0)
@@ -254,7 +254,7 @@ def test_a_known_covariance_is_not_shrunk_towards_factors():
     np.testing.assert_allclose(found.correlation_, ONE_FACTOR, rtol=0, atol=1e-5)
 
 
-def test_twins_share_and_a_constant_column_gets_nothing():
+def test_duplicate_columns_share_and_constant_columns_get_zero():
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=(2, 400))
     rows = np.column_stack([a, a, np.full(400, 7.0), b])
@@ -268,7 +268,7 @@ def test_twins_share_and_a_constant_column_gets_nothing():
     assert second[2] == pytest.approx(0, abs=1e-9)
 
 
-def test_columns_that_depend_exactly_are_taken():
+def test_linearly_dependent_columns_are_accepted():
     rng = np.random.default_rng(5)
     a, b, c = rng.normal(size=(3, 300))
     rows = np.column_stack([a, b, a + b, c])
@@ -282,7 +282,7 @@ def test_columns_that_depend_exactly_are_taken():
 
 
 @pytest.mark.parametrize("reward", ["conditional", "copula"])
-def test_standard_errors_hold_the_truth(reward):
+def test_standard_errors_cover_the_true_values(reward):
     """Of walks, against all coalitions, with the covariance that both have learned.
 
     120 intervals of 95 %, four by four from one run: fewer than 98 or 120 of them hold with
@@ -299,7 +299,7 @@ def test_standard_errors_hold_the_truth(reward):
     assert 98 <= inside.sum() <= 120
 
 
-def test_the_copula_takes_any_margins():
+def test_the_copula_accepts_any_marginal_distribution():
     """Of a model that undoes them, values are those of the normal columns, to the quantiles."""
     rng = np.random.default_rng(7)
     rows = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=1500)
@@ -316,7 +316,7 @@ def test_the_copula_takes_any_margins():
     np.testing.assert_allclose(plain, normal, rtol=0, atol=0.1)
 
 
-def test_the_copula_moves_within_the_range_and_to_numbers_that_are_there():
+def test_the_copula_keeps_the_range_and_discrete_values():
     rng = np.random.default_rng(8)
     z = rng.multivariate_normal(np.zeros(2), [[1, 0.8], [0.8, 1]], size=400)
     rows = np.column_stack([np.exp(z[:, 0]), z[:, 1] > 0.3, np.round(z[:, 0]), z[:, 1]])
@@ -340,7 +340,7 @@ def test_the_copula_moves_within_the_range_and_to_numbers_that_are_there():
     assert binary.mean() > 0.98  # but for scores between the two
 
 
-def test_the_copula_has_the_scores_of_ranks():
+def test_copula_scores_depend_on_ranks():
     reward = CopulaReward()
     equal = np.full(30, 1 / 30)
     made = game(reward, weights=equal)
@@ -363,7 +363,7 @@ def test_the_copula_has_the_scores_of_ranks():
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-def test_equal_numbers_share_the_middle_of_their_levels():
+def test_ties_get_the_middle_of_their_quantiles():
     """Six zeros and four ones: levels .3 and .8; scores of their intervals lead back to them."""
     column = np.repeat([0.0, 1.0], [6, 4])[:, None]
     margins = RankMargins(column, np.full(10, 0.1))
@@ -413,7 +413,7 @@ def test_workers_change_nothing():
     assert np.array_equal(alone, shared)
 
 
-def test_trees_are_sampled_and_say_why():
+def test_trees_are_sampled_with_a_reason():
     from sklearn.tree import DecisionTreeRegressor
 
     model = DecisionTreeRegressor(max_depth=2).fit(ROWS, bumpy(ROWS))
@@ -436,26 +436,26 @@ REFUSED = {
 
 @pytest.mark.parametrize(("columns", "message"), REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("reward", ["conditional", "copula"])
-def test_columns_that_cannot_be_moved_are_refused(columns, message, reward):
+def test_unsupported_columns_are_refused(columns, message, reward):
     table = frame_of("pandas").assign(**columns)
     with pytest.raises(ValueError, match=message):
         ShapleyExplainer(lambda Z: Z["a"], reward=reward).fit(table)
 
 
-def test_gaps_of_an_instance_are_refused():
+def test_missing_values_in_a_row_to_explain_are_refused():
     explainer = ShapleyExplainer(bumpy, reward="conditional").fit(ROWS)
     with pytest.raises(ValueError, match="column 'x1' of the rows to explain has missing"):
         explainer.explain(np.array([[1.0, np.nan, 0.0, 0.0]]))
 
 
-def test_a_single_row_teaches_nothing():
+def test_a_single_background_row_is_refused():
     with pytest.raises(ValueError, match="got 1 sample"):
         ShapleyExplainer(bumpy, reward="conditional").fit(ROWS[:1])
     found = ShapleyExplainer(bumpy, reward=ConditionalReward(SIGMA)).fit(ROWS[:1]).explain(X)
     assert np.isfinite(found.values).all()
 
 
-def test_a_covariance_of_other_columns_is_refused():
+def test_a_covariance_of_another_shape_is_refused():
     with pytest.raises(ValueError, match=r"covariance of shape \(3, 3\) for 4 columns"):
         ShapleyExplainer(bumpy, reward=ConditionalReward(np.eye(3))).fit(ROWS)
     for wrong in ([[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.5], [0.0, 1.0]], np.eye(2)[:1], "no"):

@@ -47,7 +47,7 @@ def by_loop(reward, x, present, rows=ROWS, base=WEIGHTS):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"sigma": 0.5}, {"sigma": 1.0, "eta": 0.5}])
-def test_values_and_effective_rows_by_a_loop(parameters):
+def test_values_and_effective_rows_agree_with_a_loop(parameters):
     reward = fitted(EmpiricalReward(**parameters))
     game = reward.game(X)
     found = game(np.repeat(ALL[None], 2, axis=0), np.arange(2))[:, :, 0]
@@ -58,7 +58,7 @@ def test_values_and_effective_rows_by_a_loop(parameters):
         assert rows[i, j] == pytest.approx(1 / (used**2).sum())
 
 
-def test_a_wide_band_is_the_interventional_reward():
+def test_a_wide_bandwidth_equals_the_interventional_reward():
     wide = ShapleyExplainer(bumpy, reward=EmpiricalReward(1e3, 1.0), sampler="exact")
     plain = ShapleyExplainer(bumpy, sampler="exact")
     expected = plain.fit(ROWS, sample_weight=WEIGHTS).explain(X).values
@@ -66,13 +66,13 @@ def test_a_wide_band_is_the_interventional_reward():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
-def test_a_budget_below_one_evaluation_says_what_helps():
+def test_a_budget_below_one_evaluation_is_refused_with_a_remedy():
     explainer = ShapleyExplainer(bumpy, reward="empirical", sampler="antithetic", max_rows=30)
     with pytest.raises(ValueError, match=r"at least 161 model rows .* max_background=100\."):
         explainer.fit(ROWS)
 
 
-def test_a_narrow_band_is_the_nearest_row():
+def test_a_narrow_bandwidth_equals_the_nearest_row():
     reward = fitted(EmpiricalReward(1e-3), weights=np.full(40, 1 / 40))
     far = np.array([[100.0, 1.0, 2.0]])
     game, alone = reward.game(far), np.array([True, False, False])
@@ -96,7 +96,7 @@ def test_rows_of_little_weight_are_not_evaluated():
     assert sum(seen) < 6 * 40 / 2
 
 
-def test_a_constant_column_counts_for_nothing():
+def test_constant_columns_have_no_effect():
     rows = np.column_stack([ROWS, np.full(40, 7.0)])
     x = np.append(X[0], 7.0)[None]
 
@@ -107,7 +107,7 @@ def test_a_constant_column_counts_for_nothing():
     np.testing.assert_allclose(explained(rows, x), [*explained(ROWS, X[:1]), 0.0], atol=1e-9)
 
 
-def test_columns_that_are_no_numbers_are_refused():
+def test_non_numeric_columns_are_refused():
     table = pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]})
     with pytest.raises(ValueError, match="EmpiricalReward moves finite numbers, and column 'b'"):
         ShapleyExplainer(lambda Z: Z["a"], reward="empirical").fit(table)

@@ -52,7 +52,7 @@ def mean_game(model, x, background, weights):
     [("log", np.log), ("logit", logit), (np.sqrt, np.sqrt)],
     ids=["log", "logit", "a function"],
 )
-def test_values_are_those_of_the_linked_mean(wine, link, function):
+def test_values_agree_with_enumeration_of_the_linked_mean(wine, link, function):
     model, X, _ = wine
     background, weights = X[::12][:B], np.arange(B) + 1.0
     reward = InterventionalReward(link=link)
@@ -67,7 +67,7 @@ def test_values_are_those_of_the_linked_mean(wine, link, function):
     assert "link" in made.settings.reward
 
 
-def test_the_mean_of_logarithms_is_another_game(wine):
+def test_the_logarithm_of_a_mean_differs_from_the_mean_of_logarithms(wine):
     model, X, _ = wine
     linked = ShapleyExplainer(model, reward=InterventionalReward(link="log")).fit(X[::9])
     plain = ShapleyExplainer(model, response_method="predict_log_proba").fit(X[::9])
@@ -75,7 +75,7 @@ def test_the_mean_of_logarithms_is_another_game(wine):
     assert np.abs(gap).max() > 0.5
 
 
-def test_sampled_values_have_the_errors_that_they_state(wine):
+def test_stated_errors_of_sampled_values_are_honest(wine):
     model, X, _ = wine
     X = np.column_stack([X, X[::-1] * 0.5, X[:, ::-1] * 2.0])
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, wine[2])
@@ -92,7 +92,7 @@ def test_sampled_values_have_the_errors_that_they_state(wine):
     assert np.mean(inside) > 0.95
 
 
-def test_background_errors_are_those_of_other_backgrounds(wine):
+def test_background_errors_match_the_spread_over_backgrounds(wine):
     """The delta method against the spread over backgrounds drawn from the table."""
     model, X, _ = wine
     rng, how = np.random.default_rng(0), {"reward": InterventionalReward(link="log"), "output": 0}
@@ -107,7 +107,7 @@ def test_background_errors_are_those_of_other_backgrounds(wine):
 
 
 @pytest.mark.parametrize("kind", [ConditionalReward, CopulaReward])
-def test_conditional_rewards_take_a_link(wine, kind):
+def test_conditional_rewards_accept_a_link(wine, kind):
     model, X, _ = wine
     linked = ShapleyExplainer(model, reward=kind(link="log"), random_state=0).fit(X[::4])
     made = linked.explain(X[:2])
@@ -118,7 +118,7 @@ def test_conditional_rewards_take_a_link(wine, kind):
     )
 
 
-def test_a_link_that_has_no_value_is_refused():
+def test_links_that_return_nan_are_refused():
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     explainer = ShapleyExplainer(
         model, response_method="decision_function", reward=InterventionalReward(link="log")

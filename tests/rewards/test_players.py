@@ -43,12 +43,12 @@ def test_several_groups():
     assert made.column_player.tolist() == [0, 1, 2, 0, 3]
 
 
-def test_a_name_goes_before_a_position():
+def test_names_take_precedence_over_positions():
     """Columns called 2, 1, 0: a group of [0] is the column of that name, which stands last."""
     assert players({"g": [0]}, columns=[2, 1, 0]).names.tolist() == ["2", "1", "g"]
 
 
-def test_a_group_may_bear_the_name_of_a_member():
+def test_a_group_may_have_the_name_of_a_member():
     assert players({"red": ["red", "green"]}).names.tolist() == ["age", "red", "pay", "blue"]
 
 
@@ -66,7 +66,7 @@ def test_a_group_may_bear_the_name_of_a_member():
         ({"age": ["red", "green"]}, "of the same name among .*: rename a group"),
     ],
 )
-def test_wrong_groups(groups, message):
+def test_invalid_groups_are_refused(groups, message):
     with pytest.raises(ValueError, match=message) as caught:
         players(groups)
     assert str(caught.value).startswith("Owner ")

@@ -38,7 +38,7 @@ def explainer(function=quadratic, weights=None, **options):
 
 @pytest.mark.parametrize("reward", ["conditional", ConditionalReward(SIGMA)])
 @pytest.mark.parametrize("groups", [None, GROUPS])
-def test_a_quadratic_function_is_known(reward, groups):
+def test_quadratic_functions_are_solved_exactly(reward, groups):
     """Of which 32,768 orders leave errors; 5 of them are exceeded once in 10^6 values or so."""
     options = {"weights": WEIGHTS, "reward": reward, "groups": groups}
     made = explainer(**options)
@@ -66,7 +66,7 @@ def standard(made, Z):
     return made.reward_.masked_.margins.standard(np.asarray(Z, dtype=float))
 
 
-def test_against_single_rows_values_vary_as_enumerated_ones():
+def test_values_per_background_row_agree_with_enumeration():
     made = explainer(max_rows=2001)
     part = made.reward_.masked_.part
     known = made.reward_.game(X).remainder().known(np.arange(len(X)))
@@ -86,7 +86,7 @@ def test_against_single_rows_values_vary_as_enumerated_ones():
 
 
 @pytest.mark.parametrize("reward", ["conditional", "copula"])
-def test_the_rest_is_sampled_and_errors_are_honest(reward):
+def test_remainders_are_sampled_with_honest_errors(reward):
     """200 rows, 20 instances: of 80 intervals of 95 % at least 68 hold (false alarms: 1e-4)."""
     rng = np.random.default_rng(1)
     rows, x = (rng.multivariate_normal(np.arange(D), SIGMA, size=n) for n in (300, 20))
@@ -114,7 +114,7 @@ def test_the_rest_is_sampled_and_errors_are_honest(reward):
     assert 0.7 < np.median(ratio) < 1.4
 
 
-def test_classes_keep_their_own_parts():
+def test_each_class_has_its_own_quadratic_part():
     def three(Z):
         scores = np.column_stack([np.asarray(Z)[:, 0], quadratic(Z) / 9, np.zeros(len(Z))])
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -140,11 +140,11 @@ def test_classes_keep_their_own_parts():
         {"sampler": "auto", "solver": "gp"},
     ],
 )
-def test_what_is_no_plain_walk_has_no_part(options):
+def test_other_samplers_have_no_quadratic_part(options):
     assert explainer(**options).reward_.masked_.part is None
 
 
-def test_what_says_too_little_is_not_learned():
+def test_weak_quadratic_parts_are_dropped():
     rows = np.random.default_rng(2).normal(size=(80, 8))
     bits = np.random.default_rng(3).normal(size=len(rows))
     noise = {row.tobytes(): bit for row, bit in zip(rows, bits, strict=True)}
@@ -161,7 +161,7 @@ def test_what_says_too_little_is_not_learned():
     assert with_constant.fit(flat).reward_.masked_.part is None
 
 
-def test_products_of_rows_are_the_same_in_any_company():
+def test_products_of_rows_do_not_depend_on_other_rows():
     rng = np.random.default_rng(3)
     rows, matrix = rng.normal(size=(100, 30)), rng.normal(size=(30, 30))
     whole = row_products(rows, matrix)
@@ -171,7 +171,7 @@ def test_products_of_rows_are_the_same_in_any_company():
 
 
 @pytest.mark.parametrize("part", ["whole", "remainder"])
-def test_walks_are_parted_in_the_same_places_in_any_company(part):
+def test_permutations_are_split_independently_of_other_rows(part):
     """Calls of few requests cut walks in two, whose factors are then other ones."""
     rng = np.random.default_rng(4)
     game = explainer().reward_.game(X)

@@ -78,7 +78,7 @@ def test_auto_method(estimator, method):
 @pytest.mark.parametrize(
     "method", ["predict_proba", "predict_log_proba", "decision_function", "log_odds"]
 )
-def test_two_classes_give_the_positive_one(two, method):
+def test_two_classes_explain_the_positive_class(two, method):
     response, raw = probed(two, method)
     expected = {
         "decision_function": two.decision_function(X),
@@ -94,18 +94,18 @@ def test_two_classes_give_the_positive_one(two, method):
 
 
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function", "log_odds"])
-def test_either_class_by_its_label(two, method):
+def test_either_class_can_be_chosen_by_label(two, method):
     yes, no = (explained(*probed(two, method, label)) for label in ("yes", "no"))
     np.testing.assert_allclose(no, 1 - yes if method == "predict_proba" else -yes, atol=1e-9)
 
 
-def test_several_classes_give_all(three):
+def test_several_classes_are_all_explained(three):
     response, raw = probed(three)
     assert response.output_names == [0, 1, 2]
     np.testing.assert_array_equal(explained(response, raw), three.predict_proba(X))
 
 
-def test_a_class_of_several(three):
+def test_one_of_several_classes(three):
     response, raw = probed(three, output=2)
     assert response.output_names is None
     np.testing.assert_array_equal(explained(response, raw)[:, 0], three.predict_proba(X)[:, 2])
@@ -122,7 +122,7 @@ def test_predicted_class(fixture, method, request):
     np.testing.assert_array_equal(chosen, raw[np.arange(N), winners])
 
 
-def test_predicted_class_is_what_predict_says_not_the_most_probable(two):
+def test_predicted_class_follows_predict(two):
     cautious = FixedThresholdClassifier(FrozenEstimator(two), threshold=0.1, pos_label="yes")
     cautious.fit(X, TWO)
     response, raw = probed(cautious, "predict_proba", "predicted")
@@ -193,7 +193,7 @@ LABELS = (np.c_[Y > 0, X[:, 0] > 0.5]).astype(int)
         ),
     ],
 )
-def test_two_labels_are_two_outputs(model):
+def test_multilabel_targets_are_separate_outputs(model):
     """Not to be taken for two classes, of which one would do."""
     response, raw = probed(model, "predict_proba")
     expected = model.predict_proba(X)
@@ -203,7 +203,7 @@ def test_two_labels_are_two_outputs(model):
     np.testing.assert_array_equal(explained(response, raw), expected)
 
 
-def test_two_labels_by_decision():
+def test_multilabel_decision_values():
     model = RidgeClassifier().fit(X, LABELS)
     response, _ = probed(model)
     assert response.output_names == [0, 1]
@@ -221,7 +221,7 @@ def test_targets_of_several_classes(method):
     np.testing.assert_allclose(back.get(method, np.asarray)(raw), expected, atol=1e-9)
 
 
-def test_pairs_of_classes_do_not_bear_the_names_of_classes():
+def test_one_vs_one_outputs_are_numbered():
     model = SVC(decision_function_shape="ovo").fit(X, np.array(["a", "b", "c"])[THREE])
     assert probed(model)[0].output_names == [0, 1, 2]
     response, raw = probed(model, output="predicted")
@@ -322,7 +322,7 @@ class Container(ClassifierMixin, BaseEstimator):
         return np.zeros(len(X))
 
 
-def test_fitted_with_names_gets_names():
+def test_models_fitted_with_names_receive_names():
     model = Container(FRAME)
     probed(model, "predict", table=X)
     assert model.seen[0].columns.tolist() == NAMES
@@ -330,13 +330,13 @@ def test_fitted_with_names_gets_names():
     assert model.seen[1] is FRAME
 
 
-def test_fitted_without_names_gets_an_array():
+def test_models_fitted_without_names_receive_arrays():
     model = Container(X)
     probed(model, "predict", table=FRAME)
     assert type(model.seen[0]) is np.ndarray
 
 
-def test_names_that_are_not_text_stay():
+def test_non_text_names_are_kept():
     """scikit-learn knows no such names, but a model may well look at the columns."""
     frame = pd.DataFrame(X)
     model = Container(frame)
@@ -344,7 +344,7 @@ def test_names_that_are_not_text_stay():
     assert model.seen[0] is frame
 
 
-def test_polars_for_a_model_fitted_without_names():
+def test_polars_frames_for_a_model_fitted_without_names():
     polars = pytest.importorskip("polars")
     model = Container(X)
     probed(model, "predict", table=polars.DataFrame(X, schema=NAMES))
@@ -352,7 +352,7 @@ def test_polars_for_a_model_fitted_without_names():
 
 
 @pytest.mark.parametrize("fitted_on", [X, FRAME])
-def test_another_width_is_refused_before_the_model_is_called(fitted_on):
+def test_wrong_numbers_of_columns_are_refused_before_the_model_is_called(fitted_on):
     model = Container(fitted_on)
     with pytest.raises(ValueError, match="3 columns for a model that was fitted on 4"):
         probed(model, "predict", table=X[:, :3])
@@ -363,7 +363,7 @@ def test_another_width_is_refused_before_the_model_is_called(fitted_on):
 
 
 @pytest.mark.parametrize("model", [3, None, "model", {"a": 1}])
-def test_neither_a_model_nor_a_function_is_refused(model):
+def test_objects_without_predict_are_refused(model):
     with pytest.raises(TypeError, match="Owner explains a fitted estimator, or a function"):
         Response(model, owner="Owner")
 
@@ -401,7 +401,7 @@ class ByState(BaseEstimator):
         return np.column_stack([1 - self.state + 0 * X[:, 0], self.state + 0 * X[:, 0]])
 
 
-def test_a_model_that_answers_is_fitted():
+def test_models_that_predict_count_as_fitted():
     model = ByState().fit(X, Y)
     np.testing.assert_array_equal(Response(model, "predict").probe(X)[:, 0], model.predict(X))
     with pytest.raises(NotFittedError, match="this ByState is not fitted"):
@@ -487,14 +487,14 @@ def test_predicted_class_of_a_regressor(model):
         ),
     ],
 )
-def test_wrong_responses(returned, message):
+def test_invalid_responses_are_refused(returned, message):
     with pytest.raises(ModelOutputError, match=message) as caught:
         probed(returned)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # the tree's own
-def test_the_logarithm_of_zero_names_the_response_that_clips():
+def test_infinite_log_probabilities_suggest_log_odds():
     model = DecisionTreeClassifier().fit(X, Y > 0)
     with pytest.raises(ModelOutputError, match=r"60 of 60.*attributions; response.*log_odds"):
         probed(model, "predict_log_proba")
@@ -507,7 +507,7 @@ def test_labels_that_look_like_numbers_are_refused():
         probed(model, "predict")
 
 
-def test_another_number_of_outputs_than_before():
+def test_changing_numbers_of_outputs_are_refused():
     widths = iter([2, 3])
     response, _ = probed(lambda X: X[:, : next(widths)])
     with pytest.raises(ModelOutputError, match="3 outputs on block 7, after 2 before"):
@@ -515,7 +515,7 @@ def test_another_number_of_outputs_than_before():
 
 
 @pytest.mark.parametrize("method", ["auto", "predict"])
-def test_labels_of_clusters_are_no_quantity(method):
+def test_cluster_labels_are_refused(method):
     centres = KMeans(3, random_state=0).fit(X)
     for model, distances in ((centres, True), (make_pipeline(StandardScaler(), centres), True)):
         with pytest.raises(ValueError, match=r"labels of clusters, not a quantity") as caught:
@@ -523,7 +523,7 @@ def test_labels_of_clusters_are_no_quantity(method):
         assert ('"transform" for the distances' in str(caught.value)) == distances
 
 
-def test_distances_to_clusters_and_membership_if_asked():
+def test_cluster_distances_and_memberships_on_request():
     model = KMeans(3, random_state=0).fit(X)
     made = ShapleyExplainer(model, response_method="transform").fit(X[:9]).explain(X[50:52])
     np.testing.assert_allclose(made.predictions, model.transform(X[50:52]), atol=1e-12)
@@ -541,7 +541,7 @@ def test_densities_of_a_mixture():
 
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
-def test_a_model_without_names_gets_nullable_columns_as_floats(backend):
+def test_nullable_columns_become_floats_for_models_without_names(backend):
     table = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
     table[:, 0] = np.round(table[:, 0])
     model = RandomForestRegressor(5, random_state=0).fit(table, Y)

@@ -81,7 +81,7 @@ def test_predicted_output_follows_the_instance():
     )
 
 
-def test_take_is_the_game_of_some_instances():
+def test_take_selects_rows_of_a_game():
     made, rows = game(), np.array([2, 0])
     coalitions = np.random.default_rng(1).random((2, 4, D)) < 0.5
     part = made.take(rows)
@@ -90,7 +90,7 @@ def test_take_is_the_game_of_some_instances():
     np.testing.assert_array_equal(part.active(np.array([0, 1])), made.active(rows))
 
 
-def test_players_that_cannot_matter():
+def test_players_without_effect():
     background = np.vstack([X[0], X[0]])
     background[1, 3] += 1
     reward = InterventionalReward()
@@ -100,7 +100,7 @@ def test_players_that_cannot_matter():
     assert active.tolist() == [[False, True, False], [True] * 3, [True] * 3]
 
 
-def test_the_model_is_called_with_whole_blocks():
+def test_the_model_is_called_with_large_blocks():
     """A mean over 5 rows of 100 coalitions."""
     sizes = []
 
@@ -114,7 +114,7 @@ def test_the_model_is_called_with_whole_blocks():
     assert sizes == [B, R, 100 * B]
 
 
-def test_calls_keep_to_the_working_memory():
+def test_calls_respect_the_working_memory():
     """One coalition against a large background comes in pieces, whatever the background's size."""
     sizes = []
 
@@ -161,7 +161,7 @@ def test_the_model_may_write_into_its_input():
         (3, "on mixtures of rows 1 to 2"),
     ],
 )
-def test_errors_say_where(bad, where):
+def test_errors_name_rows_and_coalitions(bad, where):
     calls = []
 
     def model(X):
@@ -214,7 +214,7 @@ MIXED = pd.DataFrame(
 )
 
 
-def test_baseline_of_the_others_is_the_weighted_mode():
+def test_baseline_of_categories_is_the_weighted_mode():
     row = baseline_of(MIXED)
     assert row.iloc[0].tolist() == [3, 2, "v", "v", "u", False, pd.Timestamp("2024-01-02")]
     assert row["category"].dtype == MIXED["category"].dtype
@@ -254,14 +254,14 @@ VALUES = [5, 1, "w", "x", "y", True, pd.Timestamp("2020-01-01")]
         MIXED.iloc[:1].assign(number=0.5),
     ],
 )
-def test_baseline_that_is_given(given):
+def test_explicit_baseline(given):
     row = baseline_of(MIXED, baseline=given)
     expected = given.iloc[0].tolist() if isinstance(given, pd.DataFrame) else VALUES
     assert row.iloc[0].tolist() == expected
     assert row["category"].dtype == MIXED["category"].dtype
 
 
-def test_baseline_of_an_array_that_is_given():
+def test_explicit_baseline_as_array():
     assert baseline_of(BACKGROUND, baseline=[1, 2, 3, 4]).tolist() == [[1, 2, 3, 4]]
     assert baseline_of(BACKGROUND, baseline=BACKGROUND[1:2]).tolist() == BACKGROUND[1:2].tolist()
 
@@ -283,14 +283,14 @@ def test_baseline_of_an_array_that_is_given():
         (MIXED, MIXED, r"of shape \(3, 7\): pass one row with the 7"),
     ],
 )
-def test_wrong_baseline_is_refused_before_the_model_is_called(background, given, message):
+def test_invalid_baselines_are_refused_before_the_model_is_called(background, given, message):
     calls = []
     with pytest.raises(ValueError, match=message):
         baseline_of(background, baseline=given, function=calls.append)
     assert not calls
 
 
-def test_a_series_is_read_by_its_names():
+def test_a_series_is_aligned_by_name():
     shuffled = pd.Series(VALUES, index=MIXED.columns, dtype=object).iloc[::-1]
     given = baseline_of(MIXED, baseline=shuffled)
     assert list(given.columns) == list(MIXED.columns)

@@ -71,7 +71,7 @@ def cells(table):
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("q", [1, 3])
 @pytest.mark.parametrize("name", TABLES)
-def test_hybrid_rows_are_cells_of_instance_or_background(name, q, grouped):
+def test_mixed_rows_combine_explained_and_background_rows(name, q, grouped):
     kind, make = TABLES[name]
     X, background = make(R, 0), make(B, 1)
     column_player = np.array([0, 1, 0, 2, 1]) if grouped else np.arange(D)
@@ -114,7 +114,7 @@ def test_rows_of_one_instance(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_gathering_leaves_the_tables_alone(name):
+def test_mixing_does_not_modify_the_tables(name):
     _, make = TABLES[name]
     X, background = make(R, 0), make(B, 1)
     pool = row_pool(X, background, np.arange(D))
@@ -150,7 +150,7 @@ BOTH = np.array([[True, False]])
         (np.float64, np.float32, np.float64),
     ],
 )
-def test_arrays_of_different_numbers_take_the_common_type(given, background, common):
+def test_arrays_of_different_dtypes_get_a_common_dtype(given, background, common):
     X, row = np.array([[1.5, 1.5]]).astype(given), np.array([[1, 1]]).astype(background)
     hybrid = row_pool(X, row, np.arange(2)).hybrid(BOTH, np.zeros(1, int), np.zeros((1, 1), int))
     assert hybrid.dtype == common
@@ -172,7 +172,7 @@ def test_arrays_of_different_numbers_take_the_common_type(given, background, com
         ("int64", "float32"),
     ],
 )
-def test_columns_of_different_numbers_take_a_common_type(given, background):
+def test_columns_of_different_dtypes_get_a_common_dtype(given, background):
     X = pd.DataFrame({"a": [1.0, 1.0], "c": list("uv")}).astype({"a": given})
     row = pd.DataFrame({"a": [0], "c": ["w"]}).astype({"a": background})
     pool = row_pool(X, row, np.arange(2))
@@ -189,7 +189,7 @@ def test_fractions_survive_a_background_of_whole_numbers():
 
 
 @pytest.mark.parametrize("given", ["Float64", "Int8", "Boolean"])
-def test_polars_columns_of_different_numbers(given):
+def test_polars_columns_of_different_dtypes(given):
     pl = pytest.importorskip("polars")
     X = pl.DataFrame({"a": [1, 1], "c": ["u", "v"]}).with_columns(
         a=pl.col("a").cast(getattr(pl, given))

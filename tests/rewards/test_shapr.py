@@ -89,7 +89,7 @@ def test_copula(monkeypatch):
 
 
 @pytest.mark.parametrize(("reward", "most"), [("conditional", 1.6), ("copula", 2.0)])
-def test_shrinkage_moves_values_some_of_the_way_to_independence(reward, most):
+def test_shrinkage_moves_values_towards_independence(reward, most):
     """108 rows of five columns: Ledoit & Wolf's estimate takes a fifth of all correlations away."""
     expected = np.array(REGRESSIONS if reward == "conditional" else COPULA)
     found = explained(reward)
@@ -174,7 +174,7 @@ EMPIRICAL = [
 ]
 
 
-def test_empirical_distances_are_the_papers_and_not_the_codes(monkeypatch):
+def test_empirical_distances_follow_the_paper(monkeypatch):
     """shapr divides squared distances by the square of the number of columns, the paper by it.
 
     With its scale, which is a bandwidth for each number of columns here, its values come out but
@@ -250,7 +250,7 @@ DRAWS = 5
 
 
 @pytest.mark.parametrize("name", CAUSAL)
-def test_causal_values_within_the_error_of_five_draws(name):
+def test_causal_values_agree_within_the_sampling_error(name):
     """Standard errors of their values: those of independent draws for each set.
 
     Of a linear model, the spread of v(S) over draws is that of the moved rows' responses here. 15

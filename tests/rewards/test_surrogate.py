@@ -49,7 +49,7 @@ def test_conditional_means_of_a_mixed_table():
 
 
 @pytest.mark.slow
-def test_its_own_error_is_that_on_rows_it_has_not_seen():
+def test_the_reported_error_is_measured_on_held_out_rows():
     """The error of the best function is Var(f | x_S) over masks, here by hand.
 
     Of two shown at random: sizes one and two alike, three coalitions each. 4 remains without y, 1
@@ -64,7 +64,7 @@ def test_its_own_error_is_that_on_rows_it_has_not_seen():
     assert 0.9 * best < found["error"].item() < 1.2 * best
 
 
-def test_probabilities_stay_within_what_was_seen():
+def test_probabilities_stay_within_the_training_range():
     table = mixed(300)
     X, y = table[["x", "y"]].to_numpy(), table["kind"] == "low"
     model = LogisticRegression(C=100).fit(X, y)
@@ -78,7 +78,7 @@ def test_probabilities_stay_within_what_was_seen():
 
 
 @pytest.mark.slow
-def test_weights_count():
+def test_weights_are_respected():
     """Rows of weight nearly 0 teach nothing: the mean of the others is learned."""
     table = mixed(400)
     weights = np.where(table["kind"] == "low", 1.0, 1e-9)
@@ -87,7 +87,7 @@ def test_weights_count():
     assert worth(explainer, x, [False, False, True]) == pytest.approx(-2, abs=0.5)
 
 
-def test_a_regressor_without_weights_is_refused_for_different_ones():
+def test_regressors_without_sample_weight_need_equal_weights():
     nearest = make_pipeline(KNeighborsRegressor())
     weights = np.linspace(1, 2, 50)
     with pytest.raises(ValueError, match="does not support sample weights"):
@@ -97,7 +97,7 @@ def test_a_regressor_without_weights_is_refused_for_different_ones():
 
 
 @pytest.mark.slow
-def test_pipelines_of_encoders_are_surrogates_too():
+def test_pipelines_with_encoders_are_accepted():
     table = mixed(300)
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
     model.fit(table[["kind"]], table["x"] > 0)
@@ -132,7 +132,7 @@ def test_hidden_columns():
     assert columns.numbers(other)[:, 2].tolist() == [2, 0, 2]
 
 
-def test_masks_are_drawn_from_the_seed():
+def test_masks_depend_on_the_seed():
     table = mixed(60)
 
     def explained(seed):

@@ -36,7 +36,7 @@ def corners(images):
 
 
 @pytest.mark.parametrize("grid", [(1, 1), (2, 3), (5, 7), (3, 2)])
-def test_a_grid_cuts_an_image_as_evenly_as_it_goes(grid):
+def test_a_grid_divides_an_image_evenly(grid):
     reward = TileReward(brightness, GREY, tiles=grid)
     assert reward.grid == grid
     assert reward.n_players == grid[0] * grid[1]
@@ -50,7 +50,7 @@ def test_a_grid_cuts_an_image_as_evenly_as_it_goes(grid):
         assert sizes.min() >= 1
 
 
-def test_any_labels_are_tiles_in_their_order():
+def test_tiles_are_ordered_by_label():
     reward = TileReward(brightness, np.arange(6.0).reshape(2, 3), tiles=LABELS, absent=0.0)
     assert reward.grid is None
     np.testing.assert_array_equal(reward.labels, [[2, 2, 0], [2, 1, 0]])
@@ -69,7 +69,7 @@ FILLS = {
 
 
 @pytest.mark.parametrize(("absent", "seen"), FILLS.values(), ids=FILLS)
-def test_what_is_seen_in_place_of_absent_tiles(absent, seen):
+def test_absent_tiles_are_filled(absent, seen):
     reward = TileReward(brightness, COLOUR, tiles=(2, 2), absent=absent)
     coalitions = np.array([[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1]], dtype=bool)
     full, empty, some = reward.images(coalitions)[:, 0]
@@ -82,7 +82,7 @@ def test_what_is_seen_in_place_of_absent_tiles(absent, seen):
     np.testing.assert_array_equal(reward(coalitions), brightness(np.stack([full, empty, some])))
 
 
-def test_a_background_is_a_mean_of_responses():
+def test_several_fills_average_the_responses():
     background = RNG.random((3, 5, 7))
     reward = TileReward(corners, GREY, tiles=(2, 2), absent=background)
     single = [TileReward(corners, GREY, tiles=(2, 2), absent=image) for image in background]
@@ -92,7 +92,7 @@ def test_a_background_is_a_mean_of_responses():
     assert reward.explanation(result).n_model_rows[0] == 3 * result.n_evaluations
 
 
-def test_inpainting_continues_what_is_shown():
+def test_inpainting_continues_present_tiles():
     pytest.importorskip("skimage")
     slope = np.add.outer(np.arange(8.0), np.arange(8.0))
     reward = TileReward(brightness, slope, tiles=(4, 4), absent="inpaint")
@@ -105,13 +105,13 @@ def test_inpainting_continues_what_is_shown():
     np.testing.assert_allclose(none, slope.mean())
 
 
-def test_inpainting_says_what_it_needs(monkeypatch):
+def test_missing_inpainting_package_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage", None)
     with pytest.raises(ImportError, match=r'needs scikit-image for absent="inpaint": pip install'):
         TileReward(brightness, GREY, absent="inpaint", tiles=(2, 2))
 
 
-def test_estimators_are_given_rows_of_pixels():
+def test_estimators_receive_flattened_images():
     X = RNG.random((40, 12))
     model = LogisticRegression().fit(X, X[:, 0] > 0.5)
     how = {"response_method": "decision_function", "tiles": (4, 3), "absent": 0.0}
@@ -119,7 +119,7 @@ def test_estimators_are_given_rows_of_pixels():
     np.testing.assert_allclose(values, model.coef_[0] * X[0], atol=1e-12)
 
 
-def test_little_memory_makes_more_calls_and_the_same_values():
+def test_little_memory_changes_calls_but_not_values():
     calls = []
 
     def noted(images):
@@ -135,7 +135,7 @@ def test_little_memory_makes_more_calls_and_the_same_values():
     assert calls[2:] == [20] * 5
 
 
-def test_the_explanation_is_a_picture():
+def test_the_explanation_draws_a_heat_map():
     reward = TileReward(classes, GREY, tiles=(2, 2), output="predicted")
     explanation = reward.explanation(shapley_values(reward))
     assert explanation.feature_names.tolist() == [
@@ -181,6 +181,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "how", "message"), WRONG.values(), ids=WRONG)
-def test_what_does_not_fit_is_refused(given, how, message):
+def test_mismatched_shapes_are_refused(given, how, message):
     with pytest.raises(ValueError, match=message):
         TileReward(brightness, *given, **({"tiles": (2, 2)} | how))

@@ -24,7 +24,7 @@ def fitted(labels):
     return make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, labels)
 
 
-def test_the_full_coalition_is_the_document_and_pieces_add_up_to_it():
+def test_tokens_add_up_to_the_document():
     for mask in (None, "?"):
         reward = TokenReward(lengths, DOCUMENT, mask=mask)
         assert reward.texts(np.ones((1, reward.n_players))) == [DOCUMENT]
@@ -45,13 +45,13 @@ def test_absent_tokens_are_left_out_or_masked():
     ]
 
 
-def test_characters_are_tokens_where_the_pattern_says_so():
+def test_a_pattern_can_make_characters_tokens():
     reward = TokenReward(lengths, "ab c", token_pattern=".")
     assert reward.tokens == ["a", "b", " ", "c"]
     np.testing.assert_allclose(shapley_values(reward).values, 1.0, rtol=1e-12)
 
 
-def test_a_linear_model_of_counts_is_explained_by_its_coefficients():
+def test_values_of_a_linear_model_of_counts_are_its_coefficients():
     model = fitted([1, 0, 1, 0, 1, 0])
     counts, classifier = model[0], model[1]
     document = "Good film, so so bad; unknown"
@@ -69,7 +69,7 @@ def test_a_linear_model_of_counts_is_explained_by_its_coefficients():
 
 
 @pytest.mark.parametrize("document", ["good film", "bad bad"])
-def test_the_predicted_class_is_that_of_the_whole_document(document):
+def test_the_predicted_class_belongs_to_the_whole_document(document):
     model = fitted(["up", "down", "up", "down"])
     reward = TokenReward(model, document, response_method="predict_log_proba", output="predicted")
     coalitions = np.array([[True, True], [True, False], [False, False]])
@@ -103,7 +103,7 @@ def test_a_batch_of_coalitions_is_one_call_of_the_model():
     assert calls == [1, 2, 62]  # the document, both ends, all the rest
 
 
-def test_a_reward_is_picklable_and_the_workers_do_not_matter():
+def test_rewards_can_be_pickled_and_workers_change_nothing():
     reward = TokenReward(fitted([1, 0, 1, 0]), "so good and not bad at all")
     again = pickle.loads(pickle.dumps(reward))
     ours, theirs = (shapley_values(r, sampler="local", max_evals=60) for r in (reward, again))

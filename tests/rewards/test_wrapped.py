@@ -38,7 +38,7 @@ def of_loss(reward, references=None):
 
 
 @pytest.mark.parametrize("reward", ["interventional", "conditional"])
-def test_what_is_taken_from_the_other_game(reward):
+def test_delegated_attributes_come_from_the_wrapped_game(reward):
     game = of_loss(reward)
     inside = game._game
     for name in ("n_players", "n_rows", "rows_per_value", "bytes_per_row", "parted_by_instance"):
@@ -51,7 +51,7 @@ def test_what_is_taken_from_the_other_game(reward):
     np.testing.assert_array_equal(game.active(rows), inside.active(rows))
 
 
-def test_what_is_shared_is_left_with_the_first():
+def test_clearing_shared_data_of_a_copy_keeps_the_original():
     """A copy is sent without the model."""
     game = of_loss("interventional")
     other = copy(game)
@@ -61,7 +61,7 @@ def test_what_is_shared_is_left_with_the_first():
     assert game.shared is not None
 
 
-def test_losses_are_parted_in_the_same_places_in_any_company():
+def test_losses_are_split_independently_of_other_rows():
     """A walk of one instance shares a factor, which is another one where a call cuts it in two."""
     rng, game = np.random.default_rng(4), of_loss("conditional")
 

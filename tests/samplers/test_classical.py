@@ -81,7 +81,7 @@ def test_algorithm_1_has_the_sample_variance():
 
 
 @pytest.mark.parametrize("t", [1, 2, 3])
-def test_optimised_monte_carlo_needs_t_times_d_less_1_and_2_more(t):
+def test_optimised_monte_carlo_needs_t_times_d_minus_1_plus_2_evaluations(t):
     d = 40  # so many players that no coalition comes twice, but for the singletons
     seen = []
 
@@ -101,7 +101,7 @@ def test_optimised_monte_carlo_needs_t_times_d_less_1_and_2_more(t):
 # --- classical Monte Carlo -----------------------------------------------------------------------
 
 
-def test_classical_draws_are_pairs_that_differ_by_the_player():
+def test_classical_draws_are_pairs_that_differ_in_one_player():
     design = (
         Classical().start(SamplerTask(D, [np.random.default_rng(0)], 50)).ask(np.array([0]), 50)
     )
@@ -129,7 +129,7 @@ def larger_sets_first(p):
     return np.arange(1, p + 1) / (p * (p + 1) / 2)
 
 
-def test_any_law_of_sizes_with_its_weights():
+def test_any_distribution_of_sizes_with_its_weights():
     """p_S = law(s)/C(d - 1, s), chi-square (false alarms 1e-4 in all), and weight law ratios."""
     n, d = 20_000, 4
     sampler = Classical(larger_sets_first).start(SamplerTask(d, [np.random.default_rng(3)], n))
@@ -150,7 +150,7 @@ def test_any_law_of_sizes_with_its_weights():
 @pytest.mark.parametrize(
     "law", [lambda p: np.full(p + 1, 1 / (p + 1)), lambda p: np.eye(p)[0], np.ones]
 )
-def test_an_invalid_law_is_refused_before_the_game_is_asked(law):
+def test_invalid_distributions_are_refused_before_any_evaluation(law):
     def game(coalitions):
         raise AssertionError
 
@@ -158,7 +158,7 @@ def test_an_invalid_law_is_refused_before_the_game_is_asked(law):
         shapley_values(game, n_players=5, sampler=Classical(law), max_evals=40)
 
 
-def test_classical_players_are_independent():
+def test_classical_players_have_independent_draws():
     """Contributions along one walk have sum 1 here; those of separate permutations do not."""
 
     def unanimity(coalitions):
@@ -174,7 +174,7 @@ def test_classical_players_are_independent():
     np.testing.assert_allclose(values.mean(axis=0), 1 / 3, atol=4.3 * np.sqrt(2 / 9 / 4000))
 
 
-def test_classical_costs_at_most_two_evaluations_a_contribution():
+def test_classical_contributions_cost_at_most_two_evaluations():
     result = shapley_values(
         GAME, n_players=D, sampler="classical", max_evals=2 * D * 3 + 2, random_state=0
     )

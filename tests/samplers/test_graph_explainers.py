@@ -48,7 +48,7 @@ def explain(sampler, background, X, **kwargs):
 
 
 @on_every_sampler
-def test_players_that_cannot_matter_keep_their_place(sampler, tables):
+def test_players_without_effect_stay_in_the_graph(sampler, tables):
     background, X = tables
     explanation = explain(sampler, background, X)
     for x, values in zip(X, explanation.values, strict=True):
@@ -67,7 +67,7 @@ def test_players_that_cannot_matter_keep_their_place(sampler, tables):
 
 
 @on_every_sampler
-def test_instances_do_not_depend_on_their_company(sampler, tables):
+def test_rows_do_not_depend_on_other_rows(sampler, tables):
     background, X = tables
     together = explain(sampler, background, X)
     with sklearn.config_context(working_memory=0.05):
@@ -79,7 +79,7 @@ def test_instances_do_not_depend_on_their_company(sampler, tables):
     np.testing.assert_array_equal(together.values[:3], explain(sampler, background, X[:3]).values)
 
 
-def test_the_cost_is_the_same_for_every_instance_and_known_beforehand(tables):
+def test_the_cost_is_known_and_equal_for_every_row(tables):
     background, X = tables
     for sampler in SAMPLERS.values():
         if not isinstance(sampler, LocalPermutations):
@@ -87,7 +87,7 @@ def test_the_cost_is_the_same_for_every_instance_and_known_beforehand(tables):
             np.testing.assert_array_equal(explain(sampler, background, X).n_evaluations, cost)
 
 
-def test_groups_are_the_nodes_and_the_predicted_class_is_explained():
+def test_groups_can_be_nodes():
     X = RNG.normal(size=(300, 12))
     y = (X[:, :4].sum(axis=1) > 0).astype(int) + (X[:, 8:].sum(axis=1) > 1)
     model = LogisticRegression().fit(X, y)

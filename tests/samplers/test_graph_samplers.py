@@ -90,7 +90,7 @@ def explain(game, sampler, p):
 @pytest.mark.thinned
 @on_every_graph
 @of_every_order
-def test_local_is_the_shapley_value_of_the_neighbourhood(network, order):
+def test_local_values_are_shapley_values_of_the_neighbourhood(network, order):
     p = len(network)
     game = random_game(p)
     expected = []
@@ -109,7 +109,7 @@ def _by_mask(n):
 @pytest.mark.thinned
 @on_every_graph
 @of_every_order
-def test_connected_weighs_each_set_as_all_that_have_it_as_component(network, order):
+def test_connected_weights_sum_over_sets_with_the_same_component(network, order):
     # the coefficient by its meaning: the Shapley weights, in the neighbourhood, of all coalitions
     # in which U is the component of the player
     p = len(network)
@@ -151,7 +151,7 @@ def test_additive_games_are_exact(network, order, sampler):
 
 
 @on_every_graph
-def test_local_of_the_diameter_is_shapley_and_says_so(network):
+def test_local_values_at_the_diameter_are_exact_shapley_values(network):
     p = len(network)
     game = random_game(p, seed=4)
     result = shapley_values(game, n_players=p, sampler=LocalShapley(network, p), max_evals=2**p)
@@ -214,7 +214,7 @@ def test_regression_is_weighted_least_squares_with_the_sum_exact(network, order,
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11)
 
 
-def test_plans_are_remembered_by_all_their_options():
+def test_plans_are_cached_by_all_options():
     game = random_game(6, seed=11)
     values = [explain(game, ConnectedRegression("ring", 3, b), 6) for b in (True, False, True)]
     np.testing.assert_array_equal(values[0], values[2])
@@ -232,7 +232,7 @@ def test_regression_over_all_coalitions_is_shapley(balanced):
     np.testing.assert_allclose(values, brute_force(game, 6), rtol=0, atol=1e-11)
 
 
-def test_regression_on_a_grid_looks_at_squares():
+def test_regression_on_a_grid_evaluates_squares():
     sampler = ConnectedRegression(("grid", (3, 4)), order=3)
     design = sampler.start(SamplerTask(12, [], 10**6)).ask(np.arange(1), 10**6)
     squares = {
@@ -272,7 +272,7 @@ def line_connected(d, k):
         (Myerson("ring"), 30 * 29 + 2),
     ],
 )
-def test_cost_is_the_formula_and_what_is_really_evaluated(sampler, cost):
+def test_cost_agrees_with_formula_and_evaluations(sampler, cost):
     asked = []
 
     def game(coalitions):
@@ -303,7 +303,7 @@ def test_local_cost_on_a_large_grid_is_23_coalitions_a_pixel():
     assert costs[60] - 2 * costs[40] + costs[20] == 23 * 2 * 20**2
 
 
-def test_two_stars_share_what_they_share():
+def test_two_stars_with_common_nodes():
     # neighbourhoods of a star's leaves lie in the centre's: 2^p coalitions in all
     network = nx.star_graph(6)
     assert LocalShapley(network, 1).n_evaluations(7) == 2**7
@@ -320,7 +320,7 @@ def test_two_stars_share_what_they_share():
         (LocalShapley(order=20), "needs more than"),
     ],
 )
-def test_too_dear_orders_are_refused_before_the_game_is_called(sampler, message):
+def test_expensive_orders_are_refused_before_the_game_is_called(sampler, message):
     def never(coalitions):
         raise RuntimeError("called")
 
@@ -342,7 +342,7 @@ def test_a_graph_of_another_size_is_refused_before_the_game_is_called():
         shapley_values(never, n_players=4, sampler=Myerson(nx.path_graph(5)))
 
 
-def test_refusing_a_hopeless_order_is_quick():
+def test_hopeless_orders_are_refused_quickly():
     # found without listing: 2^39 subsets of one neighbourhood, and more connected sets than atoms
     with pytest.raises(ValueError, match="needs more than"):
         LocalShapley(("grid", (20, 20)), 20).afford(4 * 400, 400, 1)
@@ -392,7 +392,7 @@ def test_local_permutations_of_the_whole_graph_estimate_shapley():
     assert np.abs(z).max() < 4.5
 
 
-def test_local_permutations_only_look_inside_neighbourhoods():
+def test_local_permutations_stay_inside_neighbourhoods():
     sampler = LocalPermutations(("grid", (3, 4)), 1)
     design = sampler.start(SamplerTask(12, [np.random.default_rng(0)], 6)).ask(np.arange(1), 6)
     network = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))

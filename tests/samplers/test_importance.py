@@ -10,7 +10,7 @@ from skshapley.samplers import Importance, SamplerTask, Uniform
 
 @pytest.mark.parametrize("d", [2, 3, 9])
 @pytest.mark.parametrize(("radius", "bound"), [(1.0, 1.0), (4.0, 1.0), (0.3, 2.0)])
-def test_importance_law_is_the_papers(d, radius, bound):
+def test_importance_distribution_is_that_of_the_paper(d, radius, bound):
     """p_i = L_i / sum_j L_j over all coalitions, L_i = 2 n w_i sqrt(l) (D sqrt(l) + C)."""
     n = 2**d - 2
     size = np.arange(1, d)
@@ -32,7 +32,7 @@ def test_uniform_law_counts_coalitions(d):
 
 
 @pytest.mark.parametrize("sampler", [Importance(), Uniform()], ids=repr)
-def test_laws_are_finite_for_many_players(sampler):
+def test_distributions_are_finite_for_many_players(sampler):
     law = sampler.size_law(2000)
     assert np.isfinite(law).all()
     assert law.min() >= 0
@@ -40,7 +40,7 @@ def test_laws_are_finite_for_many_players(sampler):
 
 
 @pytest.mark.parametrize("sampler", [Importance(), Importance(0.5), Uniform()], ids=repr)
-def test_draws_follow_the_law(sampler):
+def test_draws_follow_the_distribution(sampler):
     """Chi-square of all 14 coalitions of 4 players over 20,000 draws; false alarms 1e-4."""
     d, n = 4, 20_000
     sampler.start(SamplerTask(d, [np.random.default_rng(5)], n))
@@ -56,7 +56,7 @@ def test_draws_follow_the_law(sampler):
 
 
 @pytest.mark.parametrize("name", ["importance", "uniform"])
-def test_least_squares_reads_them_too(name):
+def test_least_squares_accepts_importance_samples(name):
     weights = np.array([1.0, -2.0, 0.0, 5.0])
     result = shapley_values(
         lambda S: S @ weights, n_players=4, sampler=name, max_evals=100, random_state=0

@@ -33,7 +33,7 @@ def uniform(rng, n, p):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("p", [2, 3, 9, 30])
-def test_kernel_is_its_definition_on_ranks(kernel, p):
+def test_kernel_agrees_with_its_definition(kernel, p):
     rng = np.random.default_rng(0)
     first, second = uniform(rng, 5, p), uniform(rng, 4, p)
     expected = [[by_definition(kernel, a, b) for b in second] for a in first]
@@ -49,7 +49,7 @@ def test_mean_is_the_mean_over_all_permutations(kernel, p):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_relabelling_players_leaves_kernels_as_they_are(kernel):
+def test_kernels_are_invariant_to_relabelling(kernel):
     rng = np.random.default_rng(1)
     orders, labels = uniform(rng, 20, 11), rng.permutation(11)
     np.testing.assert_allclose(kernel(labels[orders]), kernel(orders), rtol=1e-13)
@@ -65,7 +65,7 @@ def test_discordant_pairs_of_many_players(p):
     np.testing.assert_allclose(KendallKernel()(orders)[0], expected, atol=1e-13)
 
 
-def test_large_matrices_are_those_of_their_parts():
+def test_large_matrices_agree_with_their_blocks():
     rng = np.random.default_rng(3)
     few, many = uniform(rng, 19, 6), uniform(rng, 3300, 6)
     whole = KendallKernel()(few, many)
@@ -84,7 +84,7 @@ def test_kernel_of_pairs_is_the_mean_over_their_members():
 
 
 @pytest.mark.parametrize("kernel", [KendallKernel(), SpearmanKernel()])
-def test_kernels_that_cannot_serve_say_why(kernel):
+def test_unsuitable_kernels_are_refused_with_a_reason(kernel):
     with pytest.raises(
         ValueError, match=f"{type(kernel).__name__} cannot distinguish pairs .* cancel"
     ):
@@ -94,11 +94,11 @@ def test_kernels_that_cannot_serve_say_why(kernel):
 
 
 @pytest.mark.parametrize("lam", [0, -1.0, float("nan")])
-def test_mallows_refuses_a_similarity_that_does_not_fall(lam):
+def test_mallows_refuses_increasing_similarities(lam):
     with pytest.raises(ValueError, match=f"lam > 0; got lam={lam!r}"):
         MallowsKernel(lam)
 
 
-def test_ranks_are_inverses():
+def test_ranks_are_inverse_permutations():
     orders = uniform(np.random.default_rng(4), 10, 8)
     np.testing.assert_array_equal(ranks(orders), np.argsort(orders, axis=1))

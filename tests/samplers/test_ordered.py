@@ -70,12 +70,12 @@ def test_extensions_are_uniform(graph, p, n_extensions, chain, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["layers", "forest", "tree", "series-parallel", "networkx"])
-def test_most_orders_need_no_randomness_of_their_own(name):
+def test_simple_orders_are_sampled_directly(name):
     graph, p, _ = ORDERS[name]
     assert not taken_apart(before_of(graph, p, "Owner")).has_prime
 
 
-def test_many_players_fall_apart_too():
+def test_large_orders_are_decomposed():
     """A forest of 400: every path from a root is in order, and the roots share all places."""
     rng = np.random.default_rng(1)
     parents = [(int(rng.integers(max(0, child - 5), child)), child) for child in range(8, 400)]
@@ -85,7 +85,7 @@ def test_many_players_fall_apart_too():
     assert all((place[:, parent] < place[:, child]).all() for parent, child in parents)
 
 
-def test_what_does_not_fall_apart_is_counted_or_walked():
+def test_indecomposable_orders_are_counted_or_sampled_by_a_chain():
     """20 players in a crown have 2^10 ideals and more: counted up to the limit, then walked."""
     crown = [(i, 10 + j) for i in range(10) for j in range(10) if i != j]
     before = before_of(crown, 20, "Owner")
@@ -121,7 +121,7 @@ def test_values_are_the_mean_over_all_extensions(sampler, name):
     np.testing.assert_allclose(runs.sum(axis=1), expected.sum(), rtol=0, atol=1e-9)
 
 
-def test_standard_errors_hold_the_truth():
+def test_standard_errors_cover_the_true_values():
     """Of 150 intervals of 95 % for a player, 128 to 150 hold; false alarms: 1e-5 a player."""
     graph, p, _ = ORDERS["the letter N"]
     game = RandomGame(p, seed=4)
@@ -154,7 +154,7 @@ def test_a_chain_of_normal_columns_is_a_sum_of_conditional_steps():
     np.testing.assert_allclose(found.values[0], expected, rtol=0, atol=1e-5)
 
 
-def test_an_effect_gets_what_it_adds_to_its_cause():
+def test_effects_get_their_contribution_beyond_the_cause():
     """Frye, Rowat & Feige (2020), section 3: a model that reads the effect only.
 
     The cause, which the model does not read, gets E[x_1 | x_0] - E[x_1]; symmetric values halve it.
@@ -177,7 +177,7 @@ def test_an_effect_gets_what_it_adds_to_its_cause():
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
-def test_players_that_cannot_matter_keep_their_place():
+def test_players_without_effect_stay_in_the_order():
     """Interventional, with a column of the middle that equals the background's."""
     rows = np.array([[0.0, 1.0, 0.0]])
     explainer = ShapleyExplainer(
@@ -209,7 +209,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("graph", "message"), REFUSED.values(), ids=REFUSED)
-def test_wrong_orders_are_refused_before_the_game_is_called(graph, message):
+def test_invalid_orders_are_refused_before_the_game_is_called(graph, message):
     def never(coalitions):
         raise AssertionError("called")
 
@@ -218,12 +218,12 @@ def test_wrong_orders_are_refused_before_the_game_is_called(graph, message):
 
 
 @pytest.mark.parametrize("graph", [nx.Graph([(0, 1)]), [(0, 1, 2)], [(0, "b")], "chain", [0, 1]])
-def test_what_is_no_order_is_refused(graph):
+def test_cyclic_or_malformed_orders_are_refused(graph):
     with pytest.raises(ValueError, match="Ordered takes graph as a list of pairs"):
         shapley_values(RandomGame(3), sampler=Ordered("antithetic", graph))
 
 
-def test_weights_made_for_all_orders_are_refused():
+def test_kernel_weights_are_refused():
     with pytest.raises(ValueError, match="equal weights of permutations; got Antithetic"):
         shapley_values(RandomGame(3), sampler=Ordered(Antithetic(weights="bayesian")))
     shapley_values(RandomGame(3), sampler=Ordered(Herding(), [(0, 1)]), max_evals=40)

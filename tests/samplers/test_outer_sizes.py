@@ -31,7 +31,7 @@ def by_shap(n_samples):
 
 
 @pytest.mark.parametrize("n", [60, 120, 200])
-def test_least_squares_of_shaps_coalitions_gives_shaps_values(n):
+def test_least_squares_on_the_coalitions_of_shap_agrees_with_shap(n):
     """Its enumerated sizes are ours, and so are its weights: a coalition that it drew c times, c
     equal rows."""
     explainer, values = by_shap(n)
@@ -56,7 +56,7 @@ def test_least_squares_of_shaps_coalitions_gives_shaps_values(n):
     np.testing.assert_allclose(solver.result().values[0, :, 0], values, rtol=0, atol=1e-8)
 
 
-def test_all_coalitions_give_shaps_values():
+def test_all_coalitions_agree_with_shap():
     result = shapley_values(GAME, sampler="outer-sizes", max_evals=2**P, random_state=0)
     np.testing.assert_allclose(result.values, by_shap(2**P - 2)[1], rtol=0, atol=1e-8)
 

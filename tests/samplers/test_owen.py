@@ -63,7 +63,7 @@ def test_published_nodes_are_equally_spaced_with_two_coalitions_each():
     np.testing.assert_allclose(nodes, np.linspace(0, 0.5, 11))
 
 
-def test_a_coalition_serves_all_players_for_p_plus_one_evaluations():
+def test_each_coalition_costs_p_plus_one_evaluations():
     seen = []
 
     def game(coalitions):
@@ -99,7 +99,7 @@ def test_linear_games_are_exact(sampler):
     assert not (result.standard_errors == 0).any()  # what looks linear need not be
 
 
-def test_complements_make_games_of_two_exact():
+def test_complements_are_exact_for_pairwise_games():
     double = np.triu(np.random.default_rng(0).standard_normal((6, 6)), 1)
     result = shapley_values(
         lambda S: np.einsum("mi,ij,mj->m", S, double, S),
@@ -125,7 +125,7 @@ def test_unbiased_with_honest_errors(name):
 
 
 @pytest.mark.parametrize("rule", ["gauss-legendre", "uniform"])
-def test_players_are_present_as_often_as_the_node_says(rule):
+def test_players_are_present_with_the_probability_of_the_node(rule):
     """|z| < 5 at each of 4 nodes (false alarm 2e-6), over 7 others in a thousand coalitions."""
     p, n, rows = 8, 8, 500
     sampler = started(Owen(rule), p, rows)
@@ -138,7 +138,7 @@ def test_players_are_present_as_often_as_the_node_says(rule):
         assert abs(present.mean() - node) <= 5 * np.sqrt(node * (1 - node) / present.size)
 
 
-def test_published_rule_is_biased_as_it_says():
+def test_published_rule_has_the_documented_bias():
     """Equal weights at nodes 0, 1/Q, ..., 1: the mean of e_i over nodes, not its integral."""
     p, game = 6, RandomGame(6, seed=2)
     nodes = np.linspace(0, 1, 4)
@@ -151,6 +151,6 @@ def test_published_rule_is_biased_as_it_says():
 
 
 @pytest.mark.parametrize(("name", "least"), [("owen", 12), ("owen-halved", 22)])
-def test_too_small_a_budget_names_the_least(name, least):
+def test_too_small_budgets_are_refused_with_the_smallest_one(name, least):
     with pytest.raises(ValueError, match=f"needs at least {least} evaluations"):
         shapley_values(len, n_players=4, sampler=name, max_evals=least - 1)

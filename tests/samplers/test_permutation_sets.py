@@ -41,7 +41,7 @@ WEIGHED = [MonteCarlo(weights="bayesian"), Orthogonal(weights="bayesian")]
 ALL = [*BY_NAME, *CODES, *WEIGHED]
 
 
-def test_the_paper_s_samplers_are_there():
+def test_samplers_of_the_paper_exist():
     assert {"monte-carlo", "antithetic", "orthogonal", "sobol", "herding", "sbq"} <= set(BY_NAME)
 
 
@@ -58,7 +58,7 @@ def test_sets_are_permutations_with_weights_of_sum_one(sampler, p, n):
 
 
 @pytest.mark.parametrize("sampler", ALL, ids=str)
-def test_sets_depend_on_the_seed_alone(sampler):
+def test_sets_depend_on_the_seed_only(sampler):
     first, again, other = (draw_permutations(sampler, 12, 6, seed)[0] for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
@@ -90,7 +90,7 @@ def test_attributions_are_unbiased_and_add_up(sampler):
 
 
 @pytest.mark.parametrize("sampler", ["antithetic", "orthogonal", "sobol", "herding", "sbq"])
-def test_pairs_make_games_of_two_exact(sampler):
+def test_antithetic_pairs_are_exact_for_pairwise_games(sampler):
     """v(S) = sum a_i + sum b_ij: each order and its reverse average to the Shapley value."""
     rng = np.random.default_rng(0)
     single, double = rng.standard_normal(7), np.triu(rng.standard_normal((7, 7)), 1)
@@ -116,7 +116,7 @@ def test_orthogonal_directions_are_orthonormal_and_of_sum_zero(size, p):
 @pytest.mark.thinned
 @pytest.mark.parametrize("sampler", ALL, ids=str)
 @pytest.mark.parametrize(("draws", "sets"), [(40, 10), (84, 10), (430, 10), (37, 9)])
-def test_each_unit_keeps_to_one_of_equally_used_references(sampler, draws, sets):
+def test_each_unit_uses_one_background_row_and_all_are_used_equally(sampler, draws, sets):
     """Ten references; what is left over goes to some of them, one unit each."""
     cls = SAMPLERS[sampler] if isinstance(sampler, str) else type(sampler)
     sampler = cls(**({} if isinstance(sampler, str) else sampler.get_params()))
@@ -132,7 +132,7 @@ def test_each_unit_keeps_to_one_of_equally_used_references(sampler, draws, sets)
 
 @pytest.mark.parametrize("references", ["all", "stratified", "random"])
 @pytest.mark.parametrize("name", ["sobol", "herding", "sbq"])
-def test_references_of_their_own_leave_the_mean_as_it_is(name, references):
+def test_background_rows_per_unit_leave_the_mean_unbiased(name, references):
     """The Shapley values of the weighted average game, |z| < 5 over 200 instances alike."""
     rng = np.random.default_rng(0)
     background, weights = rng.standard_normal((4, 5)), np.array([0.1, 0.2, 0.3, 0.4])
@@ -172,7 +172,7 @@ def test_replicates_give_standard_errors(cls):
 
 @pytest.mark.parametrize("p", [2, 3])
 @pytest.mark.parametrize("sampler", ["sbq", MonteCarlo(weights="bayesian")], ids=str)
-def test_weights_are_exact_once_all_permutations_are_there(p, sampler):
+def test_weights_of_all_permutations_are_exact(p, sampler):
     """Repeated permutations share the weight of one: whatever was drawn, the mean is uniform."""
     orders, weights = draw_permutations(sampler, 60, p, random_state=0)
     distinct, place = np.unique(orders, axis=0, return_inverse=True)
@@ -206,7 +206,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("sampler", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_parameters_are_refused_before_any_evaluation(sampler, message):
+def test_invalid_parameters_are_refused_before_any_evaluation(sampler, message):
     def never(coalitions):
         raise AssertionError("the game was evaluated")
 
@@ -217,12 +217,12 @@ def test_wrong_parameters_are_refused_before_any_evaluation(sampler, message):
 
 
 @pytest.mark.parametrize(("n", "p"), [(0, 3), (2.5, 3), (3, 0), (True, 3)])
-def test_draw_permutations_refuses_invalid_numbers(n, p):
+def test_invalid_numbers_of_permutations_are_refused(n, p):
     with pytest.raises(ValueError, match="as a positive int; got"):
         draw_permutations("sobol", n, p)
 
 
-def test_draw_permutations_refuses_other_samplers():
+def test_other_samplers_are_refused():
     with pytest.raises(ValueError, match="no sampler named 'leverage'"):
         draw_permutations("leverage", 5, 3)
 
@@ -230,7 +230,7 @@ def test_draw_permutations_refuses_other_samplers():
 @pytest.mark.parametrize(
     ("sampler", "least"), [("herding", 10), (Sobol(paired=False), 6), (Herding(replicates=3), 26)]
 )
-def test_too_small_a_budget_names_the_least(sampler, least):
+def test_too_small_budgets_are_refused_with_the_smallest_one(sampler, least):
     def game(coalitions):
         return coalitions.sum(axis=1)
 
@@ -241,7 +241,7 @@ def test_too_small_a_budget_names_the_least(sampler, least):
     assert result.n_evaluations <= least
 
 
-def test_kernels_are_parameters_like_any_other():
+def test_kernels_support_get_params_and_set_params():
     sets = [Herding(MallowsKernel(lam), paired=False) for lam in (0.1, 4.0, 4.0)]
     first, second, again = (draw_permutations(sampler, 60, 5, 0)[0] for sampler in sets)
     assert (first != second).any()
@@ -249,7 +249,7 @@ def test_kernels_are_parameters_like_any_other():
 
 
 @pytest.mark.parametrize("asks", [[3, 3, 4], [1] * 10, [4, 6], [7, 3]])
-def test_the_next_ask_uses_the_rest_of_a_round(asks):
+def test_the_next_ask_continues_the_round(asks):
     """However the asks are cut, every five units in turn have all five background rows."""
     weights = np.full(5, 0.2)
     for seed in range(5):

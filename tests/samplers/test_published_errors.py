@@ -94,7 +94,7 @@ def mean_error(games, sampler, max_evals, trials=25):
 @pytest.mark.slow
 @pytest.mark.parametrize("marginal_evals", [440, 2200])
 @pytest.mark.parametrize("name", ERRORS)
-def test_errors_are_those_published(games, name, marginal_evals):
+def test_errors_agree_with_published_ones(games, name, marginal_evals):
     sampler, *published = ERRORS[name]
     max_evals = 2 * (marginal_evals // (D + 1)) * (D - 1) + 2
     if name == "owen, published":

@@ -37,7 +37,7 @@ def counts(design, p=P):
     return np.bincount(cells, minlength=p * p).reshape(p, p)
 
 
-def test_coalitions_have_the_size_and_lack_the_player_that_they_say():
+def test_coalitions_have_the_stated_size_and_exclude_the_player():
     design = (
         Stratified().start(SamplerTask(P, [np.random.default_rng(0)], 300)).ask(np.array([0]), 300)
     )
@@ -59,7 +59,7 @@ def test_coalitions_are_uniform_among_those_of_their_size():
     assert (np.abs(found - len(sets) / 6) < 5 * np.sqrt(len(sets) * 5 / 36)).all()
 
 
-def test_first_stage_is_even_and_single_contributions_come_once():
+def test_first_stage_is_balanced_and_draws_single_contributions_once():
     designs, _ = play(RandomGame(P, seed=0), Stratified(), 400, seed=0)
     assert len(designs) == 2
     first, both = counts(designs[0]), sum(counts(design) for design in designs)
@@ -69,7 +69,7 @@ def test_first_stage_is_even_and_single_contributions_come_once():
 
 
 @pytest.mark.parametrize(("allocation", "prior"), [("neyman", PRIOR), ("castro", 0)])
-def test_second_stage_evens_out_what_the_first_one_measured(allocation, prior):
+def test_second_stage_follows_the_measured_variances(allocation, prior):
     """Counts end in proportion to the first stage's deviation or variance, where not above."""
     game = RandomGame(P, seed=4)
     designs, _ = play(game, Stratified(allocation), 3000, seed=1)
@@ -92,7 +92,7 @@ def test_second_stage_evens_out_what_the_first_one_measured(allocation, prior):
     assert (total[~grown] / spread[~grown] >= 0.95 * ratio.mean()).all()
 
 
-def test_moments_are_merged_over_asks_and_variances_drawn_to_their_mean():
+def test_moments_are_merged_and_variances_shrunk_to_their_mean():
     rng = np.random.default_rng(0)
     cells, values = np.repeat([3, 7], 20), rng.standard_normal((40, 2)) + 100
     state = Moments((1, P * P), (1, 2))
@@ -120,7 +120,7 @@ def test_unbiased_with_honest_errors():
     assert 0.88 < (np.abs(values - truth) <= 1.96 * errors).mean() < 0.99
 
 
-def test_a_second_stage_pays_where_strata_differ():
+def test_a_second_stage_helps_if_strata_differ():
     """On a game of seven that varies from size 3 to its neighbours only: two of five strata."""
     p = 7
     spiky = np.random.default_rng(0).standard_normal(2**p)
@@ -152,7 +152,7 @@ def test_few_players(p):
         assert (np.abs(result.values - brute_force(game, p)) < 5 * result.standard_errors).all()
 
 
-def test_one_contribution_a_stratum_has_no_standard_error():
+def test_one_contribution_per_stratum_has_no_standard_error():
     class Planned(Stratified):
         traits = SamplerTraits(goes_on=False)
 
@@ -178,7 +178,7 @@ def test_stops_when_accurate_enough():
     assert result.standard_errors.max() <= 0.02
 
 
-def test_levels_fill_what_is_lowest_and_rounding_keeps_the_sum():
+def test_allocations_fill_the_lowest_strata_and_rounding_keeps_the_sum():
     more = _level(np.array([1.0, 1.0, 2.0, 0.0]), np.array([9, 1, 0, 4]), 8)
     np.testing.assert_allclose(more, [0, 2, 6, 0])
     rng = np.random.default_rng(0)

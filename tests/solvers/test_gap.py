@@ -8,7 +8,7 @@ from skshapley.solvers._base import errors_without_gap, without_gap
 from skshapley.testing import DividendGame, RandomGame, as_instances, explain_game
 
 
-def test_the_gap_goes_where_variances_are_as_in_the_projection():
+def test_the_gap_is_shared_in_proportion_to_variances():
     """The conditional law of independent normal numbers given their sum, by linear algebra."""
     rng = np.random.default_rng(0)
     means, variances, gain = (
@@ -29,7 +29,7 @@ def test_the_gap_goes_where_variances_are_as_in_the_projection():
         np.testing.assert_allclose(errors[i, :, k] ** 2, np.diag(rest), rtol=1e-12)
 
 
-def test_without_variances_the_units_are_wrong_together():
+def test_without_variances_the_gap_is_shared_equally():
     """Nothing varied, and the sum is wrong: values still add up, by the squares of the means."""
     means = np.array([[[1.0], [-2.0], [0.0]], [[0.0], [0.0], [0.0]]])
     gain = np.array([[4.0], [3.0]])
@@ -42,7 +42,7 @@ def test_without_variances_the_units_are_wrong_together():
 @pytest.mark.thinned
 @pytest.mark.parametrize("sampler", ["classical", "owen", "owen-halved", "stratified"])
 @pytest.mark.parametrize("evals", [100, 500])
-def test_sharing_the_gap_makes_errors_no_larger(sampler, evals, monkeypatch):
+def test_sharing_the_gap_does_not_increase_errors(sampler, evals, monkeypatch):
     """Squared error over 200 runs: shared out 4 to 25 % less; it never rises by a tenth."""
     game = RandomGame(6, seed=4)
     runs, how = as_instances(game, 200), {"sampler": sampler, "max_evals": evals}
@@ -57,7 +57,7 @@ def test_sharing_the_gap_makes_errors_no_larger(sampler, evals, monkeypatch):
     assert errors[0] < 0.97 * errors[1]
 
 
-def test_what_few_rounds_never_saw_is_not_certain():
+def test_unseen_events_keep_errors_above_zero():
     """Nobody contributed in the only rounds, though the three together make 1."""
     game = DividendGame(20, {(0, 1, 2): 1.0})
     silent = 0

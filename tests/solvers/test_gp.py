@@ -62,7 +62,7 @@ def test_additive_and_pairwise_games_are_exact():
     np.testing.assert_allclose(result.standard_errors, 1.5 / 11 * span, rtol=1e-6)
 
 
-def test_constant_outputs_are_zero_and_others_do_not_notice():
+def test_constant_outputs_are_zero_and_do_not_affect_others():
     p, reward = 10, smooth_game(10)
     for evals, error in ((60, np.nan), (224, 0.0)):  # 29 pairs may have missed what varies
         both = run(lambda S: np.stack([reward(S), np.full(len(S), 3.0)], axis=1), p, evals)
@@ -71,7 +71,7 @@ def test_constant_outputs_are_zero_and_others_do_not_notice():
         np.testing.assert_allclose(both.values[:, 0], run(reward, p, evals).values)
 
 
-def test_outputs_scale():
+def test_values_scale_with_the_outputs():
     p, reward = 10, smooth_game(10)
     small = run(lambda S: 1e-6 * reward(S), p, 60)
     once = run(reward, p, 60)
@@ -123,7 +123,7 @@ def test_attributions_add_up_at_every_budget(evals):
     assert result.n_evaluations <= evals
 
 
-def test_more_pairs_than_a_process_holds(monkeypatch):
+def test_budgets_beyond_the_matrix_size(monkeypatch):
     """The rest is drawn at random and regressed on: the error falls below the process's own."""
     p = 14
     reward = smooth_game(p, 3, order=6)
@@ -138,7 +138,7 @@ def test_more_pairs_than_a_process_holds(monkeypatch):
     assert errors[1600] < 0.5 * errors[122]
 
 
-def test_grows_until_the_standard_errors_are_small():
+def test_sampling_continues_until_standard_errors_are_small():
     p, reward = 12, smooth_game(12)
     stopped = run(reward, p, 2000, stopping=StandardError(rtol=0.02))
     assert stopped.converged
@@ -159,7 +159,7 @@ def ask_and_tell(sampler, reward, p, draws, rng):
     return out
 
 
-def test_chosen_pairs_beat_unchosen_ones():
+def test_chosen_pairs_are_more_accurate_than_random_ones():
     """Same budget, asked in three: the sum of log squared errors over 12 games is lower."""
     p, gains = 10, []
     for seed in range(12):
@@ -177,7 +177,7 @@ def test_chosen_pairs_beat_unchosen_ones():
     assert np.mean(gains) < -0.2
 
 
-def test_a_part_of_the_chosen_pairs_has_sizes_by_leverage_score():
+def test_some_chosen_pairs_have_sizes_by_leverage_score():
     """Left to itself the choice is for sizes about p/2: of four and less there are none."""
     p = 16
     parts = ask_and_tell(Odd(), smooth_game(p), p, (150, 150), np.random.default_rng(0))
@@ -186,7 +186,7 @@ def test_a_part_of_the_chosen_pairs_has_sizes_by_leverage_score():
 
 
 @pytest.mark.parametrize("adaptive", [True, False])
-def test_no_pair_comes_twice(adaptive):
+def test_pairs_are_distinct(adaptive):
     p = 9
     parts = ask_and_tell(
         Odd(adaptive=adaptive), smooth_game(p), p, (60, 30, 64, 200), np.random.default_rng(0)
@@ -198,7 +198,7 @@ def test_no_pair_comes_twice(adaptive):
 
 @pytest.mark.parametrize("p", [3, 5, 12, 40, 130])
 @pytest.mark.parametrize("share", [1.0, 1.2, 1.5, 2, 5, 12])
-def test_first_pairs_are_different_and_as_many_as_asked(p, share):
+def test_first_pairs_are_distinct_and_complete(p, share):
     n = min(int(share * p), n_all_pairs(p))
     pairs = first_pairs(np.random.default_rng(0), p, n)
     assert pairs.shape == (n, p)
@@ -208,7 +208,7 @@ def test_first_pairs_are_different_and_as_many_as_asked(p, share):
 
 
 @pytest.mark.parametrize("b", [1, 5, 8, 100])
-def test_the_least_budget_is_the_one_that_the_error_names(b):
+def test_the_error_names_the_smallest_budget(b):
     """A permutation and its reverse against one row: 2 (p - 1) model rows and the row itself."""
     X = np.random.default_rng(0).normal(size=(b + 1, 6))
 
@@ -275,7 +275,7 @@ def solve_blocks(game, p, b, evals, seed):
     return design, solver.result()
 
 
-def test_blocks_of_rows_buy_accuracy(small_blocks):
+def test_blocks_of_rows_increase_accuracy(small_blocks):
     """At equal model rows, four seeds: blocks against the whole background for every pair."""
     p, b = 10, 24
     game = Rows(p, b)
@@ -292,7 +292,7 @@ def test_blocks_of_rows_buy_accuracy(small_blocks):
 
 
 @pytest.mark.parametrize("heaviest", [1, 9])
-def test_blocks_of_rows_are_more_accurate_than_walks(small_blocks, heaviest):
+def test_blocks_of_rows_are_more_accurate_than_permutations(small_blocks, heaviest):
     """At equal model rows, eight instances, of equal weights and unequal ones: half the error."""
     rng = np.random.default_rng(0)
     rows, X = rng.normal(size=(24, 10)), rng.normal(size=(8, 10))
@@ -322,7 +322,7 @@ def test_every_row_is_used_equally_often(small_blocks):
     ("p", "n_pairs", "in_blocks"),
     [(8, 42, True), (8, 43, False), (30, 1490, True), (30, 1510, False)],
 )
-def test_the_whole_budget_decides_on_blocks(p, n_pairs, in_blocks):
+def test_blocks_depend_on_the_whole_budget(p, n_pairs, in_blocks):
     """From a third of 127 pairs on, and with more than half of 3000 a block, there are none."""
     n = 2 * n_pairs
     rows = 210  # five for each pair a player
@@ -345,7 +345,7 @@ def test_blocks_of_an_additive_model_are_exact(heaviest):
     np.testing.assert_allclose(estimate.values[0, :, 0], truth, atol=1e-9)
 
 
-def test_heavy_rows_have_more_pairs_and_none_is_left_out():
+def test_heavy_rows_have_more_pairs_and_every_row_is_used():
     p, b = 8, 30
     weights = np.r_[np.full(b - 1, 0.5), 0.5 * (b - 1)] / (b - 1)
     sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], 12, weights))

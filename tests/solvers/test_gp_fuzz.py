@@ -92,7 +92,7 @@ def truth_and_size(game):
 
 @pytest.mark.slow  # a minute or two of one core, all parts together
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_value_is_beyond_ten_stated_errors(part):
+def test_values_are_within_ten_stated_errors(part):
     """Where no error is stated nothing is claimed; rounding is allowed for."""
     for seed in range(part, CASES, PARTS):
         game, (sampler, solver), budget = drawn_case(seed)

@@ -42,7 +42,7 @@ def truth(reward, p, index):
 
 
 @pytest.mark.parametrize("index", LAWS, ids=name_of)
-def test_enumeration_is_the_mean_contribution(index):
+def test_enumeration_equals_the_mean_contribution(index):
     """Against the law of how many of four others are present."""
     game = RandomGame(5)
     coalitions = np.arange(32)[:, None] >> np.arange(5) & 1 == 1
@@ -113,7 +113,7 @@ def test_error_is_small_and_intervals_cover(index):
     assert np.mean(held) > 0.83
 
 
-def test_other_indices_use_the_pairs_that_a_process_holds(monkeypatch):
+def test_other_indices_use_pairs_up_to_the_matrix_size(monkeypatch):
     """Pairs beyond these are drawn at random; they count for Shapley values only."""
     monkeypatch.setattr("skshapley.samplers._odd.MOST_PAIRS", 100)
     reward = saturating(12)
@@ -121,7 +121,7 @@ def test_other_indices_use_the_pairs_that_a_process_holds(monkeypatch):
     assert ((found - expected) ** 2).sum() < 0.02 * (expected**2).sum()
 
 
-def test_banzhaf_values_do_not_add_up_and_say_so():
+def test_banzhaf_values_report_that_they_do_not_add_up():
     reward = saturating(12)
     found = run(reward, 12, 200, "banzhaf")
     exact = run(reward, 12, 4096, "banzhaf", sampler="exact")
@@ -148,7 +148,7 @@ def test_explanations_of_another_index():
     assert found.settings.index == "beta(1, 2)"
 
 
-def test_instances_that_follow_learn_from_the_pilots():
+def test_later_rows_use_shared_hyper_parameters():
     rng = np.random.default_rng(0)
     X, background = rng.normal(size=(7, 9)), rng.normal(size=(4, 9))
     weights = rng.normal(size=9) / 3
@@ -178,7 +178,7 @@ def test_instances_that_follow_learn_from_the_pilots():
         ({"index": "owen"}, r"takes index as one of .* or an Index, .*; got 'owen'"),
     ],
 )
-def test_what_cannot_give_an_index_says_so_before_any_call(how, message):
+def test_unsupported_indices_are_refused_before_any_call(how, message):
     called = []
 
     def reward(S):
@@ -191,7 +191,7 @@ def test_what_cannot_give_an_index_says_so_before_any_call(how, message):
     assert not called
 
 
-def test_beta_takes_positive_numbers():
+def test_beta_requires_positive_numbers():
     assert beta(1, 1).adds_up
     assert isinstance(beta(2, 1), Index)
     assert beta(16, 1).size_law(4)[0] > 0.5

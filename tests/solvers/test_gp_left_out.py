@@ -52,7 +52,7 @@ def by_refits(pairs):
 
 
 @pytest.mark.parametrize("n", [P - 1, 12, 40])
-def test_values_are_those_of_refits(n):
+def test_values_agree_with_refits(n):
     pairs = drawn_pairs(n, seed=n)
     found = _Corrected(posterior_of(pairs)).values
     np.testing.assert_allclose(found, by_refits(pairs)[0], rtol=0, atol=1e-6)
@@ -76,7 +76,7 @@ def test_standard_errors_are_a_jackknife_of_refits(n):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_next_to_no_bias_where_the_process_has_one():
+def test_bias_is_smaller_than_that_of_the_posterior_mean():
     """Probability of a false alarm below 1e-5; on the same pairs "gp" is off by 6 of its errors."""
     games = [RandomGame(6, seed=1)]
     check_unbiased(OddLeverage(), LeaveOneOutProcess(), games, n_runs=150)
@@ -97,7 +97,7 @@ def rough_game(p, seed):
     return reward
 
 
-def test_intervals_cover_and_errors_are_less_than_of_least_squares():
+def test_intervals_cover_and_errors_are_below_least_squares():
     """Nominal 95 % over 40 games x 10 players, whose shares have a standard deviation of .068.
 
     That of their mean is .011: of a share of .95 it is outside the band for 1 seed of 1000.
@@ -125,7 +125,7 @@ def test_few_pairs_have_no_standard_error():
     assert np.isfinite(result.values).all()
 
 
-def test_every_instance_has_pairs_of_its_own():
+def test_every_row_has_its_own_pairs():
     """Those that follow the pilots too, so that a mean over instances averages their errors."""
     row, background = np.arange(8.0), np.random.default_rng(0).normal(size=(3, 8))
     explainer = ShapleyExplainer(
@@ -141,7 +141,7 @@ def test_every_instance_has_pairs_of_its_own():
 
 
 @pytest.mark.parametrize("p", [2, 3, 8, 30])
-def test_pairs_of_every_size_and_none_twice(p):
+def test_pairs_have_every_size_and_are_distinct(p):
     n = OddLeverage().price(p, 1).least
     design = (
         OddLeverage().start(SamplerTask(p, [np.random.default_rng(0)], n)).ask(np.array([0]), n)
@@ -153,6 +153,6 @@ def test_pairs_of_every_size_and_none_twice(p):
     np.testing.assert_array_equal(coalitions[::2], ~coalitions[1::2])
 
 
-def test_no_more_pairs_than_a_process_holds():
+def test_pairs_are_limited_by_the_matrix_size():
     assert OddLeverage().afford(10_000, 40, 1).n_draws == 4000
     assert OddLeverage().afford(10_000, 8, 1).n_draws == 2**8 - 2

@@ -50,7 +50,7 @@ def relative_error(result, expected):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_enumeration_is_the_mean_difference(name):
+def test_enumeration_equals_the_mean_difference(name):
     """Against the difference itself, and the law of how many others are present."""
     p, index = 5, PAIR_INDICES[name]
     values = np.random.default_rng(1).normal(size=(2**p, 2))
@@ -84,7 +84,7 @@ def test_all_pairs_of_complements_are_exact(p):
 
 @pytest.mark.parametrize("sampler", [Odd(), Odd(adaptive=False), OddLeverage(), "exact"])
 @pytest.mark.parametrize("evals", [60, 120])
-def test_shapley_values_are_the_same_to_the_last_bit(sampler, evals):
+def test_interactions_do_not_change_shapley_values(sampler, evals):
     p = 6 if sampler == "exact" else 10
     evals = 64 if sampler == "exact" else evals
 
@@ -99,7 +99,7 @@ def test_shapley_values_are_the_same_to_the_last_bit(sampler, evals):
     assert without.interactions is None
 
 
-def test_a_stopping_rule_looks_at_the_players_only():
+def test_stopping_rules_ignore_interactions():
     kwargs = {"stopping": StandardError(rtol=0.05), "solver": GaussianProcess()}
     with_pairs = run(smooth_game(10), 10, 400, **kwargs)
     without = run(smooth_game(10), 10, 400, interactions=False, **kwargs)
@@ -107,7 +107,7 @@ def test_a_stopping_rule_looks_at_the_players_only():
     np.testing.assert_array_equal(with_pairs.values, without.values)
 
 
-def test_pairwise_games_are_exact_and_additive_ones_have_none():
+def test_pairwise_games_are_exact_and_additive_games_have_no_interactions():
     p, rng = 10, np.random.default_rng(0)
     square, linear = np.triu(rng.normal(size=(p, p)), 1), rng.normal(size=p)
     reward = lambda S: np.einsum("mi,ij,mj->m", S * 1.0, square, S * 1.0) + 3  # noqa: E731
@@ -123,7 +123,7 @@ def test_pairwise_games_are_exact_and_additive_ones_have_none():
     np.testing.assert_allclose(none.standard_errors[0][off], 1.5 / 24 * span, rtol=1e-6)
 
 
-def test_rules_that_no_point_has_shown_are_within_the_errors():
+def test_unseen_interactions_are_within_the_errors():
     """An additive game, but for what one coalition of six players in 64 is worth; 20 runs.
 
     Errors were zero here, beside interactions up to .1 in size.
@@ -144,7 +144,7 @@ def test_rules_that_no_point_has_shown_are_within_the_errors():
     assert hidden > 2
 
 
-def test_pairs_without_a_single_value_to_tell_the_reaches():
+def test_constant_even_parts_have_no_length_scales():
     """The odd part is zero: no game is even but by accident, yet x_i x_j of centred rows is."""
     p, rng = 10, np.random.default_rng(0)
     square = np.triu(rng.normal(size=(p, p)), 1)
@@ -159,7 +159,7 @@ def test_pairs_without_a_single_value_to_tell_the_reaches():
     assert held.mean() > 0.8
 
 
-def test_error_falls_far_below_that_of_a_few_pairs():
+def test_errors_fall_with_the_number_of_pairs():
     """Within two or three times what was measured when written: .57, .14 and .008 on average."""
     p = 12
     errors = [
@@ -210,7 +210,7 @@ def few_parities(p, rng):
 
 
 @pytest.mark.slow
-def test_intervals_hold_where_few_of_many_interactions_are_there():
+def test_intervals_cover_sparse_interactions():
     """660 intervals in ten games, at 25 evaluations a player: .955 here.
 
     They held .86 as long as interactions of four were taken for noise, which tells nothing of pairs
@@ -228,7 +228,7 @@ def test_intervals_hold_where_few_of_many_interactions_are_there():
 
 
 @pytest.mark.slow
-def test_a_single_value_that_is_not_zero_is_fitted_to():
+def test_a_single_nonzero_value_is_fitted():
     """One of 400 pairs, which is not among the points that a fit looks at by their places."""
     p, wanted = 20, np.random.default_rng(1).random(9) < 0.5
     members = np.random.default_rng(1).choice(p, 9, replace=False)
@@ -246,7 +246,7 @@ def test_few_pairs_have_no_errors():
     assert np.isfinite(found.interactions.values).all()
 
 
-def test_outputs_do_not_notice_each_other_much_and_scale():
+def test_outputs_are_nearly_independent_and_scale():
     p = 10
     both = run(lambda S: np.stack([smooth_game(p)(S), np.full(len(S), 3.0)], axis=1), p, 80)
     alone = run(smooth_game(p), p, 80)
@@ -281,7 +281,7 @@ def test_blocks_of_background_rows():
 
 
 @pytest.mark.parametrize("references", [pytest.param("all", marks=pytest.mark.slow), "blocks"])
-def test_instances_that_follow_take_the_pilots_hyper_parameters(references):
+def test_later_rows_use_shared_hyper_parameters(references):
     """The first are as they are alone, and those that follow not much worse."""
     function, X, background = rows_game(1, r=8, b=24)
     solver = GaussianProcess(pilots=2)
@@ -299,7 +299,7 @@ def test_instances_that_follow_take_the_pilots_hyper_parameters(references):
     np.testing.assert_array_equal(again.values, first.values)
 
 
-def test_what_pilots_teach_the_odd_part_is_the_same_with_interactions():
+def test_interactions_do_not_change_hyper_parameters_of_the_odd_part():
     solver = GaussianProcess()
     solver.pairs = PAIR_INDICES["shapley"]
     assert solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).lesson() is None
@@ -311,7 +311,7 @@ def saturated(Z):
     return np.tanh(0.3 * Z.sum(axis=1))
 
 
-def test_players_that_cannot_matter_have_no_interactions():
+def test_players_without_effect_have_no_interactions():
     X, background = np.ones((3, 10)), np.zeros((2, 10))
     background[:, 3] = 1.0
     X[1] = background[0]
@@ -341,7 +341,7 @@ def test_players_that_cannot_matter_have_no_interactions():
         ({"interactions": "sii"}, r'as False, True .* or one of "shapley", .*; got \'sii\''),
     ],
 )
-def test_what_cannot_give_interactions_says_so_before_any_call(how, message):
+def test_unsupported_interactions_are_refused_before_any_call(how, message):
     called = []
 
     def reward(S):
@@ -362,7 +362,7 @@ def test_what_cannot_give_interactions_says_so_before_any_call(how, message):
     ],
     ids=str,
 )
-def test_where_walks_would_serve_the_process_gives_interactions(how):
+def test_interactions_select_the_gaussian_process(how):
     """As for a whole training table; 94 and 97 % of 28 pairs of 12 rows are within 1.96 errors.
 
     The intervals of a row stand or fall together, as some three do: of 112 that hold with
@@ -385,7 +385,7 @@ def test_where_walks_would_serve_the_process_gives_interactions(how):
     assert (off**2).sum() < 0.5 * (exact.values**2).sum()
 
 
-def test_closed_form_gives_what_sampling_could_not():
+def test_closed_forms_give_interactions_beyond_sampling():
     """A tree ensemble under a stopping rule is not walked."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 8))
@@ -399,7 +399,7 @@ def test_closed_form_gives_what_sampling_could_not():
         many.fit(np.ones((2, 21)))
 
 
-def test_interactions_that_only_enumeration_gives_are_enumerated():
+def test_interactions_of_few_players_are_enumerated():
     """Beyond the usual budget too, with and without a stopping rule."""
     X = np.random.default_rng(0).normal(size=(31, 11))
     how = {"interactions": "shapley-taylor", "random_state": 0}

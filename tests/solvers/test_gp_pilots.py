@@ -41,7 +41,7 @@ REFERENCES = pytest.mark.parametrize(
 
 
 @REFERENCES
-def test_instances_take_what_pilots_taught(sampler):
+def test_rows_share_learned_hyper_parameters(sampler):
     """Without pilots each has its own, and neither is far from the other."""
     pooled, own = explain(sampler=sampler), explain(sampler=sampler, pilots=0)
     assert (pooled.values != own.values).any(axis=1).all()
@@ -50,7 +50,7 @@ def test_instances_take_what_pilots_taught(sampler):
 
 
 @REFERENCES
-def test_no_instance_depends_on_those_beside_it(sampler):
+def test_rows_do_not_depend_on_other_rows(sampler):
     """In any company, and in blocks of any size."""
     whole = explain(sampler=sampler)
     for rows in (slice(1), slice(5), [0, 1, 2, 4, 6]):
@@ -63,7 +63,7 @@ def test_no_instance_depends_on_those_beside_it(sampler):
     np.testing.assert_array_equal(apart.standard_errors, whole.standard_errors)
 
 
-def test_no_more_than_eight_designs_serve_all():
+def test_at_most_eight_designs_are_shared():
     """Two rows share coalitions if their keys agree modulo eight, else hardly any."""
     rows = np.random.default_rng(2).normal(size=(40, P))
     asked = {}
@@ -85,7 +85,7 @@ def test_no_more_than_eight_designs_serve_all():
     assert len(sets) > 4
 
 
-def test_what_follows_is_far_more_accurate_than_walks():
+def test_rows_with_shared_designs_are_more_accurate_than_permutations():
     """At equal model rows, 24 instances: by a factor of three in the geometric mean."""
     rows = np.random.default_rng(1).normal(size=(24 + PILOTS, P))
     exact = ShapleyExplainer(curved, sampler="exact").fit(BACKGROUND)
@@ -97,7 +97,7 @@ def test_what_follows_is_far_more_accurate_than_walks():
     assert np.mean(np.log(process) - np.log(walk)) < np.log(1 / 3)
 
 
-def test_instances_that_follow_with_other_players_that_matter():
+def test_later_rows_with_other_active_players():
     """A row that shares values with its only reference, as no pilot does, and as one pilot does."""
     background = BACKGROUND[:1]
     rows = X.copy()
@@ -111,14 +111,14 @@ def test_instances_that_follow_with_other_players_that_matter():
     assert (np.abs(made.values - truth) <= 5 * made.standard_errors + 1e-9).all()
 
 
-def test_a_single_background_row_teaches_nothing():
+def test_a_single_background_row_gives_no_hyper_parameters():
     """Nothing differs from itself: every instance fits its own hyper-parameters."""
     background = BACKGROUND[:1]
     pooled, own = explain(background=background), explain(pilots=0, background=background)
     np.testing.assert_array_equal(pooled.values, own.values)
 
 
-def test_mean_of_what_pilots_teach():
+def test_shared_hyper_parameters_are_means():
     scalars = [1.0, 2.0, 3.0]
     first = np.array([0, 1]), np.array([-1.0, -3.0, *scalars])
     second = np.array([1, 3]), np.array([-5.0, -2.0, *np.add(scalars, 2)])
@@ -132,7 +132,7 @@ def test_mean_of_what_pilots_teach():
     assert lesson.known(np.array([0, 3])) is None
 
 
-def test_errors_of_instances_that_share_designs_hardly_line_up():
+def test_errors_of_rows_with_shared_designs_are_nearly_uncorrelated():
     """The mean of 64 like instances has less than 5 times the error that independent ones leave.
 
     Of seven seeds 1.1 to 2.6 times; 7 to 18 times where all instances of a design have the same

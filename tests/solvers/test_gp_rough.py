@@ -39,7 +39,7 @@ def surprise(game, evals, seed=0, **kwargs):
 
 
 @pytest.mark.parametrize("n", [10, 30, 100])
-def test_a_linear_odd_part_has_errors_of_unseen_pairs_only(n):
+def test_errors_of_a_linear_odd_part_allow_for_unseen_pairs(n):
     """With n pairs and the full coalition, n - 8 are spare: 3/(n - 8) may differ."""
     slopes = np.random.default_rng(0).normal(size=P)
     values, errors = solved(lambda s: s @ slopes / 2, drawn(n))
@@ -56,7 +56,7 @@ def test_zeros_at_few_pairs_have_no_standard_error(n, error):
     np.testing.assert_array_equal(errors, error)
 
 
-def test_values_that_vary_at_held_out_pairs_alone():
+def test_values_that_vary_only_at_held_out_pairs():
     """One pair in three is held out; nothing can be learnt from the others."""
     p, n = 6, 24
     codes = np.random.default_rng(0).permutation(31)[: n - 1] + 1
@@ -69,7 +69,7 @@ def test_values_that_vary_at_held_out_pairs_alone():
     assert np.isfinite(errors).all()
 
 
-def test_what_rounding_leaves_is_no_odd_part():
+def test_rounding_errors_are_not_an_odd_part():
     """Values of a mean over many rows differ in the last bits."""
     coalitions = np.random.default_rng(0).random((1, 20, P)) < 0.5
     values = 0.1 + np.random.default_rng(1).integers(-3, 4, (20, 1)) * 2e-17
@@ -78,7 +78,7 @@ def test_what_rounding_leaves_is_no_odd_part():
     assert OddDesign(coalitions).pairs(0, values)[0].values.any()
 
 
-def test_an_output_that_is_zero_where_hyper_parameters_are_fitted():
+def test_an_output_that_is_zero_on_the_fitted_pairs():
     """Some blocks only are looked at for the fit, in which one of the outputs may not vary."""
     rng = np.random.default_rng(0)
     X, B = np.ones((1, 10)), rng.normal(size=(40, 10))
@@ -110,7 +110,7 @@ def test_nearly_enumerated_thresholds():
     assert max(worst) < 10
 
 
-def test_players_that_no_pair_tells_apart_have_no_standard_error():
+def test_indistinguishable_players_have_no_standard_error():
     """Two columns alike in every pair: without one pair or another nothing changes."""
     p = 6
     inside = np.random.default_rng(0).random((90, p)) < 0.5
@@ -159,11 +159,11 @@ def asked(weights, n, p=11, seed=0):
         (np.exp(np.linspace(-2, 2, 100)), 110, False),
     ],
 )
-def test_blocks_where_rows_are_many_and_alike(weights, n, in_blocks):
+def test_blocks_of_many_similar_rows(weights, n, in_blocks):
     assert (asked(weights, n).block is not None) == in_blocks
 
 
-def test_no_pair_of_a_block_comes_twice_and_none_has_more_than_all():
+def test_pairs_of_a_block_are_distinct_and_limited():
     """Forty rows and a heavy one; what the heaviest cannot take goes to the others."""
     weights = np.r_[np.ones(40), 5.0]
     design = asked(weights, 20, p=8)
@@ -186,7 +186,7 @@ def test_very_unequal_weights_spend_the_budget():
     assert outcome.n_evaluations[0] == 220
 
 
-def test_intervals_of_a_random_game_hold():
+def test_intervals_cover_random_games():
     """Values of 511 pairs without any order, of which 100 are seen: nothing to learn from.
 
     Hyper-parameters that are fitted too loosely leave intervals that hold three quarters. Those of

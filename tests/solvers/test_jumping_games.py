@@ -114,7 +114,7 @@ MOST = {"points": 0.45, "ensemble": 0.15}
 
 @pytest.mark.parametrize("family", MOST)
 @pytest.mark.parametrize(("name", "unit"), [("monte-carlo", 1), ("antithetic", 2)])
-def test_what_goes_with_the_position_is_taken_off(name, unit, family):
+def test_position_effects_are_removed(name, unit, family):
     """Of 60 runs the ratio of squared errors is known to a tenth or two of itself."""
     game = FAMILIES[family]
     error, claimed = run(game, SAMPLERS[name], 10, 60)
@@ -127,7 +127,7 @@ def test_what_goes_with_the_position_is_taken_off(name, unit, family):
 @pytest.mark.parametrize("game", [model(), terms()], ids=["model", "terms"])
 @pytest.mark.parametrize(("name", "unit"), [("monte-carlo", 1), ("antithetic", 2)])
 @pytest.mark.parametrize("walks", [10, 30])
-def test_where_nothing_goes_with_the_position_nothing_is_lost(walks, name, unit, game):
+def test_without_position_effects_nothing_is_lost(walks, name, unit, game):
     """1,500 runs each: a ratio of 1 is estimated to .02."""
     error, _ = run(game, SAMPLERS[name], walks, 1500)
     ratio = (error**2).mean() / (plain(game, walks, 1500, unit) ** 2).mean()
@@ -138,7 +138,7 @@ def test_where_nothing_goes_with_the_position_nothing_is_lost(walks, name, unit,
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("walks", [10, 30])
-def test_intervals_hold_the_values_of_games_that_jump(walks, name, family):
+def test_intervals_cover_values_of_step_functions(walks, name, family):
     """200 runs of 12 to 20 players, which stand or fall together: known to .012 (3 of them here).
 
     Players whose walks all agree have intervals wide enough for what was not met, and hold their

@@ -68,7 +68,7 @@ def test_solution_of_the_constrained_problem(sampler):
 @pytest.mark.parametrize(
     "sampler", [Leverage(replacement=True), Leverage(paired=False, replacement=True)]
 )
-def test_errors_are_those_of_the_jackknife(sampler):
+def test_errors_agree_with_the_jackknife(sampler):
     """HC3 over units is the exact sum of squared changes when each unit is left out.
 
     The quantile is Student's, of the degrees of freedom that these squares leave.
@@ -87,7 +87,7 @@ def test_errors_are_those_of_the_jackknife(sampler):
     np.testing.assert_allclose(errors, expected, rtol=1e-8)
 
 
-def test_what_was_enumerated_has_no_error():
+def test_enumerated_sizes_have_no_error():
     """All pairs of sizes 1 and 4 are in; the value of a size alone leaves nothing to chance."""
     design = drawn(Kernel(), 28)
     size = design.coalitions[0].sum(axis=1)
@@ -103,14 +103,14 @@ def test_what_was_enumerated_has_no_error():
     assert (errors < errors_of_all).all()
 
 
-def test_everything_enumerated_is_exact():
+def test_full_enumeration_is_exact():
     design = drawn(Leverage(), 30)
     values, errors = solved(design)
     np.testing.assert_allclose(values, GAME.shapley_values, rtol=0, atol=1e-12)
     assert (errors == 0).all()
 
 
-def test_coalitions_that_cannot_tell_players_apart_have_no_error():
+def test_collinear_coalitions_have_no_standard_error():
     """Players 3 and 4 come and go together: their values are guessed equal, and nobody knows."""
     coalitions = np.random.default_rng(0).random((40, P)) < 0.5
     coalitions[:, 4] = coalitions[:, 3]
@@ -123,7 +123,7 @@ def test_coalitions_that_cannot_tell_players_apart_have_no_error():
     assert np.isnan(errors).all()
 
 
-def test_no_more_units_than_players_have_no_error():
+def test_few_units_have_no_standard_error():
     _, errors = solved(drawn(Leverage(replacement=True), 2 * P))
     assert np.isnan(errors).all()
 

@@ -98,7 +98,7 @@ def student(units, degrees):
     return stats.t.ppf(0.975, np.clip(left, 1, degrees)) / stats.norm.ppf(0.975)
 
 
-def test_units_of_unequal_size_are_weighed_by_their_size():
+def test_units_are_weighted_by_size():
     """Three units, too few for a fitted coefficient."""
     first, second = walks(2, seed=1), walks(6, seed=2)
     values, _ = solved([PermutationDesign(first, 2), PermutationDesign(second, 3)])
@@ -120,7 +120,7 @@ def test_one_unit_has_no_error():
     assert np.isnan(errors).all()
 
 
-def test_units_beyond_those_held_are_centred_on_them(monkeypatch):
+def test_later_units_are_centred_on_the_first_ones(monkeypatch):
     """In any parts: one update of 40 units, or four of ten, hold the first 16 alike."""
     monkeypatch.setattr("skshapley.solvers._positions.HELD_UNITS", 16)
     permutations = walks(40)
@@ -134,7 +134,7 @@ def test_units_beyond_those_held_are_centred_on_them(monkeypatch):
 
 @pytest.mark.parametrize("times", [1.0, 1e-6, 1e9])
 @pytest.mark.parametrize("unit", [1, 2])
-def test_agreement_allows_for_what_no_walk_has_met(times, unit):
+def test_identical_permutations_still_have_an_error(times, unit):
     """Eight draws may have missed 3/8 of a contribution, at 1.96 errors, and four pairs 3/4.
 
     A permutation and its reverse miss the same events. Of the range 5 of all contributions, and of
@@ -147,7 +147,7 @@ def test_agreement_allows_for_what_no_walk_has_met(times, unit):
     np.testing.assert_allclose(errors, 1.5 / (8 / unit) * (own + 5 * times) / 2, rtol=1e-10)
 
 
-def test_intervals_hold_rare_events():
+def test_intervals_cover_rare_events():
     """Of twenty permutations one or none is decided by a player of small weight.
 
     A permutation and its reverse are often decided by the same player: intervals that count them
@@ -167,7 +167,7 @@ def test_intervals_hold_rare_events():
     assert 0.92 < held.mean() < 0.985
 
 
-def test_a_game_that_never_changed_has_no_scale_for_its_errors():
+def test_constant_games_have_no_error_scale():
     """What walks of zeros have not met may be of any size: nothing is known of the error."""
     values, errors = solved([PermutationDesign(walks(8))], [AdditiveGame(np.zeros(P))])
     assert not values.any()
@@ -215,7 +215,7 @@ def test_strata_are_averaged_with_their_weights():
     np.testing.assert_allclose(errors, np.sqrt(terms.sum(axis=0)) * wide, rtol=1e-10)
 
 
-def test_strata_of_one_unit_borrow_the_mean_spread_of_the_others():
+def test_strata_of_one_unit_use_the_mean_variance_of_the_others():
     design = stratified([0, 1, 2, 0, 1])
     parts = by_reference(design)
     _, errors = solved([design], GAMES)
@@ -227,7 +227,7 @@ def test_strata_of_one_unit_borrow_the_mean_spread_of_the_others():
     assert (errors <= np.sqrt(within) * stats.t.ppf(0.975, 1) / 1.96 * 1.001).all()
 
 
-def test_one_unit_each_leaves_no_standard_error():
+def test_strata_of_one_unit_have_no_standard_error():
     """The rows are all used, so their spread is no error, and nothing is left to tell it by."""
     design = stratified([2, 0, 1])
     values, errors = solved([design], GAMES)
@@ -236,7 +236,7 @@ def test_one_unit_each_leaves_no_standard_error():
 
 
 @pytest.mark.parametrize(("rows", "second"), [(3, 1), (10, 4), (10, 5), (40, 7), (40, 8)])
-def test_rows_with_a_second_unit_speak_for_the_others_from_eight_or_half_on(rows, second):
+def test_eight_rows_with_two_units_suffice_for_a_variance(rows, second):
     references = np.r_[:rows, :second]
     design = PermutationDesign(walks(len(references)), 1, references[None], np.full(rows, 1 / rows))
     _, errors = solved([design], [GAME] * rows)
@@ -250,7 +250,7 @@ def product(rows):
 
 @pytest.mark.parametrize("weights", [None, [0.6, 0.2, 0.1, 0.05, 0.05]], ids=["equal", "unequal"])
 @pytest.mark.parametrize("references", ["stratified", "random"])
-def test_intervals_against_a_background_hold_the_truth(references, weights):
+def test_intervals_cover_values_against_a_background(references, weights):
     """Coverage of 500 runs x 4 players: standard deviation below 0.01, bounds at 2.5 of them."""
     rng = np.random.default_rng(12)
     x, background = rng.normal(size=4), rng.normal(size=(5, 4))
@@ -265,7 +265,7 @@ def test_intervals_against_a_background_hold_the_truth(references, weights):
         assert (np.abs(error) < 5 * spread).all()
 
 
-def test_random_references_add_up_and_gain_by_it():
+def test_random_references_add_up_and_reduce_errors():
     """What v(empty) of the drawn rows misses is known; a regression on it takes error away."""
     rng = np.random.default_rng(13)
     x, background = rng.normal(size=6), rng.normal(size=(40, 6))
@@ -278,7 +278,7 @@ def test_random_references_add_up_and_gain_by_it():
     assert (outcome.values[:, :, 0] - truth).std(axis=0).mean() < 0.95 * plain.mean()
 
 
-def test_errors_of_random_references_are_those_of_the_regression():
+def test_errors_of_random_references_come_from_the_regression():
     """Slope and mean are fitted, so that n - 2 degrees of freedom are left."""
     references = np.array([[0, 2, 1, 1, 0, 2, 0, 1]])
     design = PermutationDesign(walks(8), references=references)
@@ -316,12 +316,12 @@ def test_widening_is_the_ratio_of_quantiles():
     np.testing.assert_allclose(widening(degrees), expected, rtol=1e-8)
 
 
-def test_one_variance_keeps_its_degrees():
+def test_one_variance_keeps_its_degrees_of_freedom():
     found = effective_degrees(np.full((1, 1, 3), 2.0), np.full((1, 1, 3), 7))
     np.testing.assert_allclose(found, 7, rtol=1e-12)
 
 
-def test_equal_variances_add_their_degrees_and_one_that_leads_keeps_its_own():
+def test_degrees_of_freedom_of_equal_and_unequal_variances():
     degrees = np.full((1, 4, 1), 3)
     equal = effective_degrees(np.ones((1, 4, 1)), degrees)
     assert equal.item() == 12  # 16 * 5 / 4 - 2 = 18, but no more than the sum
@@ -329,6 +329,6 @@ def test_equal_variances_add_their_degrees_and_one_that_leads_keeps_its_own():
     assert leading.item() == pytest.approx(3, abs=1e-3)
 
 
-def test_no_variance_and_no_knowledge():
+def test_degrees_of_freedom_without_variance():
     assert effective_degrees(np.zeros((1, 2, 1)), np.full((1, 2, 1), 4)).item() == 8
     assert effective_degrees(np.zeros((1, 2, 1)), np.zeros((1, 2, 1), dtype=int)).item() == 1

@@ -60,21 +60,21 @@ def test_agrees_with_dykstra():
     )
 
 
-def test_points_of_the_set_stay():
+def test_points_of_the_set_are_unchanged():
     points = RNG.normal(size=(3, 4, 2))
     np.testing.assert_allclose(
         project(points, points.sum(axis=1), 100.0), points, rtol=0, atol=1e-14
     )
 
 
-def test_hyperplane_is_all_without_a_ball():
+def test_without_a_ball_points_are_projected_on_the_hyperplane():
     points, total = RNG.normal(size=(3, 4, 2)), RNG.normal(size=(3, 2))
     np.testing.assert_allclose(
         project(points, total, 1e9), project_on_sum(points, total), rtol=0, atol=1e-14
     )
 
 
-def test_ball_that_touches_the_hyperplane_leaves_one_point():
+def test_a_ball_tangent_to_the_hyperplane_leaves_one_point():
     total = np.array([[2.0]])
     projected = project(RNG.normal(size=(1, 4, 1)), total, 1.0)
     check_radius(total, 1.0, 4, "Owner")

@@ -57,7 +57,7 @@ def test_surrogate_agrees_with_enumeration(surrogate):
     np.testing.assert_allclose(fitted.shapley(), exact(fitted.predict), atol=1e-10)
 
 
-def test_xgboost_is_read():
+def test_xgboost_surrogates_are_exact():
     """To its own single precision; its trees make no sum but float32's."""
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
@@ -73,7 +73,7 @@ def test_linear_surrogate_agrees_with_enumeration():
     np.testing.assert_allclose(surrogate.shapley(), exact(surrogate.predict), atol=1e-10)
 
 
-def test_on_its_own_sample_a_linear_surrogate_is_corrected_by_nothing():
+def test_a_linear_surrogate_needs_no_correction_on_its_sample():
     """Why folds are needed: sample reuse of the residuals is their normal equations, so zero."""
     rng = np.random.default_rng(2)
     design = Leverage().start(SamplerTask(P, [rng], 30)).ask(np.array([0]), 30)
@@ -87,7 +87,7 @@ def test_on_its_own_sample_a_linear_surrogate_is_corrected_by_nothing():
 @pytest.mark.thinned
 @pytest.mark.parametrize("surrogate", ["linear", TREE], ids=["linear", "tree"])
 @pytest.mark.parametrize("sampler", [SquareRoot(replacement=True), Leverage()], ids=repr)
-def test_unbiased_and_standard_errors_true(surrogate, sampler):
+def test_unbiased_with_honest_errors(surrogate, sampler):
     """Mean within 5 standard errors of the truth (false alarm below 1e-5 a player).
 
     Standard errors within 35 % of the deviation: surrogates of overlapping folds make units depend
@@ -109,7 +109,7 @@ def test_unbiased_and_standard_errors_true(surrogate, sampler):
     np.testing.assert_allclose(values.sum(axis=1), table()[-1] - table()[0])
 
 
-def test_lower_variance_than_sample_reuse_where_the_game_is_nearly_additive():
+def test_variance_is_lower_than_sample_reuse_for_nearly_additive_games():
     def deviation(solver):
         runs = [
             shapley_values(game, n_players=P, solver=solver, max_evals=40, random_state=i).values
@@ -120,7 +120,7 @@ def test_lower_variance_than_sample_reuse_where_the_game_is_nearly_additive():
     assert deviation("regression-adjustment") < 0.85 * deviation("sample-reuse")
 
 
-def test_a_regressor_that_cannot_be_read_is_refused_for_many_players():
+def test_regressors_without_closed_form_are_refused_for_many_players():
     solver = RegressionAdjustment(Copycat())
     with pytest.raises(ValueError, match="with 15 players: the values of a regressor other than"):
         shapley_values(lambda S: S.sum(axis=1), n_players=15, solver=solver, max_evals=60)

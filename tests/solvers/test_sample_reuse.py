@@ -51,7 +51,7 @@ def test_all_coalitions_give_the_exact_values(centre):
 
 
 @pytest.mark.parametrize("sampler", [Importance(), Leverage(False, True), SquareRoot()], ids=repr)
-def test_is_the_sum_of_its_definition(sampler):
+def test_values_agree_with_the_definition(sampler):
     """Sum over draws of v(S) [1(i in S)/(p C(p-1, s-1)) - 1(i not in S)/(p C(p-1, s))]/p_S, for any
     law p_S, and the same for the empty and the full set once each, whose probability is 1."""
     design = sampler.start(SamplerTask(P, [np.random.default_rng(1)], 30)).ask(np.array([0]), 30)
@@ -135,7 +135,7 @@ def test_empty_centre_is_unbiased_kernel_shap():
     ],
     ids=repr,
 )
-def test_unbiased_and_standard_errors_true(sampler):
+def test_unbiased_with_honest_errors(sampler):
     """Mean of 400 runs within 5 standard errors of the truth (false alarm below 1e-5 a player), and
     nominal 95 % intervals that hold it in 92-98 of 100 cases, of which 6 players x 400 runs have a
     standard deviation of at most 0.011, if the players of a run stand and fall together."""
@@ -150,7 +150,7 @@ def test_unbiased_and_standard_errors_true(sampler):
 
 
 @pytest.mark.parametrize("sampler", [Importance(), Leverage(False, True)], ids=repr)
-def test_what_goes_with_the_size_is_known(sampler):
+def test_size_effects_are_removed(sampler):
     found = shapley_values(
         lambda S: 3.0 * S.sum(axis=1) - 1,
         n_players=P,
@@ -162,7 +162,7 @@ def test_what_goes_with_the_size_is_known(sampler):
     np.testing.assert_allclose(found.values, 3.0, atol=1e-12)
 
 
-def test_rounding_a_number_of_draws_at_random_has_its_variance():
+def test_random_rounding_of_draws_is_part_of_the_variance():
     """1.5 draws of 15 are one or two: half of the time c, half of the time 2 c."""
     pair = np.zeros((2, P), dtype=bool)
     pair[0, :2] = pair[1, 1:3] = True

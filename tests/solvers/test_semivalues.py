@@ -50,7 +50,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_means_are_the_values_and_intervals_hold_them(way):
+def test_estimates_are_unbiased_and_intervals_cover(way):
     """80 runs; 480 intervals of nominally 95 %, players of a run standing and falling together.
 
     Least squares has a bias of the order of 1/n, small beside its errors.
@@ -104,7 +104,7 @@ def test_additive_games_are_exact(how, index):
 
 
 @pytest.mark.parametrize("index", INDICES)
-def test_sums_that_are_not_known_are_not_forced(index):
+def test_unknown_sums_are_not_enforced(index):
     """Walks against single background rows, drawn at random: these values have no known sum."""
     rng = np.random.default_rng(0)
     background, X = rng.normal(size=(40, 4)), rng.normal(size=(1, 4)) + 1
@@ -124,7 +124,7 @@ def test_sums_that_are_not_known_are_not_forced(index):
         assert abs(found.efficiency_gap[0]) > abs(gap) / 2 > 0
 
 
-def test_what_has_no_index_says_so():
+def test_unsupported_indices_are_refused():
     for how in (
         {"sampler": "leverage", "index": beta(4, 1)},
         {"solver": RegressionAdjustment("tree"), "index": "banzhaf"},

@@ -85,7 +85,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_is_the_text_with_half_its_step(step):
+def test_updates_agree_with_the_text_with_half_its_step(step):
     gamma = {"constant": 0.05, "sqrt": 0.1, "inverse": 1.0}[step]
     radius, bound = 1.1 * abs(ENDS[1] - ENDS[0]), 2.0
     design = draw(Importance(ratio=radius / bound), 200)
@@ -101,14 +101,14 @@ def test_is_the_text_with_half_its_step(step):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_is_the_authors_code_with_its_step(step):
+def test_updates_agree_with_the_code_of_the_authors(step):
     design = draw(Importance(), 200)
     path = code_of_the_authors(design.coalitions[0], STEPS[step](0.05))
     result = drive(ProjectedSGD(step, step_size=0.05, batch_size=1), design).result()
     np.testing.assert_allclose(result.values[0, :, 0], path.mean(axis=0), rtol=0, atol=1e-12)
 
 
-def test_text_and_code_are_the_same_run():
+def test_text_and_code_give_the_same_run():
     design = draw(Importance(), 100)
     text = text_of_the_paper(design.coalitions[0], lambda t: 0.01, 1e6, 1e6 / np.sqrt(D))
     code = code_of_the_authors(design.coalitions[0], lambda t: 0.02)
@@ -116,7 +116,7 @@ def test_text_and_code_are_the_same_run():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 100])
-def test_averages(n):
+def test_averaged_iterates(n):
     design = draw(Importance(), n)
 
     def run(averaging):
@@ -228,7 +228,7 @@ def test_additive_games_are_solved():
 # --- it keeps the rules of the house --------------------------------------------------------------
 
 
-def test_name_alone_draws_with_the_importance_law():
+def test_default_draws_use_the_importance_distribution():
     by_name = shapley_values(GAME, n_players=D, solver="sgd", max_evals=100, random_state=1)
     spelt = shapley_values(
         GAME,
@@ -245,7 +245,7 @@ def test_name_alone_draws_with_the_importance_law():
 
 @pytest.mark.parametrize("radius", [None, 50.0])
 @pytest.mark.parametrize("averaging", ["none", "uniform", "weighted", "tail"])
-def test_instances_do_not_depend_on_their_company(averaging, radius):
+def test_rows_do_not_depend_on_other_rows(averaging, radius):
     game = StackedGame([RandomGame(D, seed=1), RandomGame(D, seed=2)])
     design = draw(Importance(), 100, seeds=range(7))
     solver = ProjectedSGD(averaging=averaging, batch_size=16, radius=radius)
@@ -260,7 +260,7 @@ def test_instances_do_not_depend_on_their_company(averaging, radius):
         np.testing.assert_array_equal(drive(solver, own, game).result().values[0], together[i])
 
 
-def test_updates_of_some_rows_are_their_own_runs():
+def test_updates_of_some_rows_equal_separate_runs():
     designs = [draw(Importance(), 60, seeds=[s]) for s in (1, 2)]
     solver = ProjectedSGD(averaging="tail", batch_size=20)
     ends = np.tile(ENDS, (3, 1))
@@ -290,7 +290,7 @@ def test_any_number_of_players(d):
         assert np.linalg.norm(result.values - weights) < np.linalg.norm(start - weights)
 
 
-def test_every_iterate_is_in_the_set():
+def test_every_iterate_is_feasible():
     design = draw(Uniform(), 300)
     radius = 1.2 * abs(ENDS[1] - ENDS[0])
     trace = drive(ProjectedSGD(step_size=0.5, radius=radius, trace_every=1), design).trace_
@@ -301,7 +301,7 @@ def test_every_iterate_is_in_the_set():
     )
 
 
-def test_trace_says_where_it_was():
+def test_trace_records_the_iterates():
     design = draw(Importance(), 100)
     trace = drive(ProjectedSGD(batch_size=8, trace_every=4), design).trace_
     assert trace.n_coalitions.tolist() == [0, 32, 64, 96]
@@ -312,7 +312,7 @@ def test_trace_says_where_it_was():
     np.testing.assert_allclose(trace.averages[2], until.averages[2], rtol=0, atol=1e-12)
 
 
-def test_trace_is_asked_for():
+def test_trace_is_optional():
     with pytest.raises(AttributeError, match="ProjectedSGD has no trace; pass trace_every=1"):
         _ = drive(ProjectedSGD(), draw(Importance(), 5)).trace_
 

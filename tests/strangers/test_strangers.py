@@ -36,13 +36,13 @@ def all_a_user_does(model, table, folder):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_that_somebody_brings(name, tmp_path):
+def test_first_use_of_a_model(name, tmp_path):
     model, target = MODELS[name]
     all_a_user_does(model.fit(X, target), X, tmp_path)
 
 
 @pytest.mark.parametrize("make", TABLES, ids=lambda make: make.__name__)
-def test_a_table_that_somebody_brings(make, tmp_path):
+def test_first_use_of_a_table(make, tmp_path):
     all_a_user_does(*make(np.random.default_rng(0)), tmp_path)
 
 

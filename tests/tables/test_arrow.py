@@ -71,7 +71,7 @@ def test_columns(kind):
         assert there is here or there == here or (here != here and there != there)
 
 
-def test_all_columns_at_once_and_none():
+def test_all_columns_and_no_column():
     frame = pd.DataFrame({kind: pd.Series(column)[:N] for kind, column in COLUMNS.items()})
     pd.testing.assert_frame_equal(there_and_back(frame), frame)
     for empty in (frame[:0], frame[[]], pd.DataFrame()):
@@ -85,7 +85,7 @@ def test_indices(index):
     pd.testing.assert_frame_equal(back, frame)
 
 
-def test_names_of_columns_may_be_anything():
+def test_column_names_may_be_any_label():
     frame = pd.DataFrame(np.eye(3), columns=pd.Index([1, "b", ("c", 2)], dtype=object, name="of"))
     frame = pd.concat([frame, frame], axis=1)
     pd.testing.assert_frame_equal(there_and_back(frame), frame)

@@ -73,7 +73,7 @@ def rows(X, start, stop):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_reading_predicts_what_catboost_predicts(name):
+def test_trees_predict_like_catboost(name):
     model, X, _ = fitted(name)
     trees = read_trees(model)
     ours = TreeValues(trees).predict(trees.to_matrix(X))
@@ -81,7 +81,7 @@ def test_reading_predicts_what_catboost_predicts(name):
 
 
 @pytest.mark.parametrize("name", ["numbers", "missing, largest"])
-def test_rows_at_the_borders_and_missing_ones(name):
+def test_rows_at_thresholds_and_missing_values(name):
     model, X, _ = fitted(name)
     trees = read_trees(model)
     rng, Z = np.random.default_rng(1), X[RNG.integers(0, N, 2000)].copy()
@@ -96,7 +96,7 @@ def test_rows_at_the_borders_and_missing_ones(name):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_values_are_those_of_all_coalitions(name):
+def test_values_agree_with_enumeration(name):
     model, X, method = fitted(name)
     how = {"response_method": method}
     exact = ShapleyExplainer(model, **how).fit(rows(X, 0, B)).explain(rows(X, B, B + R))
@@ -107,13 +107,13 @@ def test_values_are_those_of_all_coalitions(name):
     np.testing.assert_allclose(exact.predictions, truth.predictions, rtol=0, atol=1e-10)
 
 
-def test_tree_explainer_reads_the_raw_value():
+def test_tree_explainer_explains_the_raw_value():
     model, X, _ = fitted("two classes")
     made = TreeExplainer(model).fit(X[:B]).explain(X[:R])
     np.testing.assert_allclose(made.predictions, logit(model.predict_proba(X[:R])[:, 1]), atol=1e-9)
 
 
-def test_statistics_of_categories_are_refused():
+def test_target_statistics_of_categories_are_refused():
     model = made(iterations=40, cat_features=["word"], one_hot_max_size=2).fit(MIXED[["word"]], YM)
     with pytest.raises(UnreadableModelError, match="statistics of its categories"):
         read_trees(model)
@@ -127,7 +127,7 @@ def test_statistics_of_categories_are_refused():
         (made(CLASSIFIER), classes(Y, 3), "log_odds"),
     ],
 )
-def test_curves_of_the_sum_are_refused(model, y, method):
+def test_transformed_sums_are_refused(model, y, method):
     with pytest.raises(UnreadableModelError, match="not the sum of its trees"):
         read_trees(model.fit(NUMBERS, y), method)
 
@@ -145,7 +145,7 @@ def test_path_dependent_values_of_frames_and_arrays(container):
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
 @pytest.mark.parametrize("sampler", ["auto", "antithetic"])
-def test_frames_with_nullable_columns_are_explained_as_those_with_nan(backend, sampler):
+def test_nullable_columns_equal_columns_with_nan(backend, sampler):
     """CatBoost takes them; its models know their columns' names, but not as scikit-learn's do."""
     model = made(cat_features=["word"]).fit(MIXED[["word", "age", "floor"]], YM)
     explained = [

@@ -17,20 +17,20 @@ def costs_of(model):
     return TreeValues(read_trees(model))._costs
 
 
-def test_small_trees_have_tables_against_all_but_the_smallest_backgrounds():
+def test_small_trees_use_tables_except_for_tiny_backgrounds():
     X, y = make_friedman1(300, 10, random_state=0)
     costs = costs_of(xgb(max_depth=5).fit(X, y))
     assert [costs.keeps_tables(b) for b in (1, 100, 10_000, None)] == [False, True, True, True]
 
 
-def test_tables_in_fit_do_not_depend_on_the_rows():
+def test_tables_of_fit_do_not_depend_on_the_rows():
     """No bit depends on the rows that come with one."""
     X, y = make_friedman1(300, 10, random_state=0)
     solver = TreeValues(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:200])
     np.testing.assert_array_equal(solver.values(X[:1]), solver.values(X)[:1])
 
 
-def test_grown_trees_have_tables_where_many_rows_are_worth_them():
+def test_deep_trees_use_tables_for_many_rows():
     model, X = deep_forest(20, n=1500, n_estimators=2)
     costs = costs_of(model)
     assert costs.prefers_pairs(3, 50)
@@ -41,12 +41,12 @@ def test_grown_trees_have_tables_where_many_rows_are_worth_them():
     np.testing.assert_allclose(solver.values(X[:3]), many[:3], atol=1e-12)
 
 
-def test_leaves_are_counted():
+def test_leaf_counts_are_correct():
     model, _ = deep_forest(12, n=300, n_estimators=2)
     assert costs_of(model).leaves.sum() == sum(t.tree_.n_leaves for t in model.estimators_)
 
 
-def test_paths_of_too_many_players_have_no_tables():
+def test_paths_with_many_players_use_no_tables():
     trees, _ = chain(65)
     costs = TreeValues(trees)._costs
     for b in (10**9, None):
@@ -76,7 +76,7 @@ def visits_of(trees, x, r, node, decided):
 
 @pytest.mark.parametrize("d", [6, 30])
 @pytest.mark.parametrize("depth", [3, 6, None])
-def test_visits_are_as_expected(depth, d):
+def test_visited_nodes_agree_with_the_estimate(depth, d):
     """Pairs visit 0.5 to 2 times the nodes that the covers let expect: here 0.6 to 1.0."""
     X, y = make_friedman1(500, d, noise=1.0, random_state=0)
     trees = read_trees(RandomForestRegressor(5, max_depth=depth, random_state=0).fit(X, y))
@@ -87,7 +87,7 @@ def test_visits_are_as_expected(depth, d):
     assert 0.5 < counted * trees.n_trees / TreeValues(trees)._costs.visits < 2
 
 
-def test_little_memory_goes_without_tables():
+def test_little_memory_uses_no_tables():
     X, y = make_friedman1(300, 10, random_state=0)
     costs = costs_of(xgb(max_depth=5).fit(X, y))
     with sklearn.config_context(working_memory=1e-6):

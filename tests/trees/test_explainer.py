@@ -33,7 +33,7 @@ def frame_model():
     return xgb(max_depth=4, enable_categorical=True).fit(frame, y), frame
 
 
-def test_frame_in_frame_out(frame_model):
+def test_frames_return_frames(frame_model):
     model, frame = frame_model
     rows = frame.set_index(np.arange(1000, 1000 + len(frame))).iloc[:20]
     explanation = TreeExplainer(model).fit(frame[:100]).explain(rows)
@@ -49,7 +49,7 @@ def test_frame_in_frame_out(frame_model):
     assert explanation.settings.n_background == 100
 
 
-def test_equal_to_sampling_with_all_coalitions(frame_model):
+def test_values_agree_with_enumeration(frame_model):
     """The model-agnostic path enumerates 2^6 coalitions through predict: an independent answer."""
     model, frame = frame_model
     weights = np.random.default_rng(0).random(30)
@@ -122,7 +122,7 @@ def test_several_classes(model, scale):
     np.testing.assert_allclose(one.values, every.output(label).values, atol=1e-12)
 
 
-def test_several_targets_are_numbered():
+def test_several_targets_have_numbers():
     X, y = make_data(missing=False, categorical=False)
     model = xgb(max_depth=3).fit(X, np.stack([y, y**2], axis=1))
     explanation = TreeExplainer(model).fit(X[:40]).explain(X[:5])
@@ -155,7 +155,7 @@ def test_path_dependent_needs_no_background(frame_model):
         explainer.explain(frame[:9].rename(columns={"a": "g"}))
 
 
-def test_banzhaf_predicts_but_does_not_sum(frame_model):
+def test_banzhaf_values_do_not_add_up(frame_model):
     model, frame = frame_model
     explanation = TreeExplainer(model, index="banzhaf").fit(frame[:30]).explain(frame[:9])
     np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
@@ -185,13 +185,13 @@ def test_transform_clone_pickle(frame_model):
         ({"groups": {"g": ["z"]}}, "'z'"),
     ],
 )
-def test_wrong_parameters_are_refused(frame_model, parameters, message):
+def test_invalid_parameters_are_refused(frame_model, parameters, message):
     model, frame = frame_model
     with pytest.raises(ValueError, match=message):
         TreeExplainer(model, **parameters).fit(frame[:30])
 
 
-def test_wrong_models_are_refused(frame_model):
+def test_unsupported_models_are_refused(frame_model):
     model, frame = frame_model
     X, y = make_data(missing=False, categorical=False)
     with pytest.raises(UnreadableModelError, match="LinearRegression"):
@@ -232,7 +232,7 @@ def test_trees_are_compared_with_the_model(fitted, monkeypatch):
         ("lightgbm", "auto", None),
     ],
 )
-def test_trees_behind_a_response(fitted, name, method, output):
+def test_trees_of_a_response(fitted, name, method, output):
     """What the response explains, in the same order."""
     model, X = fitted(name)
     response = Response(model, method, output)
@@ -244,7 +244,7 @@ def test_trees_behind_a_response(fitted, name, method, output):
 @pytest.mark.parametrize(
     "name", ["hist gradient boosting, binary", "gradient boosting, binary", "lightgbm, binary"]
 )
-def test_log_odds_of_two_classes_are_read_from_the_trees(fitted, name):
+def test_log_odds_of_two_classes_come_from_the_trees(fitted, name):
     model, X = fitted(name)
     made = ShapleyExplainer(model, response_method="log_odds").fit(X[:20]).explain(X[50:53])
     assert made.settings.why_sampled is None

@@ -55,7 +55,7 @@ way = pytest.mark.parametrize("way", ["tables", "pairs"])
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_equal_to_the_definition(fitted, way, name, players, index):
+def test_interactions_agree_with_the_definition(fitted, way, name, players, index):
     model, X = fitted(name)
     trees, players = read_trees(model), PLAYERS[players]
     background, weights = references(X)
@@ -82,7 +82,7 @@ def test_pairs_of_rows_agree_with_tables(d):
     np.testing.assert_allclose(found["pairs"], found["tables"], rtol=0, atol=1e-11)
 
 
-def test_few_rows_go_in_pairs_and_many_are_looked_up():
+def test_few_rows_use_pairs_and_many_use_tables():
     model, _ = deep_forest(10, n=600, n_estimators=2)
     costs = TreeValues(read_trees(model))._costs
     assert costs.interacts_in_pairs(1, 10)
@@ -98,7 +98,7 @@ def test_additive_model_has_no_interactions():
     assert not interactions.values.any()
 
 
-def test_explainer(fitted):
+def test_explainer_interactions(fitted):
     model, X = fitted("random forest, classes")
     groups = {"both": [0, 3]}
     explanation = (
@@ -136,7 +136,7 @@ def test_indices_of_pairs(fitted, way, index):
 
 @way
 @pytest.mark.parametrize("name", ["xgboost", "xgboost, missing", "xgboost, classes"])
-def test_path_dependent_equal_to_xgboost(fitted, name, way):
+def test_path_dependent_interactions_agree_with_xgboost(fitted, name, way):
     model, X = fitted(name)
     how = {"feature_perturbation": "path_dependent", "interactions": True}
     explainer = TreeExplainer(model, **how).fit()
@@ -150,7 +150,7 @@ def test_path_dependent_equal_to_xgboost(fitted, name, way):
 
 
 @pytest.mark.parametrize("index", ["shapley", "banzhaf", PAIR_INDICES["shapley-taylor"]])
-def test_path_dependent_walks_agree_with_tables(fitted, index):
+def test_path_dependent_methods_agree(fitted, index):
     model, X = fitted("random forest")
     walked, looked_up = (
         solver_by(how, read_trees(model)).fit().pairs(X[:5], index) for how in ("pairs", "tables")
@@ -158,7 +158,7 @@ def test_path_dependent_walks_agree_with_tables(fitted, index):
     np.testing.assert_allclose(walked, looked_up, rtol=0, atol=1e-12)
 
 
-def test_tables_of_pairs_need_not_be_kept(fitted):
+def test_tables_of_pairs_are_optional(fitted):
     model, X = fitted("xgboost")
     solver = solver_by("tables", read_trees(model)).fit(X[:30])
     first = solver.pairs(X[40:45])
@@ -169,7 +169,7 @@ def test_tables_of_pairs_need_not_be_kept(fitted):
         np.testing.assert_array_equal(fresh.pairs(X[40:45]), fresh.pairs(X[40:45]))
 
 
-def test_an_index_that_is_none_is_refused(fitted):
+def test_unknown_indices_are_refused(fitted):
     model, X = fitted("xgboost")
     with pytest.raises(ValueError, match=r'takes interactions as False, .*"shapley-taylor"; got 2'):
         TreeExplainer(model, interactions=2).fit(X[:9])

@@ -59,7 +59,7 @@ def test_large_tables_are_efficient(k, n_leaves):
 
 
 @pytest.mark.parametrize("k", [1, 5, 20, 64])
-def test_meeting_weights_are_the_closed_form(k):
+def test_meeting_weights_agree_with_the_closed_form(k):
     from scipy.special import beta
 
     present, absent = meeting_weights(k, INDICES["shapley"])
@@ -72,7 +72,7 @@ def test_meeting_weights_are_the_closed_form(k):
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 7, 63])
-def test_presence_law_is_exact(degree):
+def test_distribution_of_present_players_is_exact(degree):
     t, weights = INDICES["shapley"].law(degree)
     for power in range(degree + 1):
         np.testing.assert_allclose(weights @ t**power, 1 / (power + 1), rtol=1e-12)

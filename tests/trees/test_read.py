@@ -67,7 +67,7 @@ def rows_at_thresholds(trees, X, seed=1, n=3000):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_reading_predicts_what_the_library_predicts(fitted, name):
+def test_trees_predict_like_the_library(fitted, name):
     model, X = fitted(name)
     trees = read_trees(model)
     assert_reads(trees, X)
@@ -75,7 +75,7 @@ def test_reading_predicts_what_the_library_predicts(fitted, name):
 
 
 @pytest.mark.parametrize("name", ["xgboost", "random forest"])
-def test_threshold_rows_see_a_wrong_comparison(fitted, name):
+def test_threshold_rows_detect_wrong_comparisons(fitted, name):
     """The rows above tell < from <=, and float32 from float64."""
     model, X = fitted(name)
     trees = read_trees(model)
@@ -96,14 +96,14 @@ CATEGORICAL = [
 
 @pytest.mark.parametrize("name", CATEGORICAL)
 @pytest.mark.parametrize("value", [-7.0, -1.0, 2.5, 11.0, 12.0, 500.0, 1e6, np.nan])
-def test_strange_categories_go_where_the_library_sends_them(fitted, name, value):
+def test_unknown_categories_follow_the_library(fitted, name, value):
     model, X = fitted(name)
     rows = X.copy()
     rows[:, 3] = value
     assert_reads(read_trees(model), rows)
 
 
-def test_category_between_minus_one_and_zero_is_zero_for_lightgbm(fitted):
+def test_lightgbm_truncates_fractional_categories_to_zero(fitted):
     model, X = fitted("lightgbm, categories")
     rows = X.copy()
     rows[:, 3] = -0.5
@@ -118,7 +118,7 @@ def test_unknown_category_is_missing_for_hist_gradient_boosting(fitted):
 
 
 @pytest.mark.parametrize("name", ["lightgbm, zero as missing", "lightgbm, missing", "lightgbm"])
-def test_tiny_numbers_are_zero_for_lightgbm(fitted, name):
+def test_lightgbm_treats_tiny_numbers_as_zero(fitted, name):
     model, X = fitted(name)
     zero = float(np.float32(1e-35))
     for value in (0.0, -0.0, zero, -zero, np.nextafter(zero, 1), 1e-30, np.nan):
@@ -177,7 +177,7 @@ def test_frames_with_categories(model):
 
 
 @pytest.mark.parametrize("names", [["Zoë", "Łukasz", "ab", "日本"], ["éa", "b", "cc", "d"]])
-def test_categories_of_more_bytes_than_letters(names):
+def test_categories_with_multibyte_characters(names):
     """XGBoost 3.1 to 3.3 cuts such names in what it saves; the frame's own order serves there."""
     X, y = make_data(missing=True, categorical=False)
     frame = pd.DataFrame(X).add_prefix("x")
@@ -189,7 +189,7 @@ def test_categories_of_more_bytes_than_letters(names):
     assert_reads(trees, frame)
 
 
-def test_early_stopping_reads_the_trees_that_predict():
+def test_early_stopping_keeps_the_predicting_trees():
     X, y = make_data(missing=True, categorical=False)
     sets = [(X[:80], y[:80])]
     stopped = xgboost.XGBRegressor(n_estimators=200, early_stopping_rounds=2, learning_rate=1.0)
@@ -226,7 +226,7 @@ def test_one_output_drops_the_other_trees(fitted):
     assert_reads(one, X)
 
 
-def test_taken_trees_add_up(fitted):
+def test_subsets_of_trees_add_up(fitted):
     model, X = fitted("lightgbm, categories")
     trees = read_trees(model)
     parts = [trees.take_trees(0, 5), trees.take_trees(5, trees.n_trees)]
@@ -264,7 +264,7 @@ def test_transformed_response_is_refused(fitted, name, method):
         ("random forest, classes", "predict_proba"),
     ],
 )
-def test_response_that_is_the_sum_is_read(fitted, name, method):
+def test_sum_responses_are_accepted(fitted, name, method):
     model, X = fitted(name)
     expected = np.reshape(getattr(model, method)(X), (len(X), -1))
     np.testing.assert_allclose(our_response(read_trees(model, method), X), expected, atol=1e-5)
@@ -295,7 +295,7 @@ def test_unreadable_models_are_refused_with_the_reason(model, targets, message):
         read_trees(model)
 
 
-def test_the_error_says_why_and_what_to_do_in_any_process():
+def test_errors_give_reason_and_remedy_in_any_process():
     error = UnreadableModelError("A stump has no branches", "let it grow")
     sent = pickle.loads(pickle.dumps(error))
     assert sent.reason == "A stump has no branches"
@@ -303,7 +303,7 @@ def test_the_error_says_why_and_what_to_do_in_any_process():
     assert str(sent) == str(error) == expected
 
 
-def test_wrong_parameters(fitted):
+def test_invalid_parameters(fitted):
     model, X = fitted("xgboost, classes")
     with pytest.raises(ValueError, match=r"proba is not the sum of its trees.* choose one of"):
         read_trees(model, "proba")

@@ -37,7 +37,7 @@ way = pytest.mark.parametrize("way", WAYS)
 @way
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", RECIPES)
-def test_equal_to_the_definition(fitted, name, players, way):
+def test_values_agree_with_the_definition(fitted, name, players, way):
     model, X = fitted(name)
     trees, players = read_trees(model), PLAYERS[players]
     background, weights = references(X)
@@ -55,7 +55,7 @@ def test_equal_to_the_definition(fitted, name, players, way):
 @pytest.mark.thinned
 @way
 @pytest.mark.parametrize("name", ["xgboost, missing", "lightgbm, classes", "random forest"])
-def test_banzhaf_equal_to_the_definition(fitted, name, way):
+def test_banzhaf_values_agree_with_the_definition(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     background, weights = references(X)
@@ -92,7 +92,7 @@ SHAP_READS = [
 
 
 @pytest.mark.parametrize("name", SHAP_READS)
-def test_equal_to_shap(fitted, name):
+def test_values_agree_with_shap(fitted, name):
     model, X = fitted(name)
     trees = read_trees(model)
     ours = TreeValues(trees).fit(trees.to_matrix(X[:60])).values(trees.to_matrix(X[60:90]))
@@ -104,7 +104,7 @@ def test_equal_to_shap(fitted, name):
 @way
 @pytest.mark.parametrize("depth", [1, 3, 6, 9])
 @pytest.mark.parametrize("d", [10, 40])
-def test_equal_to_shap_at_any_depth(depth, d, way):
+def test_values_agree_with_shap_at_any_depth(depth, d, way):
     X, y = make_friedman1(400, d, noise=1.0, random_state=1)
     model = xgboost.XGBRegressor(n_estimators=10, max_depth=depth, n_jobs=1).fit(X, y)
     trees = read_trees(model)
@@ -115,7 +115,7 @@ def test_equal_to_shap_at_any_depth(depth, d, way):
 
 @way
 @pytest.mark.parametrize("d", [10, 30])
-def test_fully_grown_forests_equal_to_shap(d, way):
+def test_fully_grown_forests_agree_with_shap(d, way):
     """Leaves of 30 columns have too many players for tables: both sides meet there."""
     model, X = deep_forest(d)
     trees = read_trees(model)
@@ -128,7 +128,7 @@ def test_fully_grown_forests_equal_to_shap(d, way):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_few_and_many_references_agree_with_pairs(weighted):
+def test_tables_agree_with_pairs_for_few_and_many_references(weighted):
     """Leaves have tables against many references, and against few they have none."""
     model, X = deep_forest(12, n=2000, n_estimators=2)
     trees = read_trees(model)
@@ -141,7 +141,7 @@ def test_few_and_many_references_agree_with_pairs(weighted):
 
 
 @pytest.mark.parametrize("d", [6, 12, 30, 60])
-def test_references_one_by_one(d):
+def test_values_per_background_row(d):
     """Masks of one, two and four bytes for each side, and of places on the path."""
     model, X = deep_forest(d, n=300, n_estimators=3)
     solver = solver_by("tables", read_trees(model)).fit(X[:40])
@@ -150,7 +150,7 @@ def test_references_one_by_one(d):
 
 
 @pytest.mark.parametrize("d", [10, 40])
-def test_large_backgrounds_go_down_in_pieces(d, monkeypatch):
+def test_large_backgrounds_are_processed_in_pieces(d, monkeypatch):
     monkeypatch.setattr("skshapley._trees._frontier.REFERENCES", 9)
     model, X = deep_forest(d, n=150, n_estimators=2)
     trees = read_trees(model)
@@ -160,7 +160,7 @@ def test_large_backgrounds_go_down_in_pieces(d, monkeypatch):
     np.testing.assert_allclose(pairs.values(X[:5]), apart.mean(axis=1), rtol=0, atol=1e-12)
 
 
-def test_weights_are_repetitions(fitted):
+def test_weights_equal_repeated_rows(fitted):
     model, X = fitted("hist gradient boosting")
     trees = read_trees(model)
     times = np.arange(10) % 4
@@ -169,7 +169,7 @@ def test_weights_are_repetitions(fitted):
     np.testing.assert_allclose(weighted.values(X), repeated.values(X), atol=1e-13)
 
 
-def test_players_that_are_never_asked_get_zero():
+def test_unused_players_get_zero():
     X, y = make_friedman1(200, 12, random_state=0)
     X[:, 11] = 0.0
     model = xgb(max_depth=3).fit(X, y)
@@ -180,7 +180,7 @@ def test_players_that_are_never_asked_get_zero():
 @pytest.mark.thinned
 @way
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm"])
-def test_same_for_any_n_jobs_and_alone(fitted, name, way):
+def test_values_depend_neither_on_n_jobs_nor_on_other_rows(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     X = trees.to_matrix(np.tile(X, (2, 1)))
@@ -207,7 +207,7 @@ def test_large_backgrounds_divide_the_trees_into_blocks(fitted, way):
 @pytest.mark.parametrize(
     "name", ["xgboost", "xgboost, missing", "xgboost, classes", "xgboost, categories"]
 )
-def test_path_dependent_equals_xgboost(fitted, name, way):
+def test_path_dependent_values_agree_with_xgboost(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     solver = solver_by(way, trees).fit()
@@ -226,7 +226,7 @@ def test_path_dependent_equals_xgboost(fitted, name, way):
 @pytest.mark.parametrize(
     "name", ["random forest", "extra trees", "gradient boosting", "lightgbm, missing"]
 )
-def test_path_dependent_equals_shap(fitted, name, way):
+def test_path_dependent_values_agree_with_shap(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     ours = solver_by(way, trees).fit().values(trees.to_matrix(X[:20]))[:, :, 0]
@@ -236,7 +236,7 @@ def test_path_dependent_equals_shap(fitted, name, way):
 
 
 @way
-def test_path_dependent_of_fully_grown_forests(way):
+def test_path_dependent_values_of_fully_grown_forests(way):
     model, X = deep_forest(30, n=300, n_estimators=2)
     solver = solver_by(way, read_trees(model)).fit()
     ours = solver.values(X[:10])[:, :, 0]
@@ -247,7 +247,7 @@ def test_path_dependent_of_fully_grown_forests(way):
 
 
 @way
-def test_empty_node_has_no_share(fitted, way):
+def test_nodes_without_training_rows_have_no_share(fitted, way):
     """A node that no training weight reached passes nothing on, and divides by nothing."""
     model, X = fitted("decision tree")
     trees = read_trees(model)
@@ -334,7 +334,7 @@ def test_groups_of_columns_shorten_paths():
     ],
     ids=["forest", "lightgbm", "xgboost"],
 )
-def test_trees_that_ask_nothing(model):
+def test_trees_without_splits(model):
     X = np.arange(30.0)[:, None] * [1.0, -1.0]
     trees = read_trees(model.fit(X, np.full(30, 2.0)))
     solver = TreeValues(trees).fit(X[:3])
