@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._tables._inputs import is_frame
+
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
 # The arrays over nodes, without the arrays of positions
@@ -77,7 +79,7 @@ class TreeEnsemble:
         The value of entries that are not stored in a sparse matrix.
     encode : callable or None
         Converts the model's input, such as a DataFrame with categories, to the float64 matrix
-        ``(r, n_features)`` of the thresholds. None: a plain cast.
+        ``(r, n_features)`` of the thresholds. None: a plain cast, with the codes of categories.
     methods : tuple of str
         The methods of the model that return the raw response: "predict", "predict_proba",
         "decision_function".
@@ -141,7 +143,10 @@ class TreeEnsemble:
         ValueError
             For another number of columns.
         """
-        matrix = X if self.encode is None else self.encode(X)
+        if self.encode is not None:
+            matrix = self.encode(X)
+        else:
+            matrix = frame_to_matrix(X, {}, unknown=None) if is_frame(X) else X
         matrix = np.asarray(matrix, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
             raise ValueError(
@@ -228,6 +233,56 @@ class TreeEnsemble:
         kept = [part for part in parts if isinstance(part, (np.ndarray, int, bool))]
         splits = [(s.node, sorted(s.listed), s.listed_left) for s in self.category_splits]
         return [*kept, splits]
+
+
+def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
+    """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (r, n)
+    known_categories : dict
+        The categories of a column, by its position, in the order of their codes in the model. A
+        categorical column that is not in there keeps the frame's own codes.
+    unknown : float or None
+        The code of a category that the model has not seen; None to refuse it.
+
+    Returns
+    -------
+    matrix : ndarray of shape (r, n), float64
+
+    Raises
+    ------
+    ValueError
+        For a category that the model has not seen, where `unknown` is None.
+    """
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+        return frame.to_numpy(dtype=np.float64)
+    matrix = np.empty(frame.shape)
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        if not hasattr(column, "cat"):
+            matrix[:, position] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            continue
+        codes = column.cat.codes.to_numpy().astype(np.float64)
+        if position in known_categories:
+            known = {name: code for code, name in enumerate(known_categories[position])}
+            if unknown is None:
+                _refuse_unknown(column, known)
+            recode = [known.get(name, unknown) for name in column.cat.categories]
+            codes = np.array([*recode, np.nan], dtype=np.float64)[codes.astype(int)]
+        codes[column.isna().to_numpy()] = np.nan
+        matrix[:, position] = codes
+    return matrix
+
+
+def _refuse_unknown(column, known) -> None:
+    for name in column.cat.remove_unused_categories().cat.categories:
+        if name not in known:
+            raise ValueError(
+                f"TreeEnsemble got category {name!r} in column {column.name!r}, which XGBoost did"
+                f" not see in training and refuses: choose one of {list(known)}."
+            )
 
 
 def _combine(response, matrix, constant, X) -> NDArray[np.float64]:

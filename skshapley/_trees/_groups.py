@@ -19,19 +19,21 @@ from numpy.typing import NDArray
 from skshapley._tools._memory import working_bytes
 from skshapley._trees._ensemble import TreeEnsemble, tree_outputs
 from skshapley._trees._paths import LEAVES, Paths, runs_of_trees, trace_paths
-from skshapley._trees._patterns import Patterns
+from skshapley._trees._tables import Patterns
 
 # Most bits of a subtree that is one group
 MAX_BITS = 7
 # Target number of entries of a chunk's table, and bits of 16 groups that are never divided
 CHUNK_SIZE, LEAST_BITS = 1 << 17, 12
+# The player of an empty column
+NOBODY = 0xFFFFFFFF
 # Share of the working memory that the patterns of the background may take
 PATTERN_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Neighbouring groups with the same number of bits, of columns, and the same outputs.
+    """Neighbouring groups with the same number of bits and the same outputs.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class Chunk:
     outputs : ndarray of int
         The outputs of the trees of these groups.
     players : ndarray of shape (n_columns, n_groups), int64
-        The distinct path players of each group.
+        The distinct path players of each group, in ascending order; then `NOBODY`.
     leaves : ndarray of shape (n_leaves,), int64
         Nodes of the block's trees.
     n_path : ndarray of shape (n_leaves,), int64
@@ -167,7 +169,7 @@ def _group(trees, paths, row, rank) -> Block:
     number[order] = np.arange(len(order))
     keys = np.sort(number[keys >> 32] << 32 | keys & 0xFFFFFFFF)
     group = _spread(roots, is_root, paths)
-    shape = np.stack([outputs[order], bits[roots], n_columns[order]])
+    shape = np.stack([outputs[order], bits[roots]])
 
     inner = np.concatenate(paths.levels)
     inner = inner[(group[inner] >= 0) & ~leaf[inner]]
@@ -183,7 +185,7 @@ def _group(trees, paths, row, rank) -> Block:
         paths=paths,
         roots=roots,
         position=position,
-        patterns=Patterns.of(trees, group, bit, row, rank, int(bits[roots].max())),
+        patterns=Patterns.of(trees, roots, group, bit, row, rank, int(bits[roots].max())),
         chunks=tuple(_cut(paths, group, shape, keys, trees.n_outputs)),
     )
 
@@ -203,16 +205,20 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
     owner = group[paths.leaves]
     order = np.argsort(owner, kind="stable")
     leaves, players, owner = paths.leaves[order], paths.leaf_players[order], owner[order]
-    first_key = np.searchsorted(keys, np.arange(shape.shape[1]) << 32)
+    columns = np.append(keys & 0xFFFFFFFF, NOBODY)
+    first_key = np.searchsorted(keys, np.arange(shape.shape[1] + 1) << 32)
     changes = np.flatnonzero((np.diff(shape, axis=1) != 0).any(axis=0)) + 1
     for start, stop in pairwise([0, *changes.tolist(), shape.shape[1]]):
-        output, bits, n_columns = (int(x) for x in shape[:, start])
+        output, bits = (int(x) for x in shape[:, start])
         least = 1 << max(0, min(4, 4 + LEAST_BITS - bits))
+        n_columns = 2 if bits > MAX_BITS else bits
         width = max(least, CHUNK_SIZE // max(1, n_columns << bits))
-        for first in range(start, stop if n_columns else start, width):
+        for first in range(start, stop if bits else start, width):
             last = min(first + width, stop)
             a, b = np.searchsorted(owner, [first, last])
-            columns = first_key[first:last] + np.arange(n_columns)[:, None]
+            ends = first_key[first : last + 1]
+            place = ends[:-1] + np.arange(np.diff(ends).max())[:, None]
+            distinct = np.where(place < ends[1:], columns.take(place, mode="clip"), NOBODY)
             n_path = (players[a:b] >= 0).sum(axis=1)
             inside = a + np.argsort(n_path, kind="stable")
             yield Chunk(
@@ -220,7 +226,7 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
                 n_bits=bits,
                 outputs=np.arange(n_outputs) if output < 0 else np.array([output]),
                 # The columns of a single leaf have the order of its bits.
-                players=players[a:b, :bits].T if bits > MAX_BITS else keys[columns] & 0xFFFFFFFF,
+                players=players[a:b, :bits].T if bits > MAX_BITS else distinct,
                 leaves=leaves[inside],
                 n_path=n_path[inside - a],
                 leaf_group=owner[inside] - first,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble, frame_to_matrix, join_leaves
-from skshapley._trees._ensemble import ZERO, TreeEnsemble
+from skshapley._trees._assemble import assemble, join_leaves
+from skshapley._trees._ensemble import ZERO, TreeEnsemble, frame_to_matrix
 from skshapley.exceptions import UnreadableModelError
 
 # Objectives with predictions on the scale of the raw score.

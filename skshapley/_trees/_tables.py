@@ -1,4 +1,4 @@
-"""Tables of the values in groups; the cost of a lookup does not depend on the background.
+"""Tables of the values in groups, by the patterns of rows; a lookup does not see the background.
 
 All numbers in the tables are multiples of one power of two, chosen so that sums over leaves are
 exact. No bit of a value therefore depends on the order of a sum or of the lookups.
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,6 +22,110 @@ from skshapley._trees._path_dependent import training_law
 
 # Terms of one sum, and rows of one lookup: few enough to stay in the cache
 TERMS, ROWS = 1 << 17, 512
+
+
+class Patterns(NamedTuple):
+    """Comparisons of codes at the nodes of trees, each node once.
+
+    The nodes above the groups and the roots of groups are numbered level by level, with both
+    children of a node next to each other.
+
+    Attributes
+    ----------
+    row, rank : ndarray
+        The code row and the rank of the nodes above the groups.
+    bit : ndarray of shape (n_above, 1), unsigned
+        The bit of the player of each of these nodes.
+    parents : tuple of ndarray
+        For each level below the roots of trees, the parents of its nodes.
+    roots : ndarray of shape (n_groups,), int64
+        The root of each group.
+    inner_row, inner_rank : ndarray
+        The code row and the rank of the nodes inside the groups.
+    inner_bits : sparse array of shape (n_groups, n_inside), unsigned
+        The bit of each of these nodes in the pattern of its group.
+    n_trees : int
+    """
+
+    row: NDArray[np.int64]
+    rank: NDArray
+    bit: NDArray
+    parents: tuple[NDArray[np.int64], ...]
+    roots: NDArray[np.int64]
+    inner_row: NDArray[np.int64]
+    inner_rank: NDArray
+    inner_bits: sparse.csr_array
+    n_trees: int
+
+    @classmethod
+    def of(cls, trees, roots, group, position, row, rank, n_bits) -> Self:
+        """Return the comparisons of trees.
+
+        Parameters
+        ----------
+        trees : TreeEnsemble
+        roots : ndarray of shape (n_groups,), int
+            The root of each group.
+        group : ndarray of shape (n_nodes,), int
+            The group of each node; -1 above the groups.
+        position : ndarray of shape (n_nodes,), int
+            The position of the bit of the node's player above the groups, and of its test inside.
+        row, rank : ndarray of shape (n_nodes,)
+            As of `Codes`.
+        n_bits : int
+            Of the largest group.
+        """
+        # Groups of more bits have no tables.
+        dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
+        bit = dtype.type(1) << position.astype(dtype)
+        number, count = np.empty(trees.n_nodes, dtype=np.int64), 0
+        nodes, above, parents = trees.roots, [], []
+        while len(nodes):
+            number[nodes] = np.arange(count, count + len(nodes))
+            count += len(nodes)
+            upper = nodes[group[nodes] < 0]
+            above.append(upper)
+            parents.append(np.repeat(number[upper], 2))
+            nodes = np.stack([trees.left[upper], trees.right[upper]], axis=1).ravel()
+        upper, inside = np.concatenate(above), np.flatnonzero((group >= 0) & ~trees.is_leaf)
+        entries = bit[inside], (group[inside], np.arange(len(inside)))
+        return cls(
+            row[upper],
+            rank[upper, None],
+            bit[upper, None],
+            tuple(parents),
+            number[roots],
+            row[inside],
+            rank[inside, None],
+            sparse.csr_array(entries, shape=(len(roots), len(inside))),
+            trees.n_trees,
+        )
+
+    def __call__(self, codes) -> np.ndarray:
+        """Return the pattern of every row in every group, ``(n_groups, r)``, unsigned.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, r), unsigned
+        """
+        steps = range(0, max(1, codes.shape[1]), ROWS)
+        return np.concatenate([self._of(codes[:, i : i + ROWS]) for i in steps], axis=1)
+
+    def _of(self, codes) -> np.ndarray:
+        inner = codes.take(self.inner_row, axis=0) > self.inner_rank
+        patterns = self.inner_bits @ inner.view(np.uint8)
+        right = codes.take(self.row, axis=0) > self.rank
+        failed = np.zeros((self.n_trees + 2 * len(right), codes.shape[1]), patterns.dtype)
+        below = failed[self.n_trees :]
+        np.multiply(right, self.bit, out=below[::2])
+        np.bitwise_xor(below[::2], self.bit, out=below[1::2])
+        first = self.n_trees
+        for parents in self.parents:
+            level = failed[first : first + len(parents)]
+            level |= failed.take(parents, axis=0)
+            first += len(parents)
+        patterns |= failed.take(self.roots, axis=0)
+        return patterns
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +236,15 @@ class Table:
         mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
         k, n = chunk.players.shape
         start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
-        player = chunk.outputs[:, None, None] * shape[1] + chunk.players
-        output, column, number = np.indices(player.shape).reshape(3, -1)
+        real = np.broadcast_to(chunk.players < shape[1], (len(chunk.outputs), k, n))
+        output, column, number = np.nonzero(real)
+        player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
         if not chunk.is_single_leaves:
-            owner = np.stack([number, output * k + column, player.ravel()])
+            owner = np.stack([number, output * k + column, player])
             entries, n_sums = np.concatenate(made), math.prod(shape)
             return cls(entries, start, group, 0 * group, owner, n_sums, mean)
         # Look up the own mean for all players, then the joint means player by player.
-        own, joint = ([at, output, player.ravel()] for at in (number, n + n * column + number))
+        own, joint = ([at, output, player] for at in (number, n + n * column + number))
         return cls(
             np.stack(made).reshape(len(made), -1),
             np.concatenate([start, np.tile(start + (n << k), k)]),

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble, frame_to_matrix
-from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._trees._assemble import assemble
+from skshapley._trees._ensemble import TreeEnsemble, frame_to_matrix
 from skshapley.exceptions import UnreadableModelError
 
 # Maps from the stored base score to the margin, by objective.
@@ -63,9 +63,9 @@ def read_xgboost(model) -> TreeEnsemble:
     weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
     parameters = learner["learner_model_param"]
     n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
-    missing = getattr(model, "missing", np.nan)
+    missing = getattr(model, "missing", None)
+    missing = np.nan if missing is None else float(missing)
     known = _known_categories(forest, saved["version"])
-    encode = _Encoder(np.nan if missing is None else float(missing), known)
     trees = [
         _read_tree(tree, output, weight)
         for tree, output, weight in zip(
@@ -80,7 +80,7 @@ def read_xgboost(model) -> TreeEnsemble:
         strict=True,
         single_precision=True,
         absent=np.nan,
-        encode=encode,
+        encode=None if np.isnan(missing) and not known else _Encoder(missing, known),
         methods=_methods(model, learner["objective"]["name"]),
         raw_response=partial(_margin, model),
     )
