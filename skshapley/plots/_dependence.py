@@ -41,7 +41,7 @@ from skshapley.plots._style import (
 )
 from skshapley.plots._text import shorten, value_text
 
-HISTOGRAM, HISTOGRAM_BINS = 0.2, 60  # share of the height of the axes
+HISTOGRAM = 0.2  # share of the height of the axes
 BAR_LETTERS = 24  # letters of a line beside the colour bar, between the numbers at its ends
 
 
@@ -247,7 +247,7 @@ def _histogram(ax, x, ticks) -> None:
     ax.set_ylim(low - HISTOGRAM * (high - low), high)
     below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)
     several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
-    bins = np.arange(len(ticks) + 1) - 0.5 if several else HISTOGRAM_BINS
+    bins = np.arange(len(ticks) + 1) - 0.5 if several else int(np.clip(2 * np.sqrt(len(x)), 10, 60))
     below.hist(x.dropna(), bins=bins, rwidth=0.8 if several else None, color=NEUTRAL, alpha=0.45)
     below.axis("off")
 

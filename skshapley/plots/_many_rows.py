@@ -31,7 +31,7 @@ from skshapley.plots._style import (
     type_size,
     zero_line,
 )
-from skshapley.plots._text import MAX_NAME, short_names
+from skshapley.plots._text import MAX_NAME, number, short_names
 
 # From this number of rows on, they are ordered by their first principal component
 MANY = 1000
@@ -294,6 +294,7 @@ class MatrixDisplay(ByRow, Display):
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         half = HALF_WIDTH * self.standard_errors.to_numpy()
         image, faded = faded_cells(ax, values, half, limit)
+        ax.grid(visible=False)  # the image is below the lines
         ax.xaxis.get_major_locator().set_params(integer=True)
         label_x(ax, f"rows, similar ones together{faded}")
         pad = 0.14 if self._title is None else 0.02
@@ -302,9 +303,9 @@ class MatrixDisplay(ByRow, Display):
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
         top.plot(np.arange(r), self.predictions.to_numpy(), color=ink(ax), linewidth=0.9)
         top.tick_params(bottom=False, labelbottom=False, labelsize=type_size(TICK))
-        top.set_yticks(np.unique([self.predictions.min(), self.predictions.max()]))
+        ends = np.unique([self.predictions.min(), self.predictions.max()])
+        top.set_yticks(ends, [number(end, scale=np.abs(ends).max()) for end in ends])
         top.margins(y=0.15)  # for the upper number
-        top.yaxis.set_major_formatter("{x:.3g}")
         top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=type_size(TICK))
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)

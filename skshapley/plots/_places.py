@@ -13,6 +13,7 @@ from skshapley.plots._style import COLOURS, NEUTRAL, width_in_points
 from skshapley.plots._text import value_text
 
 THERE = "in the text"
+LETTERS = 24  # of a category
 OTHERS = " others"  # the end of the text of categories that share a colour
 # Half the height of a row that points may fill
 REACH = 0.4
@@ -53,11 +54,11 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
         return np.where(pd.Series(column).isna(), np.nan, 0.0), [THERE]
     codes = positions(column, groups)
     if len(groups) <= most:
-        return codes, [value_text(group) for group in groups]
+        return codes, [value_text(group, LETTERS) for group in groups]
     counts = pd.Series(codes).value_counts().sort_index()
     kept = np.sort(counts.sort_values(ascending=False, kind="stable").index[: most - 1])
     shared = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), most - 1.0)
-    texts = [value_text(groups[int(code)]) for code in kept]
+    texts = [value_text(groups[int(code)], LETTERS) for code in kept]
     others = f"{len(groups) - most + 1}{OTHERS}"
     return np.where(np.isnan(codes), np.nan, shared), [*texts, others]
 
@@ -106,7 +107,7 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     missing = data.isna().to_numpy()
     if isinstance(data.dtype, pd.CategoricalDtype) and data.cat.ordered:
         groups = list(data.cat.categories)
-        codes, texts = positions(data, groups), [value_text(group) for group in groups]
+        codes, texts = positions(data, groups), [value_text(group, LETTERS) for group in groups]
     elif pd.api.types.is_bool_dtype(data.dropna().infer_objects()):
         codes, texts = positions(data, [False, True]), ["False", "True"]
     elif (found := keyed(data, MOST_PLACES)) is not None:

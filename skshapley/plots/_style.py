@@ -40,6 +40,7 @@ NAMES, TITLE = 0.46, 0.75  # of the width of axes and what is beside them, at mo
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
 FADED = 0.35  # opacity of cells that may be 0
+MARGIN = 0.02  # of the width of axes, on a side with or without numbers
 MOST_ROOM = 0.35  # of the width of axes, for the numbers on one side
 
 
@@ -330,11 +331,14 @@ def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
     letters = DIGIT * max((len(text) for _, _, text, _ in outside), default=0)
     size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / max(letters, 1)))
     room = min((letters * size + 10) / points, MOST_ROOM)
-    unit = (high - low) * room / (1 - room * (left + right))
-    ax.set_xlim(low - left * unit, high + right * unit)
+    whole = (high - low) / (1 - room * (left + right))  # the width of the axes, or more
+    low, high = low - left * MARGIN * whole, high + right * MARGIN * whole
     for x, y, text, towards in outside:
+        reach = min((DIGIT * size * len(text) + 10) / points, MOST_ROOM) * whole
+        low, high = (min(low, x - reach), high) if towards < 0 else (low, max(high, x + reach))
         side, gap = ("right", -5) if towards < 0 else ("left", 5)
         _write(ax, x, y, text, gap, ha=side, color=ink(ax), fontsize=size)
+    ax.set_xlim(low, high)
 
 
 def _write(ax, x, y, text, gap, **font) -> None:

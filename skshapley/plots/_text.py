@@ -62,7 +62,7 @@ def number(value, signed=False, scale=0.0) -> str:
     return f"{value:{'+' if signed else ''}{form}}".replace("-", MINUS)
 
 
-def value_text(value) -> str:
+def value_text(value, width=MAX_VALUE) -> str:
     """Return a value of the data as a short text."""
     if value is None or value is pd.NaT or value is pd.NA:
         return "missing"
@@ -74,7 +74,7 @@ def value_text(value) -> str:
         return "missing" if np.isnan(value) else _float_text(value)
     if isinstance(value, pd.Timestamp):
         return value.isoformat(" ").removesuffix(" 00:00:00")
-    return shorten(value, MAX_VALUE)
+    return shorten(value, width)
 
 
 def _float_text(value) -> str:
