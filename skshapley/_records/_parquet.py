@@ -74,7 +74,6 @@ def arrow_table(
     *,
     keyed: bool = True,
     typed: bool = True,
-    least: float = 0.0,
     unknown: Callable[[Any], str] | None = None,
 ) -> tuple["pa.Table", dict]:
     """Return an explanation as an Arrow table, and its header.
@@ -88,8 +87,6 @@ def arrow_table(
         Whether the index is kept.
     typed : bool, default=True
         Whether integers in the data stay integers; otherwise they are stored as floats.
-    least : float, default=0.0
-        Smallest size of stored interactions.
     unknown : callable, default=None
         Returns the text of an object in the data that cannot be stored. None: raise TypeError.
     """
@@ -121,7 +118,7 @@ def arrow_table(
     columns += [(f"data:{name}", array.take(pa.array(lines.row))) for name, array in pairs]
     if explanation.interactions is not None:
         header["interactions"] = explanation.interactions.index
-        columns += _pair_columns(explanation.interactions, least)
+        columns += _pair_columns(explanation.interactions)
     columns += [(name, getattr(explanation, name)[lines.row]) for name in COSTS]
     text = pa.string()
     arrays = {n: pa.array(c, text if isinstance(c, list) else None) for n, c in columns}
@@ -177,19 +174,17 @@ def _ends(explanation: "Explanation", lines: Lines) -> Iterator[tuple[str, np.nd
             yield name, whole[lines.row, lines.output]
 
 
-def _pair_columns(pairs: Interactions, least: float) -> Iterator[tuple[str, Any]]:
-    """Yield the numbers of all pairs as lists; omitted ones are null."""
+def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers of all pairs as lists; unknown errors are null."""
     import pyarrow as pa
 
     first, second = np.triu_indices(len(pairs.feature_names), 1)
-    left_out = np.abs(pairs.values[:, first, second]) < least
     kind = pa.list_(pa.field("element", pa.float64()), len(first))
     k = 1 if pairs.output_names is None else len(pairs.output_names)
     for name, attribute in PAIRS.items():
         square = getattr(pairs, attribute)
         shape = (len(pairs), len(first), *pairs.values.shape[3:])
-        numbers = np.full(shape, np.nan) if square is None else square[:, first, second].copy()
-        numbers[left_out] = np.nan
+        numbers = np.full(shape, np.nan) if square is None else square[:, first, second]
         flat = pa.array(numbers.reshape(*shape[:2], k).swapaxes(1, 2).ravel(), from_pandas=True)
         yield name, pa.FixedSizeListArray.from_arrays(flat, len(first)).cast(kind)
 
@@ -331,17 +326,16 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
 
 
 def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) -> Interactions:
-    """Return the interactions of the rows of a table; omitted ones are 0 with unknown errors."""
+    """Return the interactions of the rows of a table."""
     values, found = parts["values"], []
     r, p = values.shape[:2]
     for name in PAIRS:
         flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         pairs = flat.reshape(r, k, p * (p - 1) // 2).swapaxes(1, 2)
-        found.append(pairs if values.ndim == 3 else pairs[..., 0])
-    pairs, errors = np.nan_to_num(found[0], nan=0.0, posinf=np.inf, neginf=-np.inf), found[1]
+        pairs = pairs if values.ndim == 3 else pairs[..., 0]
+        found.append(np.concatenate([values, pairs], axis=1))
     return Interactions.of_entries(
-        np.concatenate([values, pairs], axis=1),
-        np.concatenate([values, errors], axis=1),
+        *found,
         p,
         base_values=parts["base_values"],
         feature_names=parts["feature_names"],

@@ -74,7 +74,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._schema: pa.Schema | None = None
-        self._least_interaction, self._typed = 0.0, True
+        self._typed = True
         self._digest = ""
 
     @contextmanager
@@ -96,7 +96,6 @@ class Folder:
 
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
         """Write the manifest, or compare it with the existing one; return the run's entropy."""
-        self._least_interaction = settings.get("least_interaction", 0.0)
         self._typed = source.typed
         random_state: Any = getattr(explainer, "random_state", None)
         seed = str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"
@@ -191,7 +190,6 @@ class Folder:
             np.concatenate([np.arange(*piece) for piece in attempt.pieces]),
             keyed=batch.keyed,
             typed=self._typed,
-            least=self._least_interaction,
             unknown=told,
         )
         table = table if self._schema is None else _as_before(table, self._schema)

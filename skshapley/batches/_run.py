@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import Attributor
 from skshapley._tables._documents import column_of
 from skshapley._tables._inputs import column_names, is_frame
-from skshapley._tools._constraints import Count, Maybe, Number, OneOf, check_values
+from skshapley._tools._constraints import Count, Maybe, OneOf, check_values
 from skshapley._tools._progress import progress
 from skshapley.batches._attempts import Attempts
 from skshapley.batches._dataset import ExplanationDataset
@@ -38,7 +38,6 @@ CONSTRAINTS = {
     "batch_rows": Maybe(Count()),
     "n_sample": Maybe(Count()),
     "on_error": OneOf(("raise", "skip")),
-    "least_interaction": Number(least=0),
 }
 BATCH_ROWS = 4096
 BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: about 10,000
@@ -65,7 +64,6 @@ def explain_batches(  # type: ignore[misc]
     columns=None,
     keys=None,
     on_error="raise",
-    least_interaction=0.0,
     n_sample=None,
     verbose="auto",
 ) -> ExplanationDataset | Iterator[Explanation]:
@@ -98,9 +96,6 @@ def explain_batches(  # type: ignore[misc]
         errors (`ExplanationDataset.skipped`, or a warning without `out`), and a later run into
         `out` tries them again. Dead workers and lack of memory do not depend on the rows: they end
         the run in either case.
-    least_interaction : float, default=0.0
-        Smaller interactions are not written to `out`, and are read as 0 with an unknown error. 0:
-        all are written.
     n_sample : int, default=None
         Number of rows of a sample to explain, spread evenly over the predictions of all rows. Every
         row has the same probability, so importances and pictures need no weights. The source is
@@ -149,8 +144,7 @@ def explain_batches(  # type: ignore[misc]
     [[1. 0.]]
     [[0. 2.]]
     """
-    given = {"batch_rows": batch_rows, "n_sample": n_sample, "on_error": on_error}
-    _check(explainer, **given, least_interaction=least_interaction)
+    _check(explainer, batch_rows=batch_rows, n_sample=n_sample, on_error=on_error)
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
     source, wanted = opened(explainer, source, columns, keys)
@@ -166,8 +160,6 @@ def explain_batches(  # type: ignore[misc]
     with folder.held():
         settings: dict[str, Any] = {"batch_rows": int(batch_rows), "columns": wanted.columns}
         settings["keys"] = wanted.keys
-        if getattr(explainer, "interactions", False) is not False:
-            settings["least_interaction"] = float(least_interaction)
         if n_sample is not None:
             settings["n_sample"] = int(n_sample)
         entropy = folder.begin(explainer, source, settings)

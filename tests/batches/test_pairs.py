@@ -57,31 +57,9 @@ def test_pandas_reads_a_list_of_pairs_for_each_line(model, rows, tmp_path):
         np.testing.assert_array_equal(found, expected[numbers])
 
 
-def test_small_interactions_are_omitted_and_read_as_zero(rows, tmp_path):
-    explainer = fitted(one_output)
-    whole = explainer.explain(rows[NAMES]).interactions
-    least = float(np.quantile(np.abs(whole.values[:, *np.triu_indices(4, 1)]), 0.7))
-    dataset = explain_batches(explainer, rows[NAMES], tmp_path, least_interaction=least)
-    found, kept = dataset.read().interactions, np.abs(whole.values) >= least
-    np.testing.assert_array_equal(found.values, np.where(kept, whole.values, 0.0))
-    off = ~np.eye(4, dtype=bool)
-    assert np.isnan(found.standard_errors[~kept & off]).all()
-    np.testing.assert_array_equal(found.standard_errors[kept], whole.standard_errors[kept])
-    lists = np.stack(pd.read_parquet(tmp_path)["interaction"])
-    assert np.isfinite(lists).sum() == kept.sum() / 2 < 7 * 6
-    with pytest.raises(FileExistsError, match=r"least_interaction"):
-        explain_batches(explainer, rows[NAMES], tmp_path)
-    nothing = explain_batches(explainer, rows[NAMES], tmp_path / "none", least_interaction=1e9)
-    assert not nothing.read().interactions.values.any()
-    assert nothing.read().interactions.standard_errors is None
-    with pytest.raises(ValueError, match=r"least_interaction as a number of at least 0; got -1"):
-        explain_batches(explainer, rows[NAMES], tmp_path, least_interaction=-1)
-
-
 def test_folders_of_explainers_without_interactions_have_none(rows, tmp_path):
     explainer = fitted(one_output).set_params(interactions=False)
     explainer.fit(explainer.background_)
     dataset = explain_batches(explainer, rows[NAMES], tmp_path)
     assert dataset.read().interactions is None
     assert not [name for name in pd.read_parquet(tmp_path) if name.startswith("interaction")]
-    assert "least_interaction" not in dataset.manifest["settings"]
