@@ -14,12 +14,10 @@ from skshapley.plots._common import (
     errors_of,
     fold,
     kind_of_outputs,
-    one_output,
-    one_row,
     response_name,
     row_table,
 )
-from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, with_pairs
 from skshapley.plots._style import (
     COLOURS,
@@ -119,23 +117,23 @@ class BarDisplay(ByRow, Display):
         ValueError, TypeError, IndexError
             For an invalid row, output, cohorts, max_features or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
-        masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
+        given = {"row": row, "max_features": max_features}
         several = output is None and explanation.output_names is not None
         if several and row is None and cohorts is None:
+            check_drawing(cls, explanation, output=output, ax=ax, **given)
             table = _stacked_table(explanation, max_features)
             return cls(table, response=response_name(explanation), stacked=True).plot(ax)
-        chosen = one_row(explanation, row)
+        masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
 
-        def make(output) -> Any:
-            shown = fold(one_output(chosen, output), max_features)
+        def make(shown) -> Self:
+            shown = fold(shown, max_features)
             if row is None:
                 return cls(_cohort_table(shown, masks), False, response_name(shown))
             table = row_table(shown)
             table.insert(0, "cohort", None)
             return cls(table, True, response_name(shown))
 
-        return by_output(chosen, output, ax, make)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()], letters)
@@ -324,21 +322,18 @@ class WaterfallDisplay(ByRow, Display):
             For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
             explanation without interactions.
         """
-        given = {"row": row, "max_features": max_features, "max_pairs": max_pairs, "ax": ax}
-        check_drawing(cls, explanation, output=output, one_row=True, **given)
         if max_pairs:
             check_pairs(cls.__name__, explanation)
-        chosen = one_row(explanation, row)
 
-        def make(output) -> Any:
-            whole = one_output(chosen, output)
+        def make(whole) -> Self:
             shown = closed(fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features))
             table = row_table(shown)
             table["background_error"] = errors_of(shown, "background_errors")[0]
             ends = float(whole.base_values[0]), float(whole.predictions[0])
             return cls(table, *ends, response_name(whole))
 
-        return by_output(chosen, output, ax, make)
+        given = {"row": row, "max_features": max_features, "max_pairs": max_pairs}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, needs_row=True, **given)
 
     def frame(self) -> pd.DataFrame:
         """Return the bars from top to bottom.

@@ -1,22 +1,21 @@
 """Dependence: the value of a feature against its attribution."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import OneOf
-from skshapley.plots._checks import AXES, COUNT, check_drawing, check_names
+from skshapley.plots._checks import AXES, COUNT, check_names
 from skshapley.plots._common import (
     HALF_WIDTH,
     LEVEL_ENDS,
     errors_of,
     levels,
-    one_output,
     ordered_numbers,
     response_name,
 )
-from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
+from skshapley.plots._display import ByFeature, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, interacting, measured_partners, of_interaction
 from skshapley.plots._places import (
     category_colours,
@@ -153,14 +152,12 @@ class DependenceDisplay(ByFeature, Display):
         if features is not None:
             features = list(features) if isinstance(features, list | tuple) else [features]
         names = explanation.feature_names.tolist()
-        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, kind=kind)
         check_names(cls.__name__, "features", features or [], names)
         check_names(cls.__name__, "partner", [] if partner is None else [partner], ["auto", *names])
         if kind == "interaction":
             check_pairs(cls.__name__, explanation)
 
-        def make(output) -> Any:
-            chosen = one_output(explanation, output)
+        def make(chosen) -> Self:
             tables, ticks, legends = [], {}, {}
             if kind == "interaction":
                 shown = interacting(chosen, features, partner)
@@ -179,7 +176,8 @@ class DependenceDisplay(ByFeature, Display):
             table = pd.concat(tables, ignore_index=True)
             return cls(table, ticks, legends, response_name(chosen), kind)
 
-        return by_output(explanation, output, ax, make)
+        given = {"max_features": max_features, "kind": kind}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
 
     def _size(self, alone) -> tuple[float, float]:
         width, height = super()._size(alone)

@@ -9,12 +9,15 @@ import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
 from skshapley._tools._texts import absent, counted
-from skshapley.plots._checks import explainer_of
+from skshapley.explanation import Explanation
+from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
     STRONGEST_OUTPUTS,
     kind_of_outputs,
     of_output,
+    one_output,
+    one_row,
     strengths,
 )
 from skshapley.plots._style import (
@@ -217,6 +220,36 @@ class Display(Drawn):
     @abstractmethod
     def from_explanation(cls, *args: Any, **kwargs: Any) -> "Self | SmallMultiples":
         """Draw an explanation."""
+
+    @classmethod
+    def _of_outputs(
+        cls,
+        explanation: Explanation,
+        make: "Callable[[Explanation], Self]",
+        *,
+        output: Any,
+        ax: Any,
+        row: int | None = None,
+        needs_row: bool = False,
+        **given: Any,
+    ) -> "Self | SmallMultiples":
+        """Check the arguments, and draw the display of each output, for one row or all.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        make : callable
+            Returns the display of an explanation of one output.
+        output, ax, row
+            As in `from_explanation`.
+        needs_row : bool, default=False
+            Whether the display shows one row, so that a row must be given where there are several.
+        **given
+            The other arguments to check.
+        """
+        check_drawing(cls, explanation, output=output, one_row=needs_row, row=row, ax=ax, **given)
+        chosen = one_row(explanation, row)
+        return by_output(chosen, output, ax, lambda name: make(one_output(chosen, name)))
 
     @classmethod
     def from_estimator(cls, estimator, X, *, background=None, **kwargs) -> "Self | SmallMultiples":

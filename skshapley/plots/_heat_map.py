@@ -1,14 +1,14 @@
 """Heat map: attributions over an image, or along a signal."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley.plots._checks import AXES, ROW, check_drawing
-from skshapley.plots._common import one_output, one_row, response_name, row_table
-from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._checks import AXES, ROW
+from skshapley.plots._common import response_name, row_table
+from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._style import colour_bar, ink, signed_cells
 
 
@@ -93,26 +93,22 @@ class HeatMapDisplay(Display):
         ValueError, TypeError, IndexError
             For a shape that does not fit the players, or an invalid row, output, image or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
-        chosen = one_row(explanation, row)
         labels = _checked_labels(cls.__name__, shape, len(explanation.feature_names))
         pixels = pd.DataFrame(np.column_stack([at.ravel() for at in np.indices(labels.shape)]))
         middles = pixels.groupby(labels.ravel()).mean()
         if len(middles) == len(pixels):  # each pixel is a player
             middles = middles.astype(int)
-        if image is None:
-            image = _own_values(chosen, labels)
-        else:
+        if image is not None:
             image = _checked_image(cls.__name__, image, labels.shape)
 
-        def make(output) -> Any:
-            shown = one_output(chosen, output)
+        def make(shown) -> Self:
             table = row_table(shown).drop(columns="data")
             table.insert(1, "row", middles[0])
             table.insert(2, "column", middles[1])
-            return cls(table, image, response_name(shown), labels)
+            below = _own_values(shown, labels) if image is None else image
+            return cls(table, below, response_name(shown), labels)
 
-        return by_output(chosen, output, ax, make)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
 
     def _size(self, alone) -> tuple[float, float]:
         if self._is_signal:

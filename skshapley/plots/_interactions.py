@@ -1,13 +1,13 @@
 """Interactions of features, for one row or over many."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name
-from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
+from skshapley.plots._checks import AXES, COUNT, ROW
+from skshapley.plots._common import HALF_WIDTH, response_name
+from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs
 from skshapley.plots._style import (
     LETTER,
@@ -107,17 +107,15 @@ class InteractionsDisplay(ByRow, Display):
         ValueError, TypeError, IndexError
             For an explanation without interactions, or an invalid row, output, max_features or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
         check_pairs(cls.__name__, explanation)
-        row = 0 if row is None and len(explanation) == 1 else row
 
-        def make(output) -> Any:
-            shown = one_output(explanation, output)
-            table = _table(shown.interactions, row, max_features)
-            title = "interaction" if row is not None else "mean absolute interaction"
+        def make(shown) -> Self:
+            table = _table(shown.interactions, max_features)
+            title = "interaction" if len(shown) == 1 else "mean absolute interaction"
             return cls(table, response_name(shown), title)
 
-        return by_output(one_row(explanation, row), output, ax, make)
+        given = {"row": row, "max_features": max_features}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
 
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names(BELOW)
@@ -186,16 +184,15 @@ class InteractionsDisplay(ByRow, Display):
                     parse_math=False)  # fmt: skip
 
 
-def _table(interactions, row, max_features) -> pd.DataFrame:
+def _table(interactions, max_features) -> pd.DataFrame:
     """Return the cells of the triangle, features with the largest interactions first."""
     pairs, main = interactions.values, interactions.main_effects
     errors = interactions.standard_errors
-    if row is None:
+    if len(pairs) > 1:
         pairs, main = np.abs(pairs), np.abs(main)
         errors = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
     else:
-        pairs, main = pairs[[row]], main[[row]]
-        errors = np.full(pairs[0].shape, np.nan) if errors is None else errors[row].copy()
+        errors = np.full(pairs[0].shape, np.nan) if errors is None else errors[0].copy()
     values, names = pairs.mean(axis=0), interactions.feature_names
     order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:max_features]
     np.fill_diagonal(values, main.mean(axis=0))

@@ -103,15 +103,14 @@ class ImportanceDisplay(ByRow, Display):
             For an invalid output, confidence, max_features or ax.
         """
         asked = {"confidence": confidence, "simultaneous": simultaneous}
-        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, **asked)
 
-        def make(output) -> Any:
-            shown = one_output(explanation, output)
+        def make(shown) -> Self:
             table = _table(shown.importance(**asked), None)[:max_features]
             label = f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
             return cls(table, label)
 
-        return by_output(explanation, output, ax, make)
+        given = {"max_features": max_features, **asked}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
 
     @classmethod
     def from_importance(

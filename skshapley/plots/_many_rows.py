@@ -1,22 +1,21 @@
 """Many rows at once: points by feature, a matrix of colours, and paths to predictions."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley.plots._checks import AXES, COUNT, check_drawing
+from skshapley.plots._checks import AXES, COUNT
 from skshapley.plots._common import (
     HALF_WIDTH,
     closed,
     errors_of,
     fold,
     levels,
-    one_output,
     response_name,
 )
-from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._places import dot_size, faintness, swarm
 from skshapley.plots._style import (
     COLOURS,
@@ -105,13 +104,11 @@ class BeeswarmDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
 
-        def make(output) -> Any:
-            shown = fold(one_output(explanation, output), max_features)
-            return cls(_points(shown), response_name(shown))
+        def make(shown) -> Self:
+            return cls(_points(fold(shown, max_features)), response_name(shown))
 
-        return by_output(explanation, output, ax, make)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
 
     def frame(self) -> pd.DataFrame:
         """Return the points.
@@ -247,20 +244,18 @@ class MatrixDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
-        # One order for all outputs, so that a row has the same position in each
-        attributions = one_output(explanation, output).values
-        order = _order(attributions.reshape(len(explanation), -1))
 
-        def make(output) -> Any:
-            shown = fold(one_output(explanation, output), max_features)
+        def make(shown) -> Self:
+            # One order for all outputs, so that a row has the same position in each
+            order = _order((explanation if output is None else shown).values)
+            shown = fold(shown, max_features)
             columns = shown.index[order]
             values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
             errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
             predictions = pd.Series(shown.predictions[order], columns)
             return cls(values, errors, predictions, response_name(shown))
 
-        return by_output(explanation, output, ax, make)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
 
     def frame(self) -> pd.DataFrame:
         """Return the attributions.
@@ -323,6 +318,7 @@ def _order(values) -> np.ndarray:
 
     if len(values) < 3:
         return np.arange(len(values))
+    values = values.reshape(len(values), -1)
     if len(values) < MANY:
         return leaves_list(linkage(values, "average", optimal_ordering=len(values) <= 300))
     centred = values - values.mean(axis=0)
@@ -398,10 +394,9 @@ class DecisionDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
 
-        def make(output) -> Any:
-            shown = closed(fold(one_output(explanation, output), max_features))
+        def make(shown) -> Self:
+            shown = closed(fold(shown, max_features))
             r, p = shown.values.shape
             table = pd.DataFrame(
                 {
@@ -413,7 +408,7 @@ class DecisionDisplay(ByRow, Display):
             )
             return cls(table, response_name(shown))
 
-        return by_output(explanation, output, ax, make)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
 
     def frame(self) -> pd.DataFrame:
         """Return the steps, for each row from top to bottom.

@@ -2,15 +2,15 @@
 
 from html import escape
 from textwrap import fill, wrap
-from typing import Any, Self
+from typing import Self
 from unicodedata import east_asian_width
 
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import AXES, ROW, check_drawing
-from skshapley.plots._common import one_output, one_row, response_name, row_table
-from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples, by_output
+from skshapley.plots._checks import AXES, ROW
+from skshapley.plots._common import response_name, row_table
+from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples
 from skshapley.plots._style import (
     WIDTH,
     ink,
@@ -94,15 +94,13 @@ class SentenceDisplay(Display):
         ValueError, TypeError, IndexError
             For an invalid row, output or ax.
         """
-        check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
 
-        def make(output) -> Any:
-            shown = one_row(one_output(explanation, output), row)
+        def make(shown) -> Self:
             table = row_table(shown).drop(columns="feature").rename(columns={"data": "token"})
             table = table.iloc[_in_order(table["token"].tolist())].reset_index(drop=True)
             return cls(table.assign(token=table["token"].map(str)), response_name(shown))
 
-        return by_output(one_row(explanation, row), output, ax, make)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
 
     def html(self) -> str:
         """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
