@@ -334,8 +334,10 @@ def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) 
         pairs = flat.reshape(r, k, p * (p - 1) // 2).swapaxes(1, 2)
         pairs = pairs if values.ndim == 3 else pairs[..., 0]
         found.append(np.concatenate([values, pairs], axis=1))
+    whole, errors = found
     return Interactions.of_entries(
-        *found,
+        whole,
+        errors,
         p,
         base_values=parts["base_values"],
         feature_names=parts["feature_names"],

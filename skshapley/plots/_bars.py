@@ -125,7 +125,7 @@ class BarDisplay(ByRow, Display):
             return cls(table, response=response_name(explanation), stacked=True).plot(ax)
         masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             shown = fold(shown, max_features)
             if row is None:
                 return cls(_cohort_table(shown, masks), False, response_name(shown))
@@ -325,7 +325,7 @@ class WaterfallDisplay(ByRow, Display):
         if max_pairs:
             check_pairs(cls.__name__, explanation)
 
-        def make(whole) -> Self:
+        def make(whole) -> Any:
             shown = closed(fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features))
             table = row_table(shown)
             table["background_error"] = errors_of(shown, "background_errors")[0]

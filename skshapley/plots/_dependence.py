@@ -1,6 +1,6 @@
 """Dependence: the value of a feature against its attribution."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -157,7 +157,7 @@ class DependenceDisplay(ByFeature, Display):
         if kind == "interaction":
             check_pairs(cls.__name__, explanation)
 
-        def make(chosen) -> Self:
+        def make(chosen) -> Any:
             tables, ticks, legends = [], {}, {}
             if kind == "interaction":
                 shown = interacting(chosen, features, partner)

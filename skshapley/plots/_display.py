@@ -9,7 +9,6 @@ import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
 from skshapley._tools._texts import absent, counted
-from skshapley.explanation import Explanation
 from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
@@ -223,15 +222,7 @@ class Display(Drawn):
 
     @classmethod
     def _of_outputs(
-        cls,
-        explanation: Explanation,
-        make: "Callable[[Explanation], Self]",
-        *,
-        output: Any,
-        ax: Any,
-        row: int | None = None,
-        needs_row: bool = False,
-        **given: Any,
+        cls, explanation, make, *, output, ax, row=None, needs_row=False, **given
     ) -> "Self | SmallMultiples":
         """Check the arguments, and draw the display of each output, for one row or all.
 

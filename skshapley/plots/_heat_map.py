@@ -1,6 +1,6 @@
 """Heat map: attributions over an image, or along a signal."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,7 @@ class HeatMapDisplay(Display):
         if image is not None:
             image = _checked_image(cls.__name__, image, labels.shape)
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             table = row_table(shown).drop(columns="data")
             table.insert(1, "row", middles[0])
             table.insert(2, "column", middles[1])

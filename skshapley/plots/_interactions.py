@@ -1,6 +1,6 @@
 """Interactions of features, for one row or over many."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -109,7 +109,7 @@ class InteractionsDisplay(ByRow, Display):
         """
         check_pairs(cls.__name__, explanation)
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             table = _table(shown.interactions, max_features)
             title = "interaction" if len(shown) == 1 else "mean absolute interaction"
             return cls(table, response_name(shown), title)

@@ -104,7 +104,7 @@ class ImportanceDisplay(ByRow, Display):
         """
         asked = {"confidence": confidence, "simultaneous": simultaneous}
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             table = _table(shown.importance(**asked), None)[:max_features]
             label = f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
             return cls(table, label)

@@ -1,6 +1,6 @@
 """Many rows at once: points by feature, a matrix of colours, and paths to predictions."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -105,7 +105,7 @@ class BeeswarmDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             return cls(_points(fold(shown, max_features)), response_name(shown))
 
         return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
@@ -245,7 +245,7 @@ class MatrixDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             # One order for all outputs, so that a row has the same position in each
             order = _order((explanation if output is None else shown).values)
             shown = fold(shown, max_features)
@@ -395,7 +395,7 @@ class DecisionDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             shown = closed(fold(shown, max_features))
             r, p = shown.values.shape
             table = pd.DataFrame(

@@ -2,7 +2,7 @@
 
 from html import escape
 from textwrap import fill, wrap
-from typing import Self
+from typing import Any, Self
 from unicodedata import east_asian_width
 
 import numpy as np
@@ -95,7 +95,7 @@ class SentenceDisplay(Display):
             For an invalid row, output or ax.
         """
 
-        def make(shown) -> Self:
+        def make(shown) -> Any:
             table = row_table(shown).drop(columns="feature").rename(columns={"data": "token"})
             table = table.iloc[_in_order(table["token"].tolist())].reset_index(drop=True)
             return cls(table.assign(token=table["token"].map(str)), response_name(shown))
