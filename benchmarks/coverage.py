@@ -329,17 +329,17 @@ def measure_pairs(n_runs, enough):
 
 def shares(of_pair):
     """Return the cells of one line: mean, least and largest coverage; and SE/SD at the end."""
-    told = []
+    shown = []
     for times in TIMES:
         found = of_pair[of_pair["times"] == times]["coverage"].dropna()
         if found.empty:
-            told.append("-")
+            shown.append("-")
             continue
         share = found.mean()
         text = f"{share:.3f}" if 0.92 <= share <= 0.98 else f"**{share:.3f}**"
-        told.append(f"{text} ({found.min():.2f}-{found.max():.2f})")
+        shown.append(f"{text} ({found.min():.2f}-{found.max():.2f})")
     ratios = of_pair[of_pair["times"] == TIMES[-1]]["ratio"].dropna()
-    return [*told, f"{ratios.mean():.2f}" if len(ratios) else "-"]
+    return [*shown, f"{ratios.mean():.2f}" if len(ratios) else "-"]
 
 
 def write_tables():
@@ -415,8 +415,8 @@ def write_stops():
     for (sampler, rtol), found in cells.groupby(["sampler", "rtol"], sort=False):
         kept = found["kept"].dropna()
         per_player = found["evaluations"] / found["task"].str.extract(r"(\d+)")[0].astype(int)
-        told = f"{kept.mean():.3f} ({kept.min():.2f}-{kept.max():.2f})" if len(kept) else "-"
-        line = len(found), f"{found['converged'].mean():.2f}", told, f"{per_player.mean():.0f}"
+        shown = f"{kept.mean():.3f} ({kept.min():.2f}-{kept.max():.2f})" if len(kept) else "-"
+        line = len(found), f"{found['converged'].mean():.2f}", shown, f"{per_player.mean():.0f}"
         lines.append((f'"{sampler}"', f"{rtol:g}", *line))
     head = ["sampler", "rtol", "games", "stopped", "within the tolerance", "evaluations a player"]
     pd.DataFrame(lines, columns=head).to_csv(RESULTS / "stopping.csv", index=False)

@@ -214,20 +214,20 @@ def main():
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--quick", action="store_true", help="print a tenth of the runs")
     args = parser.parse_args()
-    runs, told = args.runs // 10 if args.quick else args.runs, ["# Coverage by families\n"]
-    told.append("Made by `make bench-coverage`. Numbers of values in parentheses.\n")
-    told.append(NOTE)
+    runs, shown = args.runs // 10 if args.quick else args.runs, ["# Coverage by families\n"]
+    shown.append("Made by `make bench-coverage`. Numbers of values in parentheses.\n")
+    shown.append(NOTE)
     for title, (part, share, note) in PARTS.items():
         table = part(max(2, int(runs * share)))
         what = " ".join(part.__doc__.split())
-        told += [
+        shown += [
             f"## {title}\n",
             f"{what} {note}\n",
             markdown(table.round(3)) + "\n",
         ]
-        print("\n".join(told[-3:]), flush=True)
+        print("\n".join(shown[-3:]), flush=True)
     if not args.quick:
-        RESULTS.write_text("\n".join(told))
+        RESULTS.write_text("\n".join(shown))
 
 
 if __name__ == "__main__":

@@ -164,13 +164,13 @@ def grid(name, model, X, seconds, sizes, without):
             peers = [p for p in times if p != "ours"]
             explain = times["ours"][1] / min(times[p][1] for p in peers)
             whole = times["ours"][0] / min(times[p][0] for p in peers)
-            cells = [told(times.get(package)) for package in ("ours", "shap", "shapiq", "woodelf")]
+            cells = [shown(times.get(package)) for package in ("ours", "shap", "shapiq", "woodelf")]
             print(f"| {name} | {n:,} x {m:,} | {' | '.join(cells)} | {explain:.2f} | {whole:.2f} |")
             wrong = {p: o for p, o in off.items() if not isinstance(o, float) or o > 1e-4}
             print(f"  off: {wrong}" if wrong else "", end="", flush=True)
 
 
-def told(times):
+def shown(times):
     """Return milliseconds of explaining, and in parentheses those of fit and the first call."""
     if times is None:
         return ""
@@ -184,7 +184,7 @@ def one_row(model, X, calls=300):
     named = type(model)(**model.get_params()).fit(frame[:2000], model.predict(X[:2000]))
     row, frow = X[-1:], frame[-1:]
     matrix, booster = xgboost.DMatrix(row), model.get_booster()
-    told = {
+    shown = {
         "TreeExplainer, array": TreeExplainer(model).fit(X[:100]).explain,
         "ShapleyExplainer, array": ShapleyExplainer(model).fit(X[:100]).explain,
         "shap": Shap(model, X[:100]).explain,
@@ -194,7 +194,7 @@ def one_row(model, X, calls=300):
         ),
         "XGBoost predict": model.predict,
     }
-    tasks = {name: (function, row) for name, function in told.items()}
+    tasks = {name: (function, row) for name, function in shown.items()}
     tasks["TreeExplainer, frame"] = TreeExplainer(named).fit(frame[:100]).explain, frow
     tasks["ShapleyExplainer, frame"] = ShapleyExplainer(named).fit(frame[:100]).explain, frow
     took = {name: [] for name in tasks}

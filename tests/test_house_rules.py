@@ -49,7 +49,7 @@ LAYERS = (
     {"__init__", "_cli", "__main__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.
-STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
+INDEPENDENT = {"rewards", "samplers", "solvers", "stopping"}
 
 # Never loaded by `import skshapley`, whoever imports them.
 HEAVY = {
@@ -120,10 +120,9 @@ def package_sources() -> list[Source]:
 
 
 def imported_modules(source: Source) -> Iterator[tuple[int, str]]:
-    """The line and the absolute name of everything of skshapley that a file imports.
+    """Yield line and absolute name of every import of skshapley in a file.
 
-    Imports inside functions and those that only type checkers read count too: who reads a file has
-    to know what they name.
+    Imports inside functions and for type checkers count too: a reader needs to know them.
     """
     home = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
     for node in ast.walk(source.tree):
@@ -149,7 +148,7 @@ def imports_run_downward(source: Source) -> Iterator[str]:
         target = room(module) if room(module) in floor else "__init__"
         if floor[target] > floor[source.room]:
             yield f"{source.name}:{line} imports {module}, which stands above it"
-        elif target != source.room and {target, source.room} <= STRANGERS:
+        elif target != source.room and {target, source.room} <= INDEPENDENT:
             yield f"{source.name}:{line} imports {module}: the roles do not know each other"
 
 
@@ -164,7 +163,7 @@ def room_graph(sources: list[Source]) -> dict[str, set[str]]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Sets of rooms of which each can be reached from each other one, as lists of names."""
+    """Return sets of rooms that import each other, as lists of names."""
 
     def reached(start: str) -> set[str]:
         seen, front = set(), [start]
@@ -448,7 +447,7 @@ def public_objects(module: ModuleType) -> Iterator[tuple[str, object]]:
 
 
 def without_example(objects) -> list[str]:
-    """The names whose own docstring has no Examples section with a doctest."""
+    """Return the names without a doctest in the Examples section of their docstring."""
     missing = []
     for name, member in objects:
         _, heading, examples = (member.__doc__ or "").partition("Examples\n")

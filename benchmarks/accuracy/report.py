@@ -111,8 +111,8 @@ def show(means):
             cells = means.loc[method, columns].fillna("")
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
     versions = pd.read_csv(RESULTS / "versions.csv", dtype=str)
-    told = ", ".join(" ".join(pair) for pair in versions.itertuples(index=False))
-    table = "\n".join([*lines, "", f"Measured with {told}."])
+    listed = ", ".join(" ".join(pair) for pair in versions.itertuples(index=False))
+    table = "\n".join([*lines, "", f"Measured with {listed}."])
     readme = ROOT / "README.md"
     text = readme.read_text("utf-8")
     head, tail = text.split("<!-- peers -->")[0], text.split("<!-- end peers -->")[1]

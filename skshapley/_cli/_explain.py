@@ -99,8 +99,8 @@ def _readable(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UsageError(f"{option} {str(path)!r} cannot be read: {told}") from error
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(f"{option} {str(path)!r} cannot be read: {reason}") from error
 
 
 def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:

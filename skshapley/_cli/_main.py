@@ -37,15 +37,15 @@ def main(argv: list[str] | None = None) -> int:
         with _ended_by_sigterm():
             return arguments.command(arguments)
     except UsageError as error:
-        return _told(error, USAGE)
+        return _reported(error, USAGE)
     except (KeyboardInterrupt, PartialExplanationError):
-        return _told("interrupted; repeat the command to continue", FAILED)
+        return _reported("interrupted; repeat the command to continue", FAILED)
     except MemoryError:
-        return _told("out of memory; repeat the command to continue", FAILED)
+        return _reported("out of memory; repeat the command to continue", FAILED)
     except Exception as error:  # an error of a model or a library, of any kind
         known = (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError)
         kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
-        return _told(f"{kind}{error}", FAILED)
+        return _reported(f"{kind}{error}", FAILED)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _told(error: Exception | str, status: int) -> int:
+def _reported(error: Exception | str, status: int) -> int:
     sys.stderr.write(f"skshapley: {error}\n")
     return status
 

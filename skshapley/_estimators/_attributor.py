@@ -158,20 +158,20 @@ def run_plan(
 
 def faster(estimator: Any, plan: Plan, seconds: float) -> str:
     """Return a text with the calls that would be faster than the given seconds."""
-    told = []
+    calls = []
     unread = getattr(estimator, "_unread", None)
     if unread is not None and unread.instead is not None:
-        told.append(f"response_method={unread.instead!r} would be exact and take seconds")
+        calls.append(f"response_method={unread.instead!r} would be exact and take seconds")
     fewer = int(float(f"{plan.max_rows / LESS:.0e}"))
     if fewer >= LEAST_MAX_ROWS:
         share = fewer / plan.max_rows
         # a row that stops early saves less
         price = "" if plan.stopping is None else " or more"
-        told.append(
+        calls.append(
             f"max_rows={fewer} would take {span(seconds * share)}{price}, with errors up to"
             f" {share**-0.5:.0f} times as large"
         )
-    return "; ".join(told)
+    return "; ".join(calls)
 
 
 class TableEstimator(MetaEstimatorMixin, BaseEstimator):

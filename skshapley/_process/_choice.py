@@ -33,8 +33,10 @@ def choose_pairs(
     points = Pairs(pool, np.empty((m, 0)))
     columns = np.empty((seen + n, m))
     columns[:seen] = process.halves(kernel.cross(pool, process.points.signs))
-    told = process.halves(process.witnessed)
-    gain = process.functional.covariances(kernel, points, np.arange(p)) - told.T @ columns[:seen]
+    explained = process.halves(process.witnessed)
+    gain = (
+        process.functional.covariances(kernel, points, np.arange(p)) - explained.T @ columns[:seen]
+    )
     size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
     wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
     between = kernel.cross(pool, pool)

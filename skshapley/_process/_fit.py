@@ -97,8 +97,8 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
         solved = cho_solve(factor, points.values, check_finite=False)
         scale = np.maximum(np.einsum("nk,nk->k", points.values, solved) / n, np.finfo(float).tiny)
         mean = each[:, None] * (features.T @ solved)
-        told = cho_solve(factor, features, check_finite=False)
-        variance = each - each**2 * np.einsum("nm,nm->m", features, told)
+        solved_features = cho_solve(factor, features, check_finite=False)
+        variance = each - each**2 * np.einsum("nm,nm->m", features, solved_features)
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
         each = (shared + expected) / 2
     return replace(kernel, each=each / kernel.lowest)

@@ -153,8 +153,8 @@ class Kernel(ABC):
     @property
     def key(self) -> tuple:
         """The hyper-parameters as a hashable key."""
-        told = (getattr(self, field.name) for field in fields(self))
-        return tuple(x.tobytes() if isinstance(x, np.ndarray) else x for x in told)
+        parameters = (getattr(self, field.name) for field in fields(self))
+        return tuple(x.tobytes() if isinstance(x, np.ndarray) else x for x in parameters)
 
 
 def weighted_sum(scales: list[float], parts: list[np.ndarray]) -> np.ndarray:

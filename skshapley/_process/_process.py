@@ -52,8 +52,8 @@ class Process:
     def _left(self, entries: np.ndarray, covariances: np.ndarray) -> np.ndarray:
         """Return the posterior variances of entries at scale 1, ``(e,)``."""
         prior = self.prior_variance(entries, self.points.blocks)
-        told = self.halves(covariances)
-        return np.maximum(prior - np.einsum("ne,ne->e", told, told), 0.0)
+        explained = self.halves(covariances)
+        return np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0)
 
     @cached_property
     def witnessed(self) -> np.ndarray:
@@ -161,7 +161,7 @@ class Posterior:
         """Return means ``(m, k)`` and variances at scale 1 ``(m,)`` of values, without blocks."""
         process, kernel = self.process, self.process.kernel
         between = kernel.cross(points.signs, process.points.signs)
-        told = process.halves(between)
+        explained = process.halves(between)
         prior = np.diag(kernel.gram(points))
-        variance = np.maximum(prior - np.einsum("nm,nm->m", told, told), 1e-12 * prior)
+        variance = np.maximum(prior - np.einsum("nm,nm->m", explained, explained), 1e-12 * prior)
         return between @ self._weights, variance

@@ -127,8 +127,8 @@ class Settings:
             "output": self.output,
             "explained_class": self.explained_class,
         }
-        told = ", ".join(f"{name}={value!r}" for name, value in most.items() if value is not None)
-        return f"<Settings: {told}; the rest is in settings.all>"
+        listed = ", ".join(f"{name}={value!r}" for name, value in most.items() if value is not None)
+        return f"<Settings: {listed}; the rest is in settings.all>"
 
     @property
     def all(self) -> dict[str, Any]:
@@ -144,11 +144,11 @@ class Settings:
         if self.sampler == "Exact()":
             return "exact, by all coalitions"
         parts = {"sampler": self.sampler, "solver": self.solver}
-        told = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
+        listed = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
         if self.learned is not None:
-            return f"learned from {self.learned} ({told})"
-        if told or self.max_rows is None:
-            return told or "method unknown"
+            return f"learned from {self.learned} ({listed})"
+        if listed or self.max_rows is None:
+            return listed or "method unknown"
         return "exact, from the prediction and the base value"  # at most one active player
 
 

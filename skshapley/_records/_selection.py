@@ -143,9 +143,9 @@ def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
     key = tuple(slice(None) if part is Ellipsis else part for part in key)
     if len(key) == 3 and not several:
         what = explanation.settings.output
-        told = "" if what is None else f", that of {what!r}"
+        named = "" if what is None else f", that of {what!r}"
         raise ValueError(
-            f"{OWNER} has a single output{told}; got {key[2]!r} for a third index: leave it out."
+            f"{OWNER} has a single output{named}; got {key[2]!r} for a third index: leave it out."
         )
     if not 1 <= len(key) <= 3:
         raise TypeError(f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices.")

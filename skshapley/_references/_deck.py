@@ -321,10 +321,10 @@ class Survey:
         inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
         slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
         rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
-        told = seen.T @ rest
-        left = (rest - seen @ told).reshape(m, p, k)
+        projected = seen.T @ rest
+        left = (rest - seen @ projected).reshape(m, p, k)
         taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
         free = 1 - np.einsum("ml,ml->m", seen, seen)[:, None] - taken
-        return (turn[0] @ told).reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[
+        return (turn[0] @ projected).reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[
             :, :, None
         ]

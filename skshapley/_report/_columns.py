@@ -41,9 +41,9 @@ def column(data: pd.Series) -> dict[str, Any]:
     numbers = ordered_numbers(data)
     unordered = np.isnan(numbers).all() or pd.api.types.is_timedelta64_dtype(data)
     if unordered or _too_large(data):
-        told = [text(value) for value in data]
-        names = sorted({value for value in told if value is not None})
-        return _texts(pd.Series(told, dtype=object), names, ordered=False)
+        texts = [text(value) for value in data]
+        names = sorted({value for value in texts if value is not None})
+        return _texts(pd.Series(texts, dtype=object), names, ordered=False)
     return _numbers("number", numbers)
 
 
@@ -67,8 +67,8 @@ def _numbers(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:
 
 def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
     codes = pd.Categorical(data, names).codes
-    told = [text(name) for name in names]
-    return {"kind": "text", "names": told, "codes": codes.tolist(), "ordered": ordered}
+    texts = [text(name) for name in names]
+    return {"kind": "text", "names": texts, "codes": codes.tolist(), "ordered": ordered}
 
 
 def _seconds(data: pd.Series) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         Of one output.
     """
     settings = explanation.settings
-    told = {
+    entries = {
         "Response": response_name(explanation),
         "Model": settings.model and shorten(settings.model, MODEL_LETTERS),
         "Method": _method(explanation),
@@ -46,7 +46,7 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Seed": None if settings.entropy is None else str(settings.entropy),
         "Source": settings.source,
     }
-    return [[name, text] for name, text in told.items() if text]
+    return [[name, text] for name, text in entries.items() if text]
 
 
 def _method(explanation: "Explanation") -> str:

@@ -87,7 +87,7 @@ class Budget:
     def _parameter(self) -> str:
         return "max_evals" if self.in_evals else "max_rows"
 
-    def told(self, n_values: int) -> str:
+    def as_text(self, n_values: int) -> str:
         """Return a phrase for the cost of `n_values` coalitions against one background row."""
         size = self.size
         n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
@@ -122,21 +122,21 @@ class Budget:
         if not n_draws:
             raise ValueError(
                 f"{self.asked}, which is too small {name}with {p} players: it needs at least"
-                f" {self.told(price.least_rows)} per row{self._remedy(sampler)}."
+                f" {self.as_text(price.least_rows)} per row{self._remedy(sampler)}."
             )
         room = max(working_bytes(), SMALL_BYTES)
         most = int(room // design_bytes(price.coalitions, p))
         if sampler.traits.one_shot and n_draws > max(most, price.least):
             raise ValueError(
                 f"{self.asked}, but {type(sampler).__name__} makes a single design, and the"
-                f" working memory holds one of {self.told(most * price.draw - price.given)} with"
+                f" working memory holds one of {self.as_text(most * price.draw - price.given)} with"
                 f" {p} players: pass fewer, raise sklearn.set_config(working_memory=), or choose a"
                 f' sampler that is asked in parts, such as "antithetic".'
             )
         if not stops and n_draws * price.draw > MOST_EVALS * price.references:
             raise ValueError(
-                f"{self.asked}, more than the {self.told(MOST_EVALS * price.references)} that a row"
-                f" can have without a stopping rule: pass fewer, or"
+                f"{self.asked}, more than the {self.as_text(MOST_EVALS * price.references)} that a"
+                f" row can have without a stopping rule: pass fewer, or"
                 f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
             )
 
@@ -286,7 +286,7 @@ class Plan:
         """Raise ValueError for an index that the methods do not give."""
         owner, size = self.budget.owner, self.size
         sampler, solver = self.methods(size.n_players)
-        least = self.budget.told((4 * size.n_players - 2) * size.n_references)
+        least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)
         odd = f'sampler="odd" with at least {least}'
         cannot = f"which {type(solver).__name__} cannot give with {type(sampler).__name__}"
         if not solver.traits.gives(sampler.produces, self.index):

@@ -42,7 +42,7 @@ def batch_paths(folder: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def strangers(folder: Path) -> list[str]:
+def foreign_files(folder: Path) -> list[str]:
     """Return the foreign files of a folder without a manifest.
 
     Names that begin with a dot or an underscore are ignored, as by readers of Parquet, except lists
@@ -160,10 +160,10 @@ def read_json(path: Path) -> dict:
     """
     try:
         content = json.loads(path.read_bytes())
-        told = content.pop("hash")
+        stored = content.pop("hash")
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise DamagedFileError(path, error) from error
-    if told != _hash(content):
+    if stored != _hash(content):
         raise DamagedFileError(path, "its hash is wrong")
     return content
 

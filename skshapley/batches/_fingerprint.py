@@ -37,14 +37,14 @@ def table_digest(X, index=None) -> str:
     return digest_of(*content)
 
 
-def told(value: Any) -> str:
+def described(value: Any) -> str:
     """Return the complete text of a value, equal in every process."""
     if isinstance(value, BaseEstimator):
         parameters = value.get_params(deep=False).items()
-        inner = ", ".join(f"{name}={told(parameter)}" for name, parameter in parameters)
+        inner = ", ".join(f"{name}={described(parameter)}" for name, parameter in parameters)
         return f"{type(value).__name__}({inner})"
     if isinstance(value, (set, frozenset)):  # sets have a different order in each process
-        return f"{type(value).__name__}({sorted(map(told, value))})"
+        return f"{type(value).__name__}({sorted(map(described, value))})"
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         text = unaddressed(repr(value))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({digest_of(text)})"
@@ -113,9 +113,11 @@ def explainer_facts(explainer: Any) -> dict:
     parameters = explainer.get_params(deep=False)
     if "explainer" in parameters:  # the explainer to learn from
         parameters |= parameters.pop("explainer").get_params(deep=False)
-    facts: dict = {name: told(value) for name, value in parameters.items() if name not in SILENT}
+    facts: dict = {
+        name: described(value) for name, value in parameters.items() if name not in SILENT
+    }
     facts["explainer"] = type(explainer).__name__
-    facts["model"] = told(explainer.estimator)
+    facts["model"] = described(explainer.estimator)
     facts["model's answers"] = answers_digest(explainer)
     facts["working_memory"] = sklearn.get_config()["working_memory"]
     if explainer.background_ is not None:

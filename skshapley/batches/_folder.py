@@ -19,18 +19,18 @@ from skshapley.batches._files import (
     BatchFile,
     BatchRecord,
     batch_paths,
+    foreign_files,
     locked,
     part_path,
     read_json,
     skipped_path,
-    strangers,
     write_json,
 )
 from skshapley.batches._fingerprint import (
+    described,
     differences,
     explainer_facts,
     table_digest,
-    told,
     versions,
 )
 from skshapley.batches._sources import OWNER, Batch, Source
@@ -85,7 +85,7 @@ class Folder:
             raise FileExistsError(f"{OWNER} got out={str(self.path)!r}, which is not a folder.")
         self.path.mkdir(parents=True, exist_ok=True)
         if not (self.path / MANIFEST).exists():
-            strange = strangers(self.path)
+            strange = foreign_files(self.path)
             if strange:
                 raise FileExistsError(
                     f"{OWNER} got out={str(self.path)!r}, which holds files of something else, such"
@@ -190,7 +190,7 @@ class Folder:
             np.concatenate([np.arange(*piece) for piece in attempt.pieces]),
             keyed=batch.keyed,
             typed=self._typed,
-            unknown=told,
+            unknown=described,
         )
         table = table if self._schema is None else _as_before(table, self._schema)
         self._schema = table.schema

@@ -222,9 +222,9 @@ def _chart(
     baseline = np.concatenate([parts[label][0] for label in base])
     weights = [counts[label] for label in base]
     centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
-    told = [label for label in parts if label not in base and len(parts[label][0])]
-    critical, errors = limits_of_changes(baseline, [parts[label][0] for label in told], confidence)
-    errors_of = dict(zip(told, errors, strict=True))
+    shown = [label for label in parts if label not in base and len(parts[label][0])]
+    critical, errors = limits_of_changes(baseline, [parts[label][0] for label in shown], confidence)
+    errors_of = dict(zip(shown, errors, strict=True))
     spread = baseline.std(axis=0, ddof=1) if len(baseline) > 1 else np.full(len(unit), np.nan)
     lines = []
     for label, (groups, mean) in parts.items():

@@ -129,10 +129,10 @@ def refuse_unfitted(estimator, owner) -> None:
 def estimator_type(estimator) -> str | None:
     """Return scikit-learn's type of an estimator; None for objects of other libraries."""
     try:
-        told = get_tags(estimator).estimator_type
+        kind = get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
-        told = None
-    return told or getattr(estimator, "_estimator_type", None)
+        kind = None
+    return kind or getattr(estimator, "_estimator_type", None)
 
 
 def unwrapped(estimator) -> Any:

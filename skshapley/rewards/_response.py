@@ -286,7 +286,7 @@ class Response:
     def _numbers(self, raw, n, where) -> NDArray[np.float64]:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or raise ModelOutputError."""
         if isinstance(raw, list) and self.method in BY_CLASS:
-            raw = np.hstack([_told(np.asarray(part)) for part in raw])
+            raw = np.hstack([_plain_values(np.asarray(part)) for part in raw])
         shape = np.shape(raw)
         if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
             raise ModelOutputError(
@@ -366,7 +366,7 @@ def flat_classes(estimator) -> list | None:
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
-def _told(part) -> np.ndarray:
+def _plain_values(part) -> np.ndarray:
     """Return the columns of one of several outputs; for two classes, only the positive one."""
     return part[:, 1:] if part.shape[1] == 2 else part
 

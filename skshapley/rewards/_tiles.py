@@ -194,10 +194,10 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
             return down[:, None] * columns + across, (int(rows), int(columns))
         if given.shape == shape:
             return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.intp), None
-    told = f"labels of shape {given.shape}" if given.ndim > 1 else repr(tiles)
+    found = f"labels of shape {given.shape}" if given.ndim > 1 else repr(tiles)
     raise ValueError(
-        f"TileReward got tiles={told} for an image of {shape[0]} x {shape[1]} pixels: choose (rows,"
-        f" columns) of a grid of no more than that, or int labels of shape {shape}."
+        f"TileReward got tiles={found} for an image of {shape[0]} x {shape[1]} pixels: choose"
+        f" (rows, columns) of a grid of no more than that, or int labels of shape {shape}."
     )
 
 

@@ -233,7 +233,7 @@ class Sampler(Parametrised, ABC):
         """
         self.n_players_, self.n_draws_, self.rngs_ = task.n_players, task.n_draws, task.rngs
         self.reference_weights_ = task.reference_weights
-        self._untold = False
+        self._awaits_tell = False
         self._start(task)
         return self
 
@@ -266,13 +266,13 @@ class Sampler(Parametrised, ABC):
         RuntimeError
             If `tell` was not called with the values of the previous design.
         """
-        if self._untold:
+        if self._awaits_tell:
             raise RuntimeError(
                 f"{type(self).__name__}.ask was called twice: tell the values of the first design"
                 f" before you ask for the next one."
             )
         design = self._ask(rows, n)
-        self._untold = True
+        self._awaits_tell = True
         return design
 
     def tell(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
@@ -287,7 +287,7 @@ class Sampler(Parametrised, ABC):
         values : ndarray of shape (r, m, k)
             Values of its coalitions.
         """
-        self._untold = False
+        self._awaits_tell = False
         self._tell(rows, design, values)
 
     def _start(self, task: SamplerTask) -> None:

@@ -291,8 +291,8 @@ class PermutationMean(Solver):
         )
         # too few units to fit a coefficient: the effect of positions is unknown
         places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
-        told = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
-        errors = np.where(told[:, None, None], errors, np.maximum(errors, np.abs(places)))
+        determined = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
+        errors = np.where(determined[:, None, None], errors, np.maximum(errors, np.abs(places)))
         apart = None
         if len(self._weights) > 1:
             apart = background_errors(m, self._weights, mean, cost * squares, spent)

@@ -74,8 +74,8 @@ class Walks(NamedTuple):
         count = np.maximum(active.sum(axis=2, keepdims=True), 1)
         mean = np.where(active, at, 0.0).sum(axis=2, keepdims=True) / count
         # if all players had each position equally often, only rounding errors remain: no partner
-        told = np.abs(at - mean) > ROUNDING * np.abs(at).max(axis=2, keepdims=True)
-        return np.where(active & told, at - mean, 0.0)
+        determined = np.abs(at - mean) > ROUNDING * np.abs(at).max(axis=2, keepdims=True)
+        return np.where(active & determined, at - mean, 0.0)
 
 
 class Centring:
@@ -169,10 +169,10 @@ def _kurtosis(held, moments, rows) -> np.ndarray:
     for part, partner in held:
         mean = moments.mean[rows[:, None], part.strata]
         left = part.units - mean[:, :, 0] - slope[:, None] * (partner - mean[:, :, 1])
-        told = moments.units[rows[:, None], part.strata] > 1
-        squared = np.where(told[:, :, None, None], left, 0.0) ** 2
+        determined = moments.units[rows[:, None], part.strata] > 1
+        squared = np.where(determined[:, :, None, None], left, 0.0) ** 2
         squares, fourth = squares + squared.sum(axis=1), fourth + (squared**2).sum(axis=1)
-        n = n + told.sum(axis=1)[:, None, None]
+        n = n + determined.sum(axis=1)[:, None, None]
     return np.where(squares > 0, n * fourth / np.where(squares > 0, squares, 1.0) ** 2, 1.0)
 
 

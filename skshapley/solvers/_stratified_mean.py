@@ -14,7 +14,7 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, w
 from skshapley.solvers._spread import Scale, effective_degrees, missed, unseen, widening
 
 # Of all degrees of freedom: few strata that differ tell little of how many are effective
-LEAST_TOLD = 1 / 3
+LEAST_FREEDOM = 1 / 3
 
 
 class StratifiedMean(Solver):
@@ -95,9 +95,9 @@ class StratifiedMean(Solver):
         open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
         scale = np.maximum(self._scale.range, missed(values, gain))
         # `effective_degrees` expects strata on the second axis
-        told = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
-        told = np.maximum(told, LEAST_TOLD * degrees.sum(axis=2))
-        errors = unseen(np.sqrt(share.sum(axis=2)) * widening(told), scale, open_share)
+        freedom = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
+        freedom = np.maximum(freedom, LEAST_FREEDOM * degrees.sum(axis=2))
+        errors = unseen(np.sqrt(share.sum(axis=2)) * widening(freedom), scale, open_share)
         variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
         means = values
         values, shares = without_gap(means, variances.sum(axis=2), gain)

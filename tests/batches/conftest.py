@@ -1,4 +1,4 @@
-"""A table with keys, a model that needs sampling, and explainers of it in every container."""
+"""A table with keys, a model that needs sampling, and explainers for every container."""
 
 from pathlib import Path
 

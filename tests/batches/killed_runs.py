@@ -1,7 +1,4 @@
-"""Runs that are killed at random moments, each in a fresh interpreter, and finished by another.
-
-``killed_runs.py ROWS FOLDER...`` is such a run, into one folder after the other.
-"""
+"""Runs killed at random times, each in a new interpreter, and finished by another run."""
 
 import subprocess
 import sys
@@ -17,7 +14,7 @@ BATCH_ROWS = 5
 
 
 def slow(X):
-    """A model whose repr holds an address."""
+    """A model with a memory address in its repr."""
     time.sleep(0.004)
     return np.where(X[:, 0] * X[:, 1] > X[:, 2], X[:, 3], X[:, 1] - X[:, 2] * X[:, 3])
 

@@ -1,4 +1,4 @@
-"""Files that are damaged, lost, or somebody else's: seen, named, made anew, or left alone."""
+"""Damaged, lost and foreign files in a folder of results."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def damage(path):
 
 
 def outcome(folder):
-    """What a reader gets, or the error that it gets."""
+    """Return the values that a reader gets, or its error."""
     try:
         dataset = ExplanationDataset(folder)
         read = dataset.read()
@@ -63,7 +63,7 @@ def outcome(folder):
 @ASIDE
 @pytest.mark.parametrize(("n", "seed"), [(12, 0), pytest.param(200, 1, marks=pytest.mark.slow)])
 def test_a_flipped_bit_never_changes_values_unnoticed(n, seed, folder, skipping, source):
-    """... of any file: no reader gets anything but what was written."""
+    """Flip one bit of any file: readers get the original values or an error."""
     rng, whole, expected = np.random.default_rng(seed), contents(folder), outcome(folder)
     sizes = {name: len(data) for name, data in whole.items()}
     n_seen = 0
@@ -118,7 +118,7 @@ def test_damaged_parts_are_named_and_recomputed(table, explainer, tmp_path):
 
 @pytest.mark.parametrize("name", ["part-00000001.parquet", "part-00000004.parquet"])
 def test_lost_parts_are_named_and_recomputed(name, table, explainer, tmp_path):
-    """... the last one too, whose loss nothing shows but the manifest."""
+    """The last part too, although only the manifest shows its loss."""
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     (tmp_path / name).unlink()
@@ -146,7 +146,7 @@ def test_damaged_lists_of_skipped_rows_are_named_and_recomputed(how, folder, ski
 
 
 def test_parts_of_another_run_are_refused(table, background, tmp_path):
-    """... though its rows are the same, and it is whole."""
+    """The rows are the same and the file is intact."""
     for name, seed in (("ours", 7), ("theirs", 8)):
         explain_batches(fitted(background, random_state=seed), table, tmp_path / name, batch_rows=5)
     part = "part-00000002.parquet"
@@ -160,7 +160,7 @@ def test_parts_of_another_run_are_refused(table, background, tmp_path):
 
 @ASIDE
 def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
-    """... be it edited by hand, or sealed anew."""
+    """Whether it was edited by hand or sealed again."""
     manifest = folder / "_manifest.json"
     edited = manifest.read_text().replace('"entropy": "7"', '"entropy": "8"')
     assert edited != manifest.read_text()
@@ -181,7 +181,7 @@ def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
 
 
 def test_symbolic_links_are_not_followed_when_writing(table, explainer, tmp_path):
-    """... that bears the name of a draft, of the manifest or of a part."""
+    """Links with the name of a draft, the manifest or a part."""
     out, thesis = tmp_path / "phi", tmp_path / "thesis.txt"
     thesis.write_text("Once upon a time")
     out.mkdir()

@@ -1,4 +1,4 @@
-"""Whether a run goes on with the same model, background and data: what differs is refused."""
+"""A run can only be resumed with the same model, background and data."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
-from skshapley.batches._fingerprint import answers_digest, told
+from skshapley.batches._fingerprint import answers_digest, described
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
@@ -22,7 +22,7 @@ from .conftest import NAMES, contents, fitted, model
 
 @pytest.fixture(scope="module")
 def rows(table):
-    """Rows of which the last three lie where neither the others nor the background do."""
+    """Rows; the last three lie far from the others and from the background."""
     rows = table[NAMES].copy()
     rows.iloc[-3:, :] += 100.0
     return rows
@@ -83,7 +83,7 @@ class Service:
 
 
 def test_predictions_of_each_piece_of_a_batch_are_compared(rows, background, tmp_path):
-    """... as they were asked for when there was a bad row; and not where there are none now."""
+    """Pieces as evaluated after a bad row, and the whole batch without one."""
     source = rows.copy()
     source.iloc[22, 0] = np.nan
     arguments = dict(batch_rows=5, on_error="skip")
@@ -98,7 +98,7 @@ def test_predictions_of_each_piece_of_a_batch_are_compared(rows, background, tmp
 
 @pytest.mark.filterwarnings("ignore:explain_batches set .* rows aside")
 def test_models_that_raise_on_resume(rows, background, tmp_path):
-    """Its answers to probes are known already; the first rows of the source bring it down."""
+    """Its predictions on probes are known; the first rows of the source make it fail."""
     explainer = fitted(background, model=Service())
     explain_batches(explainer, rows, tmp_path, batch_rows=5)
     whole, game = contents(tmp_path), type(explainer.reward_).game
@@ -118,7 +118,7 @@ def test_models_that_raise_on_resume(rows, background, tmp_path):
 
 
 def test_predictions_of_mixed_rows_distinguish_models(background):
-    """Two functions that agree on every row of the background, whole, and have no state."""
+    """Two functions that agree on every background row and have no state."""
     alike = background.assign(b=background["a"])
 
     def digest(add):
@@ -130,7 +130,7 @@ def test_predictions_of_mixed_rows_distinguish_models(background):
 def test_fingerprint_texts_do_not_depend_on_the_process():
     assert unaddressed(f"{model} {Service()}").count("0x") == 0
     letters = "qwertyuiopasdfgh"  # whose set has an order of its own in each process
-    assert told(set(letters)) == f"set({[repr(letter) for letter in sorted(letters)]})"
+    assert described(set(letters)) == f"set({[repr(letter) for letter in sorted(letters)]})"
 
 
 # --- background, settings, data ------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_different_background_weights_are_refused(kind, table, background, tmp_p
 
 @pytest.mark.parametrize("kind", ["sampled", "trees"])
 def test_a_different_working_memory_is_refused(kind, table, background, tmp_path):
-    """It cuts what is asked for in one call, and chooses the tables that are kept."""
+    """The working memory determines the blocks of a call and the tables that are kept."""
     explain_batches(weighted(kind, background, None), table, tmp_path)
     with (
         sklearn.config_context(working_memory=16),
@@ -174,7 +174,7 @@ def parquet_files(table, folder, lacking):
 
 @pytest.mark.parametrize("lacking", ["b", "key"])
 def test_files_with_different_columns_are_refused(lacking, table, explainer, tmp_path):
-    """... would read as missing values; nothing is begun."""
+    """Missing columns would be read as missing values; nothing is computed."""
     source = parquet_files(table, tmp_path / "rows", [lacking])
     for rows in (source, ds.dataset(source)):
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""Lazy tables, read a part at a time."""
+"""Lazy tables are read one part at a time."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A run that stopped, however it stopped, goes on and ends with the same bytes."""
+"""An interrupted run can be resumed and ends with the same bytes."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ from .killed_runs import trials
 
 
 class Died(BaseException):
-    """What the process dies of; nothing catches it."""
+    """The simulated death of a process; nothing catches it."""
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ class Died(BaseException):
     ids=["before the move", "after the move"],
 )
 def test_a_run_killed_at_any_write_can_be_resumed(after, table, explainer, tmp_path, monkeypatch):
-    """Manifest, three parts, manifest: it dies at each of the five in turn."""
+    """Manifest, three parts, manifest: kill the run at each of the five writes."""
     arguments = dict(batch_rows=10, keys="key")
     explain_batches(explainer, table, tmp_path / "whole", **arguments)
     moved, deaths, calls = os.replace, [], 0
@@ -119,13 +119,13 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
-def test_different_settings_are_refused(change, told, table, background, tmp_path):
+@pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES)
+def test_different_settings_are_refused(change, message, table, background, tmp_path):
     explain_batches(fitted(background), table, tmp_path, batch_rows=5)
     whole, change = contents(tmp_path), dict(change)
     arguments = {name: change.pop(name) for name in ("batch_rows", "keys") if name in change}
     other = fitted(background + change.pop("background", 0.0), **change)
-    with pytest.raises(FileExistsError, match=told) as caught:
+    with pytest.raises(FileExistsError, match=message) as caught:
         explain_batches(other, table, tmp_path, **(dict(batch_rows=5) | arguments))
     assert str(caught.value).endswith("Restore that, or choose another folder.")
     assert contents(tmp_path) == whole
@@ -188,11 +188,11 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(("change", "told"), DATA.values(), ids=DATA)
-def test_different_data_are_refused(change, told, table, explainer, tmp_path):
+@pytest.mark.parametrize(("change", "message"), DATA.values(), ids=DATA)
+def test_different_data_are_refused(change, message, table, explainer, tmp_path):
     arguments = dict(batch_rows=5, keys="key")
     explain_batches(explainer, table, tmp_path, **arguments)
-    with pytest.raises(FileExistsError, match=told):
+    with pytest.raises(FileExistsError, match=message):
         explain_batches(explainer, change(table), tmp_path, **arguments)
 
 
@@ -201,13 +201,13 @@ def test_iterators_are_identified_by_their_batches(table, explainer, tmp_path):
     whole = contents(tmp_path)
     explain_batches(explainer, iter([table[:8], table[8:]]), tmp_path, batch_rows=5)
     assert contents(tmp_path) == whole
-    for other, told in (
+    for other, message in (
         (edited(table), "rows 0 to 4"),
         (table[:20], "the source ends after 20 rows, and it had more"),
         (pd.concat([table, table[:5]], ignore_index=True), "the source goes on after 25 rows"),
         (table[:18], "rows 15 to 17"),
     ):
-        with pytest.raises(FileExistsError, match=told):
+        with pytest.raises(FileExistsError, match=message):
             explain_batches(explainer, iter([other]), tmp_path, batch_rows=5)
 
 
@@ -224,7 +224,7 @@ def test_unrelated_files_are_kept(table, explainer, tmp_path):
 
 
 def test_two_processes_cannot_share_a_folder(table, explainer, tmp_path):
-    """Another process holds the folder; the lock falls when it is killed."""
+    """Another process locks the folder; killing it releases the lock."""
     hold = (
         "import pathlib, runpy, sys, time; locked = runpy.run_path(sys.argv[1])['locked']\n"
         "with locked(pathlib.Path(sys.argv[2])): print('held', flush=True); time.sleep(60)"
@@ -241,7 +241,10 @@ def test_two_processes_cannot_share_a_folder(table, explainer, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_trials", "seed"), [(40, 1)])
 def test_a_run_killed_at_random_times_ends_with_the_same_bytes(n_trials, seed, tmp_path):
-    """SIGKILL wherever it hits, and a fresh interpreter goes on; the model is a function."""
+    """SIGKILL at a random time, then a new interpreter finishes the run.
+
+    The model is a function.
+    """
     found = trials(tmp_path, 60, n_trials, seed)
     assert min(found) < len(list((tmp_path / "peace").glob("part-*"))) == 12
     for trial in range(n_trials):

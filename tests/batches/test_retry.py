@@ -1,4 +1,4 @@
-"""Rows that were set aside: tried again by later runs; what says nothing of rows ends the run."""
+"""Later runs retry skipped rows; errors unrelated to rows stop a run."""
 
 import os
 
@@ -76,7 +76,7 @@ def test_a_later_run_retries_skipped_rows(on_error, folder, explainer, backgroun
 
 @ASIDE
 def test_rows_that_fail_again_stay_skipped(folder, explainer, service, table):
-    """... and the run that tries it touches no file; one of three is better then."""
+    """A failing retry changes no file; then one of three rows succeeds."""
     before, service.rows = contents(folder), DOWN
     explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
     assert contents(folder) == before
@@ -87,7 +87,7 @@ def test_rows_that_fail_again_stay_skipped(folder, explainer, service, table):
 
 
 def test_a_run_that_raises_names_the_failing_rows(folder, explainer, service, table):
-    """The first of the batch that is still bad, or the batch if others of it are well."""
+    """The first failing row of the batch, or the batch if all of its rows fail."""
     before, service.rows = contents(folder), [10]
     with pytest.raises(BatchError, match=r"cannot explain row 10 \(key row 10\): ConnectionError"):
         explain_batches(explainer, table, folder, **ARGUMENTS)
@@ -110,7 +110,7 @@ def test_a_retry_with_more_failures_keeps_the_earlier_part(
 
 
 def test_an_outdated_list_of_skipped_rows_is_removed_on_resume(folder, explainer, service, table):
-    """The third batch has a part, and the list of when it had none is there, too."""
+    """The third batch has both a part and an outdated list of skipped rows."""
     skipped = folder / "_skipped-00000002.json"
     listed = skipped.read_bytes()
     explain_batches(explainer, table, folder, **ARGUMENTS)
@@ -125,7 +125,7 @@ def test_an_outdated_list_of_skipped_rows_is_removed_on_resume(folder, explainer
 
 @ASIDE
 def test_a_shorter_source_is_refused_after_a_skipped_batch(background, table, tmp_path):
-    """The last batch has no part, so that nothing but its list shows that there was more."""
+    """The last batch has no part. Only its list of skipped rows shows that it existed."""
     explainer = fitted(background, model=picky)
     source = spoilt(table, [20, 21, 22, 23, 24])
     whole = explain_batches(explainer, iter([source]), tmp_path, on_error="skip", batch_rows=5)
@@ -142,7 +142,7 @@ def test_a_shorter_source_is_refused_after_a_skipped_batch(background, table, tm
 
 
 class Fatal:
-    """A model that takes its process down, but for that where it was made."""
+    """A model that kills its process, except the process that created it."""
 
     def __init__(self):
         self.home = os.getpid()
@@ -154,7 +154,7 @@ class Fatal:
 
 
 def test_dead_workers_stop_the_run_and_the_batch_is_named(background, table):
-    """... in the first attempt: halving would have each half kill another set of workers."""
+    """The run stops at the first attempt: each half of a halved batch would kill more workers."""
     explainer = fitted(background, model=Fatal(), n_jobs=2)
     stream = explain_batches(explainer, table[NAMES], batch_rows=12, on_error="skip")
     with pytest.raises(BatchError, match="lost the workers that were to explain rows 0 to 11: "):

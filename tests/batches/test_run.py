@@ -1,4 +1,4 @@
-"""The same rows give the same explanations, whatever they come in and however they are cut."""
+"""Explanations do not depend on the container or on the batches."""
 
 import gc
 import tracemalloc
@@ -278,7 +278,7 @@ MEASURED = {
 
 @pytest.fixture
 def no_collector():
-    """Nothing is freed but what nobody refers to any more."""
+    """Disable the garbage collector, so only unreferenced objects are freed."""
     gc.disable()
     yield
     gc.enable()
@@ -394,12 +394,12 @@ def test_arguments_are_checked_before_the_first_batch(table, explainer):
 
 @pytest.mark.parametrize("early", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_csv_that_is_not_utf8_is_named_with_a_way_to_read_it(early, table, explainer, tmp_path):
-    """... be it seen in the first lines or after the first batches."""
+    """In the first lines or after the first batches."""
     path, rows = tmp_path / "rows.csv", pd.concat([table] * (1 if early else 4000))
     rows.iloc[-1, -1] = "caf\u00e9"
     rows.to_csv(path, index=False, encoding="latin-1")
-    told = rf"cannot read '.*rows\.csv': line {len(rows) + 1} is not UTF-8"
-    with pytest.raises(ValueError, match=told) as caught:
+    shown = rf"cannot read '.*rows\.csv': line {len(rows) + 1} is not UTF-8"
+    with pytest.raises(ValueError, match=shown) as caught:
         list(explain_batches(ShapleyExplainer(first).fit(table[NAMES][:2]), path, keys="key"))
     call = str(caught.value).partition("such as ")[2].removesuffix(".")
     pieces = eval(call, {"pandas": pd})
@@ -426,8 +426,8 @@ def test_a_bad_batch_is_named(table, background):
     explainer = fitted(background, model=picky)
     stream = explain_batches(explainer, spoilt(table, [13]), batch_rows=10, keys="key")
     assert len(next(stream)) == 10
-    told = r"cannot explain rows 10 to 19 \(key row 10 to row 19\): ValueError: no NaN, please\."
-    with pytest.raises(BatchError, match=told) as caught:
+    shown = r"cannot explain rows 10 to 19 \(key row 10 to row 19\): ValueError: no NaN, please\."
+    with pytest.raises(BatchError, match=shown) as caught:
         next(stream)
     assert caught.value.rows.tolist() == list(range(10, 20))
     assert caught.value.keys[0] == "row 10"

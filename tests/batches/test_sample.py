@@ -1,4 +1,4 @@
-"""Samples of the rows of a source: evenly over the predictions, the same again, no weights."""
+"""Samples of a source: stratified by prediction, reproducible, without weights."""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_sample_has_every_stratum_of_the_predictions(kind, rows, linear, tmp_path):
-    """... whatever the rows come in: one of every 25 rows in a row by prediction."""
+    """One of every 25 rows in the order of the predictions, for every container."""
     source = SOURCES[kind](rows, tmp_path)
     source = tmp_path / f"rows.{kind}" if source is None else source
     made = Explanation.merge(explain_batches(linear, source, n_sample=M, batch_rows=64))

@@ -1,4 +1,4 @@
-"""Batches of sparse rows, and of documents, whose tokens are the players of each."""
+"""Batches of sparse rows, and batches of documents with their tokens as players."""
 
 import os
 
@@ -194,11 +194,11 @@ def test_invalid_documents_are_skipped(reader, tmp_path):
 
 
 class Died(BaseException):
-    """What the process dies of; nothing catches it."""
+    """The simulated death of a process; nothing catches it."""
 
 
 def test_runs_on_documents_can_be_resumed_after_any_write(tmp_path, monkeypatch):
-    """Sampled values, whose seed was drawn: the manifest, three parts, and the manifest again."""
+    """Sampled values with a random seed: the manifest, three parts, and the manifest again."""
     reader = fitted_text(max_rows=60).set_params(random_state=None).fit(DOCUMENTS)
     arguments = dict(source=DOCUMENTS, batch_rows=2)
     explain_batches(reader, out=tmp_path / "whole", **arguments)
@@ -242,7 +242,7 @@ def test_the_document_column_is_chosen(reader, tmp_path):
 
 @pytest.mark.parametrize("rows", [2, 256])
 def test_importance_averages_tokens_over_documents(reader, tmp_path, rows):
-    """... of all documents together, though each batch has other tokens."""
+    """Of all documents together, although each batch has different tokens."""
     dataset = explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=rows)
     whole = dataset.read()
     found = dataset.importance(0.9)

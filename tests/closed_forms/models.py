@@ -1,4 +1,4 @@
-"""Fitted models of every kind that can be read, with their response and the table they take."""
+"""Fitted models of every kind with a closed form, with their response and table."""
 
 import lightgbm
 import numpy as np
@@ -99,7 +99,7 @@ COUNTS = RNG.poisson(np.exp(SCALED / 2))
 
 
 def columns():
-    """Steps that make each column of one: what a raw category becomes is one player."""
+    """Steps that derive each column from a single one, so a raw category is one player."""
     return make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["city"]),
         (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["age", "pay"]),

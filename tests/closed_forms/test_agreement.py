@@ -1,4 +1,4 @@
-"""Other ways to the same numbers: shap's LinearExplainer, TreeExplainer, and errors by hand."""
+"""Agreement with shap's LinearExplainer and TreeExplainer, and errors computed by hand."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_both_tree_explainers_give_the_same_bits(model, method):
 
 
 def test_background_errors_match_the_spread_over_backgrounds():
-    """Backgrounds drawn anew vary as the spread says: of a linear term, b_j times that of z_j.
+    """The spread over random backgrounds agrees: for linear terms, b_j times that of z_j.
 
     2,000 backgrounds: the relative error of a standard deviation is 1.6 %, four times it 6.4 %.
     """

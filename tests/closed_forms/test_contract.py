@@ -1,4 +1,4 @@
-"""Every closed form against all coalitions of its model, and against what the others promise."""
+"""Every closed form agrees with enumeration, and with the promises of its contract."""
 
 import pickle
 from functools import cache

@@ -1,4 +1,4 @@
-"""A model from outside is read by one function, and one line in the registry."""
+"""An external model needs one reader function and one line in the registry."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Other indices than Shapley's from closed forms, against all coalitions."""
+"""Closed forms of other indices, compared with enumeration."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def model(request):
 
 
 def both(model, **how):
-    """Return what is read, and the truth by enumeration."""
+    """Return values by closed form and by enumeration."""
     read = ShapleyExplainer(model, **how).fit(BACKGROUND).explain(X)
     return read, ShapleyExplainer(model, sampler="exact", **how).fit(BACKGROUND).explain(X)
 

@@ -1,4 +1,4 @@
-"""Products of one factor a player: against enumeration, where factors are 0, and what they cost."""
+"""Products of one factor per player: values by enumeration, factors of zero, and costs."""
 
 from math import comb
 
@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 
 
 def games(p, terms, zeros, k=2, r=3, b=4):
-    """Return given factors of r instances and b references, ``(p, ., terms)``, as games."""
+    """Return factors of r rows and b references, ``(p, ., terms)``, as games."""
     tables = RNG.random((p, r + b, terms))
     tables[RNG.random(tables.shape) < zeros] = 0.0
     made = ProductGames(
@@ -28,7 +28,7 @@ def games(p, terms, zeros, k=2, r=3, b=4):
 
 
 def worth(tables, coef, x, r):
-    """Return v of all coalitions of one instance and one reference, ``(2 ** p, k)``."""
+    """Return v of all coalitions of one row and one reference, ``(2 ** p, k)``."""
     p = len(tables)
     present = (np.arange(2**p)[:, None] >> np.arange(p)) & 1
     factors = np.where(present[:, :, None], tables[:, x], tables[:, r])

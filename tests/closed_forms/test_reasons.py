@@ -1,4 +1,4 @@
-"""What cannot be read is sampled, and the record says in one sentence which step stopped it."""
+"""Models without closed form are sampled, and the record names the reason."""
 
 import re
 
@@ -241,8 +241,8 @@ def test_rows_refused_by_the_model_are_refused(model, wide, value):
     explainer = ShapleyExplainer(model.fit(kind(X), TWO)).fit(kind(X[:5]))
     bad = X[:3].copy()
     bad[1, 2] = value
-    told = "NaN" if np.isnan(value) else "inf"
-    with pytest.raises(ValueError, match=f"finite numbers; got {told} in row 1, column 2 of"):
+    message = "NaN" if np.isnan(value) else "inf"
+    with pytest.raises(ValueError, match=f"finite numbers; got {message} in row 1, column 2 of"):
         explainer.explain(kind(bad))
 
 

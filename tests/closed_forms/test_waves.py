@@ -1,4 +1,4 @@
-"""The logistic function of many steps, against a count of all coalitions by their sum and size."""
+"""The logistic function of many steps, compared with a count of coalitions by sum and size."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,10 @@ from skshapley.indices import INDICES, beta
 
 
 def counted(start, steps, unit, index):
-    """Return the values of a game whose steps are whole multiples of a unit, exactly.
+    """Return exact values of a game with integer multiples of a unit as steps.
 
-    Each player's others are counted by size and sum: 2 ** p coalitions in p ** 2 sums.
+    The other players of each player are counted by size and sum: 2 ** p coalitions in p ** 2
+    sums.
     """
     p, low, width = len(steps), steps[steps < 0].sum(), np.abs(steps).sum() + 1
     sums = start + unit * (low + np.arange(width))
@@ -84,7 +85,7 @@ def test_steps_too_large_for_the_series_are_refused():
 
 
 def test_interactions_of_many_features():
-    """A pair's interaction is what one player's value gains by the other's presence."""
+    """The interaction of a pair is the change of one value if the other player is present."""
     rng = np.random.default_rng(0)
     start, steps = rng.normal(size=2), rng.normal(size=(2, 12)) / 2
     found = logistic_pairs(start, steps)

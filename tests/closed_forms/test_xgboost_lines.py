@@ -1,4 +1,4 @@
-"""XGBoost's linear boosters are read as linear terms, in its single precision."""
+"""Linear boosters of XGBoost have linear terms in single precision."""
 
 import numpy as np
 import pandas as pd

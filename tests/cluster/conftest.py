@@ -56,7 +56,7 @@ def product(columns, log=None, kills=None):
 
 @pytest.fixture(scope="session")
 def frame():
-    """Rows with a key, the first of which are the background."""
+    """Rows with a key; the first rows are the background."""
     X = np.random.default_rng(0).normal(size=(B + R, P))
     frame = pd.DataFrame(X, columns=[f"column {i}" for i in range(P)])
     return frame.assign(key=np.arange(1000, 1000 + len(frame)))
@@ -83,7 +83,7 @@ def made(frame):
 
 @pytest.fixture
 def same():
-    """A check that the bits are those of this process, row by row, whatever their order."""
+    """Return a check that the bits agree with this process, row by row, in any order."""
 
     def check(attributions, explainer, rows):
         wanted = explainer.explain(rows.drop(columns="key")).values

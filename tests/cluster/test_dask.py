@@ -1,7 +1,6 @@
-"""Explaining on dask clusters of this machine.
+"""Explanations on local dask clusters.
 
-Worker processes take seconds to start, so what needs them is slow; threads stand for workers in the
-rest.
+Worker processes take seconds to start, so tests that need them are slow. Other tests use threads.
 """
 
 import os
@@ -55,7 +54,7 @@ def tasks_done(client):
 
 
 def test_bits_agree_with_one_machine(threads):
-    """... of a pipeline, whose columns are made once here and never by a worker."""
+    """Of a pipeline: its columns are computed once here and never by a worker."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
     frame = frame.assign(city=rng.choice(["u", "v"], 80))
@@ -101,7 +100,7 @@ def test_a_killed_worker_changes_no_value(processes, made, rows, tmp_path):
 
 @pytest.mark.slow
 def test_a_model_that_kills_every_worker_raises(processes, made, rows):
-    """... of the scheduler, or of the explainer where no worker was started again."""
+    """An error of the scheduler, or of the explainer if no worker restarts."""
     explainer = made(kills="all")
     with (
         parallel_config("dask"),
@@ -127,7 +126,7 @@ def test_workers_write_into_one_folder(same, threads, made, rows, tmp_path):
 
 
 def test_partitions(same, made, rows):
-    """... one of them empty; nothing is computed before it is asked for."""
+    """One of them is empty. Nothing is computed before the result is requested."""
     table = dataframe.from_pandas(rows, npartitions=3)
     table = table[table["key"] > 1040]
     explainer = made()

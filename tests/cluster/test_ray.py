@@ -24,7 +24,7 @@ def ray():
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_bits_agree_with_one_machine(same, ray, made, rows, tmp_path, killed):
-    """... also if a worker is killed."""
+    """Also if a worker is killed."""
     flag = tmp_path / "killed"
     explainer = made(kills=flag if killed else None)
     table = ray.data.from_pandas(rows).repartition(3)

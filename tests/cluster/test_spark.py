@@ -27,7 +27,7 @@ def spark(monkeypatch):
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_bits_agree_with_one_machine(same, spark, made, rows, tmp_path, killed):
-    """... also if a worker is killed; rows of no partition of their own stay where they are."""
+    """Also if a worker is killed. Rows without a partition stay in place."""
     from pyspark.sql.functions import struct
 
     flag = tmp_path / "killed"

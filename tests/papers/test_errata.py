@@ -1,8 +1,4 @@
-"""What is misprinted in the papers, each shown by a computation: see the tables of doc/papers.
-
-Only what is not shown by a test of the package is here. Tests are named by the numbers of the
-tables.
-"""
+"""Misprints in the papers, each shown by a computation: see the tables of doc/papers."""
 
 from itertools import combinations, permutations
 from math import comb, factorial, log
@@ -234,7 +230,7 @@ class TestNotes:
         np.testing.assert_allclose(self.solved(rows, (D - 1) * KERNEL), PHI, rtol=1e-9)
 
     def test_n8_binomials_at_both_ends_are_undefined(self):
-        """1(i in S)/C(d - 1, s - 1) at s = 0: the indicator is 0, the binomial is none."""
+        """1(i in S)/C(d - 1, s - 1) at s = 0: the indicator is 0, the binomial undefined."""
         with pytest.raises(ValueError, match="non-negative"):
             comb(D - 1, -1)
         assert comb(D - 1, D) == 0  # and 1/0 at s = d

@@ -1,4 +1,4 @@
-"""The numbers on the pages of the papers are those of the files of results."""
+"""Numbers on the pages of the papers agree with the results files."""
 
 import os
 import re
@@ -57,9 +57,9 @@ def shown(number):
 
 def agrees(cell, *expected):
     """Whether a cell such as ".298 (.0152)" shows these numbers."""
-    told = re.findall(r"[\d.]+", cell)
-    assert len(told) == len(expected)
-    for number, truth in zip(told, expected, strict=True):
+    quoted = re.findall(r"[\d.]+", cell)
+    assert len(quoted) == len(expected)
+    for number, truth in zip(quoted, expected, strict=True):
         value, half = shown(number)
         assert abs(value - truth) <= half, (cell, expected)
 
@@ -113,18 +113,18 @@ def test_comparisons_of_the_methods_of_the_paper():
     assert gain["regression"].between(0.2, 0.5).all()
     assert gain["classification"].between(0, 0.2).all()
     text, _ = page("grah_thouvenot")
-    told = re.search(r"small budgets: (\S+) against (\S+) at 3300 draws", text)
-    agrees(" ".join(told.groups()), many.loc["SGD, defaults", 3300], many.loc[walks, 3300])
-    told = re.search(r"comes near to it \((\S+) against (\S+)\)", text)
+    quoted = re.search(r"small budgets: (\S+) against (\S+) at 3300 draws", text)
+    agrees(" ".join(quoted.groups()), many.loc["SGD, defaults", 3300], many.loc[walks, 3300])
+    quoted = re.search(r"comes near to it \((\S+) against (\S+)\)", text)
     both = many.loc[["SGD, defaults, leverage pairs", pairs], 57300]
-    agrees(" ".join(told.groups()), *(float(f"{number:.3g}") for number in both))
+    agrees(" ".join(quoted.groups()), *(float(f"{number:.3g}") for number in both))
 
 
 def test_student_t_factor():
-    """t(.975, T - 1) / 1.96 makes a standard error of what Algorithm 1 knows of T walks."""
+    """t(.975, T - 1) / 1.96 is the factor for a variance estimated from T permutations."""
     text, _ = page("grah_thouvenot")
-    told = re.search(r"factor is (\S+) for two permutations, (\S+) for four, and (\S+) for", text)
-    agrees(" ".join(told.groups()), *widening(np.array([1, 3, 29])))
+    quoted = re.search(r"factor is (\S+) for two permutations, (\S+) for four, and (\S+) for", text)
+    agrees(" ".join(quoted.groups()), *widening(np.array([1, 3, 29])))
     degrees = np.arange(1, 30)
     np.testing.assert_allclose(widening(degrees), t.ppf(0.975, degrees) / 1.95996, rtol=1e-5)
 
@@ -132,13 +132,13 @@ def test_student_t_factor():
 @pytest.mark.skipif("SKSHAPLEY_DATA" not in os.environ, reason="COMPAS is no part of the tests")
 def test_figure_1():
     text, _ = page("grah_thouvenot")
-    told = re.search(
+    quoted = re.search(
         r"Age adds (\.2\S+), and no prior offence subtracts (\S+)\. The.*?, which takes (\S+) of"
         r" the same credit\. .*?, which takes (\S+)\. - Our contrast is (\S+) against (\S+), which"
         r" leaves (\S+) to share",
         text,
     )
-    age, priors, category, juvenile, high, low, gap = told.groups()
+    age, priors, category, juvenile, high, low, gap = quoted.groups()
     made = run_path(str(DOC.parent / "examples" / "contrastive" / "plot_compas.py"))["explanation"]
     plt.close("all")
     values = dict(zip(made.feature_names, made.values[0], strict=True))
@@ -162,11 +162,11 @@ def test_table_4_agrees_to_three_percent():
             if number != "-":  # printed to .001
                 assert abs(ours - float(number)) < 0.03 * ours + 0.0005
     text, _ = page("mitchell_et_al")
-    told = re.search(
+    quoted = re.search(
         r"d = 200, n = 1000: herding ([\d.]+) .*?SBQ (\S+), Sobol (\S+), orthogonal (\S+)\. ", text
     )
     for method, number in zip(
-        ["herding", "SBQ", "Sobol", "orthogonal"], told.groups(), strict=True
+        ["herding", "SBQ", "Sobol", "orthogonal"], quoted.groups(), strict=True
     ):
         agrees(number, frame["seconds"][200, 1000, method])
     least = frame["discrepancy"].xs(1000, level="n").groupby("d").idxmin()
@@ -180,10 +180,10 @@ def test_table_4_agrees_to_three_percent():
 def test_herding_by_kernel():
     frame = pd.read_csv(PERMUTATIONS / "pair_by_pair.csv").set_index("d")
     text, _ = page("mitchell_et_al")
-    told = re.search(
+    quoted = re.search(
         r"takes (\d+) times \(d = 200, n = 30\) to (\d+) times \(d = 10, n = 100\)", text
     )
-    assert [float(number) for number in told.groups()] == [
+    assert [float(number) for number in quoted.groups()] == [
         pytest.approx(frame["ratio"][d], rel=0.02) for d in (200, 10)
     ]
 
@@ -213,22 +213,22 @@ def test_figure_12():
     assert sobol.sum() == 4
     assert set(best[~sobol]) <= {"orthogonal", "antithetic"}
     text, _ = page("mitchell_et_al")
-    told = re.search(r"smallest error, (\S+) to (\S+) times that of antithetic", text)
-    agrees(" ".join(told.groups()), *relative["Sobol"][sobol].agg(["min", "max"]))
-    told = re.search(r"sets without reverses have (\S+) to (\S+) times their error", text)
+    quoted = re.search(r"smallest error, (\S+) to (\S+) times that of antithetic", text)
+    agrees(" ".join(quoted.groups()), *relative["Sobol"][sobol].agg(["min", "max"]))
+    quoted = re.search(r"sets without reverses have (\S+) to (\S+) times their error", text)
     single = relative.loc[~sobol, ["herding", "SBQ", "Sobol"]]
-    agrees(" ".join(told.groups()), single.min().min(), single.max().max())
+    agrees(" ".join(quoted.groups()), single.min().min(), single.max().max())
     assert not (high[["herding", "SBQ"]].lt(low["antithetic"], axis=0)).any(axis=None)
-    told = re.search(r"never worse than antithetic pairs by more than (\d+) %", text)
-    agrees(told[1], 100 * (relative["Sobol, pairs"].max() - 1))
+    quoted = re.search(r"never worse than antithetic pairs by more than (\d+) %", text)
+    agrees(quoted[1], 100 * (relative["Sobol, pairs"].max() - 1))
 
 
 def test_figure_15():
     frame = pd.read_csv(PERMUTATIONS / "lam_of_images.csv")
     wide = frame.pivot_table(index="lam", columns="image", values="mse")
     means = (wide / wide.loc[4]).mean(axis=1)
-    told = re.search(r"images is (\S+) to (\S+) times that at lam 4", page("mitchell_et_al")[0])
-    agrees(" ".join(told.groups()), means.min(), means.max())
+    quoted = re.search(r"images is (\S+) to (\S+) times that at lam 4", page("mitchell_et_al")[0])
+    agrees(" ".join(quoted.groups()), means.min(), means.max())
 
 
 def told_on(pattern):
@@ -237,7 +237,7 @@ def told_on(pattern):
 
 
 def at_the_largest_budget():
-    """Errors with XGBoost over those of antithetic pairs, and which are apart from them."""
+    """Ratios of errors with XGBoost to those of antithetic pairs, and significant ones."""
     frame = pd.read_csv(PERMUTATIONS / "gbdt.csv")
     assert frame["trials"].min() >= 6
     frame = frame[frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")]
@@ -287,7 +287,7 @@ SMALL, WIDE = ["cal_housing", "make_regression", "bank"], ["breast_cancer", "adu
 
 
 def of_appendix(figure):
-    """Errors by table and setting over those of the paper's choice, and whether each is apart."""
+    """Ratios of errors to those of the paper's choice, and significant ones."""
     frame = pd.read_csv(PERMUTATIONS / "appendix.csv", dtype={"setting": str})
     frame = frame[frame["figure"] == figure]
     mse, low, high = (
@@ -349,12 +349,12 @@ def test_evaluations_on_a_line():
     """4 a player for L-Shapley at k = 1 and the regression, 16 at k = 2, 9 and 25 for C-Shapley."""
     frame = pd.read_csv(RESULTS / "structured" / "scaling.csv").set_index(["method", "d"])
     text, _ = page("chen_et_al")
-    told = re.search(
+    quoted = re.search(
         r"here from (\d+) to (\d+)\. L-Shapley costs (\d+) evaluations per player at k = 1 and"
         r" (\d+) at k = 2\. The regression .*? costs (\d+)\. C-Shapley costs (\d+) and (\d+) at",
         text,
     )
-    least, most, local, wide, runs, near, far = (int(number) for number in told.groups())
+    least, most, local, wide, runs, near, far = (int(number) for number in quoted.groups())
     assert (least, most) == (frame.index.levels[1].min(), frame.index.levels[1].max())
     for method, number in {
         "L-Shapley, k = 1": local,
@@ -370,7 +370,7 @@ def test_evaluations_on_a_line():
 def test_errors_on_tiles_of_digits():
     frame = pd.read_csv(RESULTS / "structured" / "tiles.csv").set_index(["response", "method"])
     frame = frame.sort_index()
-    told = re.search(
+    quoted = re.search(
         r"Antithetic permutations with (\d+) evaluations have a relative error of (\S+)"
         r" \(log-probability\) and (\S+) \(log-odds\)\. L-Shapley of order 1, with (\d+)"
         r" evaluations, has (\S+) and ([\d.]+)\.",
@@ -378,7 +378,7 @@ def test_errors_on_tiles_of_digits():
     )
     methods = "antithetic permutations", "L-Shapley, k = 1 (over budget)"
     for method, (evals, chance, odds) in zip(
-        methods, (told.groups()[:3], told.groups()[3:]), strict=True
+        methods, (quoted.groups()[:3], quoted.groups()[3:]), strict=True
     ):
         agrees(evals, frame["evaluations"]["log_odds", method])
         agrees(chance, frame["relative_error"]["predict_log_proba", method])
@@ -391,7 +391,7 @@ def areas(name):
 
 
 def test_areas_under_masking_curves():
-    """What the page says of SampleShapley, permutations, and of methods that know the graph."""
+    """Statements of the page on SampleShapley, permutations, and methods that use the graph."""
     graph = ["C-Shapley, regression", "C-Shapley, regression, balanced"]
     least_squares = ["kernel least squares", "leverage least squares"]
     for name in ("imdb", "agnews", "digits", "mnist", "cifar"):
@@ -407,14 +407,16 @@ def test_areas_under_masking_curves():
         if name == "cifar":
             everywhere = masked.drop([*graph, *local, "saliency", "random"])
             assert everywhere.max() < knowing.min()
-            told = re.search(
+            quoted = re.search(
                 r"better \((\S+) to (\S+)\) than sets of neighbours \((\S+) to (\S+)\)\."
                 r" The standard errors, .*?, are (\S+)\. ",
                 page("chen_et_al")[0],
             )
             ends = [-everywhere.max(), -everywhere.min(), -knowing.max(), -knowing.min()]
             agrees(
-                " ".join(told.groups()), *ends, round(frame["deletion_se"][knowing.index].mean(), 1)
+                " ".join(quoted.groups()),
+                *ends,
+                round(frame["deletion_se"][knowing.index].mean(), 1),
             )
         else:
             assert knowing.max() < masked[least_squares].min()

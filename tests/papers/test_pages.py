@@ -1,4 +1,4 @@
-"""The pages of the papers name tests that are there."""
+"""Every test named on the pages of the papers exists."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Both kernels and their functionals against explicit interactions, enumeration, differences."""
+"""Both kernels and their functionals, compared with explicit interactions and enumeration."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -50,7 +50,7 @@ def all_points(p):
 @pytest.mark.parametrize("p", [3, 4, 7])
 @pytest.mark.parametrize("functional", [OddValues(), Interactions()])
 def test_a_kernel_is_the_sum_over_interactions(p, functional):
-    """Those of the even part as differences to the full coalition."""
+    """The even part as differences from the full coalition."""
     reach = np.random.default_rng(p).uniform(0.05, 0.9, p)
     odd = isinstance(functional, OddValues)
     kernel, signs, parts = some_kernel(functional, reach), cube(p), {True: [], False: []}
@@ -77,10 +77,10 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
 def test_functionals_and_their_variances_match_the_kernel(functional, p, reach):
     kernel = some_kernel(functional, reach * np.random.default_rng(p).uniform(0.5, 1, p))
     entries = functional.entries(p)
-    told = truth(kernel.cross(cube(p), cube(p)), functional)
+    stated = truth(kernel.cross(cube(p), cube(p)), functional)
     found = functional.covariances(kernel, all_points(p), entries)
-    np.testing.assert_allclose(found, told, atol=1e-6)
-    spread = np.diag(truth(told.T, functional))
+    np.testing.assert_allclose(found, stated, atol=1e-6)
+    spread = np.diag(truth(stated.T, functional))
     np.testing.assert_allclose(functional.variances(kernel, entries, None), spread, atol=1e-6)
 
 
@@ -93,19 +93,19 @@ def test_pairs_with_individual_variances(functional):
     np.testing.assert_allclose(same.cross(cube(p), cube(p)), crossed, atol=1e-12)
     kernel, entries = replace(plain, each=rng.exponential(size=15)), functional.entries(p)
     covariance = kernel.cross(cube(p), cube(p))
-    told = truth(covariance, functional)
+    stated = truth(covariance, functional)
     found = functional.covariances(kernel, all_points(p), entries)
-    np.testing.assert_allclose(found, told, atol=1e-10)
-    spread = np.diag(truth(told.T, functional))
+    np.testing.assert_allclose(found, stated, atol=1e-10)
+    spread = np.diag(truth(stated.T, functional))
     np.testing.assert_allclose(functional.variances(kernel, entries, None), spread, atol=1e-10)
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.1, 0.6])
 def test_quadrature_nodes_suffice_for_many_equal_players(reach):
-    """What depends on the size alone gives a player 2 f(full)/p, and a pair a second difference.
+    """A game of the size gives a player 2 f(full)/p, and a pair a second difference.
 
-    With equal reaches so does the covariance with the full coalition, or with one of a single
-    player summed over players.
+    With equal reaches, so does the covariance with the full coalition, or with single players,
+    summed over players.
     """
     p, reach = 60, np.full(60, reach)
     full = Pairs(np.ones((1, p)), np.zeros((1, 1)))
@@ -115,13 +115,13 @@ def test_quadrature_nodes_suffice_for_many_equal_players(reach):
     one = Pairs(np.where(np.eye(p) > 0, 1.0, -1.0), np.zeros((p, 1)))
     game = kernel.cross(sizes, one.signs).mean(axis=1)  # of a size, the mean over who is in it
     game = np.array([np.delete(game, 0)[s - 1] if s else game[0] for s in range(p + 1)])
-    told = Interactions().covariances(kernel, one, np.array(np.triu_indices(p, 1))).mean()
+    stated = Interactions().covariances(kernel, one, np.array(np.triu_indices(p, 1))).mean()
     steps = game[2:] - 2 * game[1:-1] + game[:-2]
-    np.testing.assert_allclose(told, steps.mean(), rtol=1e-6, atol=1e-10)
+    np.testing.assert_allclose(stated, steps.mean(), rtol=1e-6, atol=1e-10)
 
 
 def test_tiny_length_scales_are_clipped():
-    """Rounding would be all that is left of interactions of four."""
+    """Otherwise only rounding errors of interactions of four players would remain."""
     tiny = EvenKernel.from_vector(np.full(5, 1e-6), np.zeros(3))
     small = EvenKernel(np.full(5, 0.02), 1.0, 1.0, 1.0)
     found, expected = (kernel.cross(cube(5), cube(5)) for kernel in (tiny, small))
@@ -189,7 +189,7 @@ def test_a_fit_ends_at_a_zero_gradient(part):
 
 
 def test_fitted_variances_identify_interacting_pairs():
-    """Three of 91, from 60 points: the variances of these three end up above all others."""
+    """Three of 91 pairs, from 60 points: their variances exceed all others."""
     rng, p = np.random.default_rng(0), 14
     signs, pairs = rng.choice([-1.0, 1.0], (60, p)), [(0, 1), (2, 7), (5, 9)]
     values = sum(2.0 * (signs[:, i] * signs[:, j] - 1) for i, j in pairs)[:, None]

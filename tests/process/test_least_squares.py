@@ -1,4 +1,4 @@
-"""Least squares on pairs: exact where nothing of higher order is there, and only there."""
+"""Least squares on pairs is exact for games without higher interactions, and only for these."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_pairwise_blocks_average_their_solutions():
 
 
 def test_indistinguishable_players_are_left_to_the_gaussian_process():
-    """Two are always together: neither their interaction nor their shares can be seen."""
+    """Two players are always together: neither interaction nor shares are determined."""
     rest = 2.0 * ((np.arange(8)[:, None] >> np.arange(3)) & 1) - 1
     signs = np.column_stack([rest[:, 0], rest])[:-1]
     signs = np.vstack([signs, signs[:2]])
@@ -73,7 +73,7 @@ def test_indistinguishable_players_are_left_to_the_gaussian_process():
 
 
 def test_values_are_relative_to_the_full_coalition_of_the_block():
-    """Two blocks of one game each, with constants of their own: the slopes' mean is left."""
+    """Two blocks of one game with different constants: the mean of the slopes remains."""
     p, rng = 3, np.random.default_rng(0)
     signs, block = np.tile(cube(p)[1:7], (2, 1)), np.repeat([0, 1], 6)
     blocks = Blocks.of(np.array([[0], [1]]), np.full(2, 0.5))
@@ -88,7 +88,7 @@ def test_values_are_relative_to_the_full_coalition_of_the_block():
 
 @pytest.mark.parametrize("p", [3, 4, 5, 6, 7])
 def test_regression_on_all_pairs_gives_the_shapley_values(p):
-    """Whatever the game, by the weights of the Shapley kernel; a middle pair has half of them."""
+    """For any game, by the weights of the Shapley kernel; a middle pair has half of its weight."""
     game, signs = RandomGame(p, seed=p), cube(p)
     signs = signs[signs[:, 0] > 0][::-1]  # one of each pair, the full coalition first
     size = (signs > 0).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Posteriors of both parts against joint normal distributions, and what is left out of them."""
+"""Posteriors of both parts, compared with joint normal distributions and refits."""
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_blocks_that_cover_the_whole_background():
 
 
 def test_many_pairs_are_computed_in_chunks():
-    """780 pairs of 40 players, of which 500 are witnesses."""
+    """780 pairs of 40 players; 500 of them calibrate the errors."""
     p, rng = 40, np.random.default_rng(3)
     kernel, functional = EvenKernel(np.full(p, 0.05), 7.0, 0.03, 0.4), Interactions()
     pairs = Pairs(rng.choice([-1.0, 1.0], (6000, p)), np.ones((6000, 1))).take(np.arange(50))
@@ -116,15 +116,15 @@ def test_many_pairs_are_computed_in_chunks():
     between = functional.covariances(kernel, pairs, entries)
     seen = kernel.gram(pairs)
     np.testing.assert_allclose(found.means, between @ np.linalg.solve(seen, pairs.values))
-    told = np.einsum("en,ne->e", between, np.linalg.solve(seen, between.T))
-    variance = functional.variances(kernel, entries, None) - told
+    stated = np.einsum("en,ne->e", between, np.linalg.solve(seen, between.T))
+    variance = functional.variances(kernel, entries, None) - stated
     np.testing.assert_allclose(found.process.variance, variance, rtol=1e-6)
     assert found.witnesses.shape == (500, 2)
 
 
 @PARTS
 def test_left_out_values_agree_with_refits(functional):
-    """And the estimates move by a point's influence times the error of its prediction."""
+    """The estimates change by the influence of a point times its prediction error."""
     p, rng = 6, np.random.default_rng(3)
     kernel = some_kernel(functional, p, 3)
     pairs = Pairs(cube(p)[1 + rng.permutation(31)[:12]], rng.normal(size=(12, 1)))
@@ -155,7 +155,7 @@ def test_pairs_are_chosen_greedily_by_posterior_variance():
 
 
 def test_requested_sizes_are_chosen_first():
-    """Then it is free; of a size that the pool lacks none is taken."""
+    """Afterwards the choice is free. Sizes missing from the pool are skipped."""
     p, kernel = 7, some_kernel(OddValues(), 7, 4)
     signs = cube(p)[: 2 ** (p - 1)]
     process = Process(Pairs(signs[:4], np.zeros((4, 1))), kernel, OddValues())
@@ -170,7 +170,7 @@ def test_requested_sizes_are_chosen_first():
 
 
 def test_errors_are_widened_by_held_out_residuals():
-    """Each by its definition, with a process of its own for whatever is left out."""
+    """Each factor by its definition, with a separate refit for each omitted pair."""
     p, n, widened = 6, 20, set()
     kernel = OddKernel(np.linspace(0.1, 0.5, p), lowest=3.0, noise=0.05, size=0.2)
     for seed in range(8):
@@ -211,7 +211,7 @@ def test_errors_are_widened_by_held_out_residuals():
 
 @pytest.mark.parametrize("grid", [0.0, 0.5, 4.0])
 def test_errors_of_step_functions_depend_on_repeated_values(grid):
-    """What leaving out each pair changes comes from processes that have not seen it."""
+    """The effect of omitting a pair comes from a refit without this pair."""
     p, n, rng = 6, 24, np.random.default_rng(0)
     inside = rng.permutation(31)[: n - 1] + 1
     signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
@@ -244,7 +244,7 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
 
 @pytest.mark.parametrize("noise", [0.05, 50.0])
 def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
-    """What leaving out each point changes, or 2/n of the value, by processes that never saw it."""
+    """The effect of omitting a point, from refits, or at least 2/n of its value."""
     rng = np.random.default_rng(4)
     p, n = 6, 24
     values = np.where(rng.random((n, 1)) < 0.2, 1.0, 0.0)
@@ -264,8 +264,8 @@ def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
     assert (steady < plain) == (noise > 1)
     repeated = (n - 2) / n
     jumps = (3 * repeated * max(steady, plain)) ** 2
-    told = np.append(found.means, 0.0)
-    silent = (1.5 / n * (told.max() - told.min())) ** 2  # as they repeat; larger than the other two
+    stated = np.append(found.means, 0.0)
+    silent = (1.5 / n * (stated.max() - stated.min())) ** 2  # larger than the other two terms
     assert silent > (0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2
     errors = overlooked(found, np.full((15, 1), 0.7))
     np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)

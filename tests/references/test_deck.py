@@ -1,4 +1,4 @@
-"""Decks deal every row alike, by its weight, in chunks that resemble the table."""
+"""Decks use every row equally, by its weight, in chunks that represent the table."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Herded rows are rows of the table that resemble it."""
+"""Herded rows are rows of the table that represent it."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A mean over a sample of rows, regressed on what is known of all: unbiased, and honest."""
+"""A mean over sampled rows, with a regression on known quantities: unbiased and honest."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def setting(seed=0, n=2000):
 
 
 def test_regression_removes_the_variance_of_the_traits():
-    """Squared errors of 40 samples of 100 rows: a tenth, two fifths, and no worse."""
+    """Squared errors of 40 samples of 100 rows: a tenth, two fifths, and no increase."""
     _, quantity, deck = setting()
     rng, truth = np.random.default_rng(1), quantity.mean(axis=0)
     ours, plain = [], []
@@ -32,7 +32,7 @@ def test_regression_removes_the_variance_of_the_traits():
 
 
 def test_leave_one_out_errors_agree_with_refits():
-    """Against regressions that are made anew without each row."""
+    """Compared with regressions that omit one row each."""
     _, quantity, deck = setting(n=300)
     rows = deck.dealt(np.random.default_rng(2))[:40]
     survey = Survey(deck, rows, np.arange(3))

@@ -1,4 +1,4 @@
-"""Explanations to report, with names that would be markup if they were not escaped."""
+"""Explanations for reports, with names that would be markup without escaping."""
 
 from dataclasses import replace
 

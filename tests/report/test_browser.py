@@ -1,6 +1,6 @@
-"""The report in a browser: it draws, asks for nothing, and can be used by keyboard and by phone.
+"""The report in a browser: it draws, loads no file, and works by keyboard and on a phone.
 
-It runs where `make test-browser` has put Playwright and axe.
+Runs if `make test-browser` has installed Playwright and axe.
 """
 
 import shutil
@@ -60,7 +60,7 @@ def texts(page, selector):
 
 
 def test_a_thousand_rows_are_ready_within_a_second(opened, thousand):
-    """... of processor time of the page's thread, which the load of the machine does not change."""
+    """Processor time of the page's thread, which does not depend on the load of the machine."""
     page = opened(thousand)
     client = page.context.new_cdp_session(page)
     client.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -99,9 +99,9 @@ def test_a_row_opens_its_waterfall(opened, plain):
     values = plain.to_frame().loc["row 3"]
     order = values.abs().sort_values(ascending=False).index
     assert [line.split(" = ")[0] for line in lines] == ["prediction", *order, "base value"]
-    told = texts(page, ".detail td.number")
-    assert told[1].startswith(f"{values[order[0]]:+.3g}".replace("-", "−"))
-    assert told[0] == f"{plain.predictions[3]:.3g}".replace("-", "−")
+    printed = texts(page, ".detail td.number")
+    assert printed[1].startswith(f"{values[order[0]]:+.3g}".replace("-", "−"))
+    assert printed[0] == f"{plain.predictions[3]:.3g}".replace("-", "−")
     row.click()
     assert page.locator(".detail").count() == 0
 
@@ -147,7 +147,7 @@ def test_rows_can_be_sorted_and_searched(opened, plain):
 
 
 def test_rows_are_filtered_and_downloaded(opened, plain):
-    """... by a range of predictions, by a category, and in the order of the table."""
+    """By a range of predictions, by a category, and in the order of the table."""
     page = opened(replace(plain, data=plain.data.assign(x0=np.resize(["b", "a"], 40))))
     middle = np.median(plain.predictions)
     page.get_by_label("from").last.fill(str(middle))
@@ -191,7 +191,7 @@ def test_titles_of_columns_stand_above_their_cells_on_a_phone(opened, plain):
 
 
 def test_a_point_opens_its_row(opened, plain):
-    """... wherever the table is: at another page, in another order, or with nothing found."""
+    """On another page of the table, in another order, or with an empty search result."""
     page = opened(plain)
     page.get_by_role("button", name="Prediction", exact=True).click()
     page.get_by_role("button", name="Prediction", exact=True).click()
@@ -269,7 +269,7 @@ def test_many_features(opened, thousand):
 
 
 def test_names_adapt_to_the_width_of_a_phone(opened, plain):
-    """... above their pictures, so that sixty letters are two lines, in the tables of rows, too."""
+    """Names stand above their pictures, so sixty letters take two lines, also in tables of rows."""
     long = "number of days since the last payment by the department"
     names = np.array([f"{long} {i}" for i in range(6)], dtype=object)
     data = plain.data.set_axis(names, axis=1)
@@ -291,7 +291,7 @@ def test_names_adapt_to_the_width_of_a_phone(opened, plain):
 
 
 def test_tick_labels_do_not_overlap(opened, plain):
-    """Missing ones beside dates, and categories that differ at their ends."""
+    """Missing values beside dates, and categories that differ at their ends."""
     data = plain.data.copy()
     days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(40), "D")
     data["x0"] = pd.Series(days, index=data.index).where(np.arange(40) % 5 > 0)

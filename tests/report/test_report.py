@@ -1,4 +1,4 @@
-"""The report's text: the explanation's numbers, no name that is markup, nothing to load."""
+"""The text of the report: numbers of the explanation, escaped names, no files to load."""
 
 import json
 import re
@@ -42,10 +42,10 @@ def by_output(explanation):
     return [explanation] if names is None else [explanation.output(name) for name in names]
 
 
-def close(told, known, digits):
-    """Whether rounded numbers, None for NaN, are those that are known, feature by feature."""
-    told = np.array(told, dtype=float).T
-    np.testing.assert_allclose(told, known, rtol=0.5 * 10.0 ** (1 - digits) * 1.001, atol=0)
+def close(written, known, digits):
+    """Check that rounded numbers, None for NaN, agree with the known ones."""
+    written = np.array(written, dtype=float).T
+    np.testing.assert_allclose(written, known, rtol=0.5 * 10.0 ** (1 - digits) * 1.001, atol=0)
 
 
 @pytest.mark.parametrize("kind", ["plain", "awkward"])
@@ -56,16 +56,16 @@ def test_numbers_agree_with_the_explanation(kind, request):
     assert sorted(shown["features"]) == sorted(names)
     assert shown["rows"] == [str(label) for label in explanation.index]
     kept = [names.index(name) for name in shown["features"]]
-    for told, known in zip(shown["outputs"], by_output(explanation), strict=True):
-        close(told["values"], known.values[:, kept], 6)
-        close(told["errors"], known.standard_errors[:, kept], 3)
-        close(told["wider"], known.background_errors[:, kept], 3)
-        close(told["predictions"], known.predictions, 6)
-        close(told["base"], known.base_values, 6)
+    for written, known in zip(shown["outputs"], by_output(explanation), strict=True):
+        close(written["values"], known.values[:, kept], 6)
+        close(written["errors"], known.standard_errors[:, kept], 3)
+        close(written["wider"], known.background_errors[:, kept], 3)
+        close(written["predictions"], known.predictions, 6)
+        close(written["base"], known.base_values, 6)
         columns = ["importance", "standard_error", "background_error"]
         frame = known.importance().loc[[explanation.feature_names[j] for j in kept], columns]
-        close(told["importance"], frame.to_numpy().T, 6)
-        assert not told["gap"]
+        close(written["importance"], frame.to_numpy().T, 6)
+        assert not written["gap"]
 
 
 def test_the_strongest_features_come_first_and_others_are_summed(plain):
@@ -105,10 +105,10 @@ def test_pairs_are_the_strongest_interactions(awkward):
     shown = content_of(report_html(awkward))
     names = [str(name) for name in awkward.feature_names]
     places = [names.index(name) for name in shown["features"]]
-    for told, known in zip(shown["outputs"], by_output(awkward), strict=True):
+    for written, known in zip(shown["outputs"], by_output(awkward), strict=True):
         frame = known.interactions.importance()
-        assert len(told["pairs"]) == 10
-        for pair, ((first, second), line) in zip(told["pairs"], frame.iterrows(), strict=False):
+        assert len(written["pairs"]) == 10
+        for pair, ((first, second), line) in zip(written["pairs"], frame.iterrows(), strict=False):
             assert [shown["features"][place] for place in pair["features"]] == [first, second]
             a, b = (places[place] for place in pair["features"])
             close(pair["values"], known.interactions.values[:, a, b], 6)
@@ -186,13 +186,13 @@ COLUMNS = {
 
 @pytest.mark.parametrize(("values", "known"), COLUMNS.values(), ids=COLUMNS)
 def test_columns(values, known):
-    told = column(pd.Series(values))
-    assert {name: told[name] for name in known} == known
-    json.dumps(told, allow_nan=False)
+    written = column(pd.Series(values))
+    assert {name: written[name] for name in known} == known
+    json.dumps(written, allow_nan=False)
 
 
 def test_duplicate_names(plain):
-    """... as tokens do, stay apart: features are known by their places."""
+    """Features with equal names, such as tokens, are distinguished by position."""
     names = np.array(["the"] * 6, dtype=object)
     twice = replace(plain, feature_names=names, data=plain.data.set_axis(names, axis=1))
     shown = content_of(report_html(twice))
@@ -226,9 +226,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("given", "error", "told"), WRONG.values(), ids=WRONG)
-def test_invalid_arguments_are_refused(given, error, told, plain, tmp_path):
-    with pytest.raises(error, match=f"Explanation.report {told}"):
+@pytest.mark.parametrize(("given", "error", "written"), WRONG.values(), ids=WRONG)
+def test_invalid_arguments_are_refused(given, error, written, plain, tmp_path):
+    with pytest.raises(error, match=f"Explanation.report {written}"):
         plain.report(tmp_path / "r.html", **given)
     with pytest.raises(ValueError, match="at least one row"):
         plain[[]].report(tmp_path / "r.html")
@@ -236,7 +236,7 @@ def test_invalid_arguments_are_refused(given, error, told, plain, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "written"),
     [
         (
             {"response_method": "log_odds", "explained_class": "yes"},
@@ -246,18 +246,18 @@ def test_invalid_arguments_are_refused(given, error, told, plain, tmp_path):
         ({"response_method": "predict"}, "0.400"),
     ],
 )
-def test_base_values_in_log_odds_show_the_probability(plain, settings, told):
+def test_base_values_in_log_odds_show_the_probability(plain, settings, written):
     explanation = replace(plain, settings=replace(plain.settings, **settings))
     (output,) = content_of(report_html(explanation))["outputs"]
-    assert dict(output["facts"])["Base value"] == told
-    assert output["logit"] == ("probability" in told)
+    assert dict(output["facts"])["Base value"] == written
+    assert output["logit"] == ("probability" in written)
 
 
 def test_absent_features_are_explained_in_plain_words(plain):
     settings = replace(plain.settings, reward="InterventionalReward()")
     (output,) = content_of(report_html(replace(plain, settings=settings)))["outputs"]
-    told = dict(output["facts"])["Absent features"]
-    assert told == "interventional: absent features take the values of background rows"
+    written = dict(output["facts"])["Absent features"]
+    assert written == "interventional: absent features take the values of background rows"
 
 
 def test_the_page_has_contents_filters_and_a_download(plain):

@@ -136,10 +136,10 @@ function groupKey(name, groups) {
 // A table with a picture in each line: name, strip, and number.
 function strips(caption, lines) {
   // roles, since the style takes lines apart on a phone, which no longer make a table then
-  const body = lines.map(({ name, strip, told, kind }) =>
+  const body = lines.map(({ name, strip, description, kind }) =>
     element("tr", { class: kind, role: "row" }, element("th", { scope: "row", role: "rowheader" }, ...name),
       element("td", { role: "cell" }, strip),
-      told === undefined ? null : element("td", { class: "number", role: "cell" }, told)),
+      description === undefined ? null : element("td", { class: "number", role: "cell" }, description)),
   );
   return element("table", { class: "strips", role: "table", "aria-label": caption },
     element("tbody", { role: "rowgroup" }, ...body));

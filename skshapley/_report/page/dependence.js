@@ -76,8 +76,8 @@ function keyOf(name, column) {
   return levelKey(name);
 }
 
-// Points of a column of the data and numbers; whole texts are in `told`.
-function scatter(width, { axis, values, errors, colours, told, label, across: below, up: beside, open }) {
+// Points of a column of the data and numbers; whole texts are in `description`.
+function scatter(width, { axis, values, errors, colours, description, label, across: below, up: beside, open }) {
   const bottom = HEIGHT - MARGIN.bottom;
   const letters = Math.min(TURNED_LETTERS, Math.max(...axis.marks.map(([, text]) => text.length)));
   const height = axis.turned ? bottom + LETTER * letters + 32 : HEIGHT;
@@ -91,7 +91,7 @@ function scatter(width, { axis, values, errors, colours, told, label, across: be
   const up = scale([low - pad, high + pad], bottom, MARGIN.top);
   const wiggle = (row) => (axis.spread ? axis.spread * (((row * 0.618034) % 1) * 2 - 1) : 0);
   const points = values.map((y, row) => ({
-    x: across(axis.x[row] + wiggle(row)), y: up(y), row, colour: colours[row], text: () => told(row),
+    x: across(axis.x[row] + wiggle(row)), y: up(y), row, colour: colours[row], text: () => description(row),
   }));
   const lines = !errors ? [] : points.map(({ x }, row) => {
     const half = HALF_WIDTH * (errors[row] ?? 0);
@@ -126,7 +126,7 @@ function drawPanel(panel, content, output, feature, open) {
     axis: axisOf(column), values: output.values[feature], errors: output.errors?.[feature],
     across: name, up: "attribution",
     colours: coloursBy(other, content.rows), open, label: `Attributions of ${name} against its values`,
-    told: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${number(output.values[feature][row], true)}${also(row)}`,
+    description: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${number(output.values[feature][row], true)}${also(row)}`,
   });
   const key = partner === null ? [] : keyOf(content.features[partner], other);
   panel.replaceChildren(panel.firstChild, element("div", { class: "key" }, ...key), svg);

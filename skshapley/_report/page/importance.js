@@ -9,12 +9,12 @@ function featuresShown(output, all) {
   return all ? order : order.slice(0, FIRST_FEATURES);
 }
 
-function barStrip([size, error, wider], share, told) {
+function barStrip([size, error, wider], share, description) {
   const half = HALF_WIDTH * (error ?? 0);
   const more = Math.hypot(half, HALF_WIDTH * (wider ?? 0));
   const range = (reach, kind) =>
     reach > 0 ? shape("line", { class: kind, x1: share(size - reach), x2: share(size + reach), y1: "50%", y2: "50%" }) : null;
-  return shape("svg", { role: "img", "aria-label": told },
+  return shape("svg", { role: "img", "aria-label": description },
     shape("rect", { class: "bar", x: 0, width: share(size), y: "15%", height: "70%" }),
     more > half ? range(more, "wider") : null, range(half, "error"));
 }
@@ -26,7 +26,7 @@ function barTable(caption, lines) {
   const share = (x) => `${((100 * Math.max(0, x)) / most).toFixed(2)}%`;
   const table = strips(caption, lines.map(({ name, size }) => {
     const half = plusMinus(HALF_WIDTH * size[1], size[0]);
-    return { name, told: `${number(size[0])}${half}`, strip: barStrip(size, share, `mean size ${number(size[0])}${half}`) };
+    return { name, description: `${number(size[0])}${half}`, strip: barStrip(size, share, `mean size ${number(size[0])}${half}`) };
   }));
   table.classList.add("bars");
   return table;

@@ -33,7 +33,7 @@ function drawPair(panel, content, pair, open) {
     axis: axisOf(column), values: pair.values, errors: null, colours: coloursBy(other, content.rows), open,
     across: name, up: "interaction",
     label: `Interaction of ${name} and ${partner} against ${name}`,
-    told: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${partner} = ${datum(other, row)}, ${number(pair.values[row], true)}`,
+    description: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${partner} = ${datum(other, row)}, ${number(pair.values[row], true)}`,
   });
   panel.replaceChildren(panel.firstChild, element("div", { class: "key" }, ...keyOf(partner, other)), svg);
 }

@@ -61,15 +61,15 @@ function waterfall(content, output, row, all) {
   })]);
   const span = high - low || 1;
   const at = (x) => `${(1.5 + (97 * (x - low)) / span).toFixed(2)}%`;
-  const told = (line) => {
+  const description = (line) => {
     const [half] = reaches(line);
     return number(line.value, true) + plusMinus(half, line.value);
   };
   const name = (line) => (line.data === undefined ? [line.name] : [line.name, element("span", { class: "value" }, ` = ${line.data}`)]);
   const table = strips(`From the base value to the prediction of row ${content.rows[row]}`, [
-    { name: ["prediction"], strip: endStrip(prediction, at, true), told: number(prediction) + (output.logit ? ` (${probability(prediction)})` : ""), kind: "end" },
-    ...lines.map((line) => ({ name: name(line), strip: stepStrip(line, at), told: told(line) })),
-    { name: ["base value"], strip: endStrip(base, at, false), told: number(base) + (output.logit ? ` (${probability(base)})` : ""), kind: "end" },
+    { name: ["prediction"], strip: endStrip(prediction, at, true), description: number(prediction) + (output.logit ? ` (${probability(prediction)})` : ""), kind: "end" },
+    ...lines.map((line) => ({ name: name(line), strip: stepStrip(line, at), description: description(line) })),
+    { name: ["base value"], strip: endStrip(base, at, false), description: number(base) + (output.logit ? ` (${probability(base)})` : ""), kind: "end" },
   ]);
   table.classList.add("bars");
   return table;

@@ -1,4 +1,4 @@
-"""Tables and models as people have them: a fitted model, a background, rows, and its answers."""
+"""Realistic tables and models: a fitted model, a background, rows, and its predictions."""
 
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ from sklearn.svm import SVC, LinearSVC
 
 
 class Case(NamedTuple):
-    """A fitted model, a background, rows to explain and the model's own words on them."""
+    """A fitted model, a background, rows to explain and the model's predictions for them."""
 
     model: object
     background: object
@@ -123,7 +123,7 @@ def searched_pipeline():
 
 
 def people(n=240, seed=0):
-    """Every kind of column, with gaps."""
+    """Every kind of column, with missing values."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -215,7 +215,7 @@ def polars_pipeline():
 
 
 def titanic(n=300, seed=0):
-    """A table like the Titanic's as it is downloaded: text, gaps, names that hardly repeat."""
+    """A table like the downloaded Titanic data: text, missing values, names that rarely repeat."""
     rng = np.random.default_rng(seed)
     surnames = rng.choice(["Braund", "Cumings", "Heikkinen", "Futrelle", "Allen"], n)
     sex = rng.choice(["male", "female"], n, p=[0.65, 0.35])

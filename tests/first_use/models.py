@@ -1,4 +1,4 @@
-"""Models of scikit-learn that people bring, not fitted, each with a target."""
+"""Unfitted models of scikit-learn, each with a target."""
 
 import numpy as np
 import pandas as pd

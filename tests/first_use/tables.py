@@ -1,4 +1,4 @@
-"""Tables in the shapes of those that people download, each with a model fitted to it."""
+"""Tables in the form of popular downloads, each with a fitted model."""
 
 import numpy as np
 import pandas as pd
@@ -265,10 +265,10 @@ def arrow_with_gaps(rng):
     table = pd.DataFrame({"i": pd.array(whole, "int64[pyarrow]"), "d": when})
     table["s"] = rng.choice(np.array(["x", "y", None], dtype=object), N)
 
-    def told(Z):
+    def stated(Z):
         return Z["i"].fillna(0).astype(float) + Z["d"].dt.month + (Z["s"] == "x").astype(float)
 
-    return told, table
+    return stated, table
 
 
 def unused_levels(rng):

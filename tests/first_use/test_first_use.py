@@ -1,4 +1,4 @@
-"""Models and tables that strangers bring: all that a first user does with each, and the numbers."""
+"""Models and tables of first-time users: typical calls, and correct numbers."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def all_a_user_does(model, table, folder):
-    """Explain three rows, look at them, and keep them in each way."""
+    """Explain three rows, inspect them, and save them in each format."""
     made = ShapleyExplainer(model, random_state=0).fit(table).explain(table[:3])
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, made.predictions, rtol=1e-8, atol=1e-8)
