@@ -287,6 +287,11 @@ class ShapleyExplainer(Attributor):
             lesson = lesson if pilot is None else pilot.lesson(lesson)
         return lesson
 
+    def _with(self, **parameters: Any) -> Self:
+        """Return an explainer of the same model with other parameters, and this background."""
+        other = type(self)(**{**self.get_params(deep=False), **parameters})
+        return other.fit(self.background_, sample_weight=self.background_weights_)
+
     def _redrawn(self, entropy: int) -> Self:
         """Return a copy of this explainer with other entropy, equal to one fitted with it."""
         other = copy(self)

@@ -247,23 +247,16 @@ class ExplanationFile:
             raise DamagedFileError(path, error) from error
         return cls(path, header)
 
-    def table(self, columns: list[str] | None = None) -> "pa.Table":
+    def table(self) -> "pa.Table":
         """Return the lines of the file; every page is compared with its checksum."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
             with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-                return file.read(columns)
+                return file.read()
         except (OSError, pa.ArrowException) as error:
             raise DamagedFileError(self.path, error) from error
-
-    def predictions(self) -> np.ndarray:
-        """Return the predictions, row by row and output by output."""
-        if not self.header.of_tokens:
-            return self.table(["prediction"])["prediction"].to_numpy()
-        table = self.table(["prediction", "position"])
-        return table["prediction"].to_numpy()[first_lines(table)]
 
     def parts(self, positions: np.ndarray | None = None) -> dict[str, Any]:
         """Return the arguments of Explanation by name, for all rows or for some."""

@@ -40,13 +40,6 @@ class Moments:
         """Return independent copies of the moments."""
         return deepcopy(self)
 
-    def of(self, rows: np.ndarray) -> Self:
-        """Return the moments of some of the rows to explain."""
-        out = type(self)((0, 0), (0, 0))
-        for name, part in vars(self).items():
-            setattr(out, name, part[rows])
-        return out
-
     def add(self, rows, strata, units, unit_size) -> None:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         # most designs have few of the strata

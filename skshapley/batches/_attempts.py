@@ -104,7 +104,8 @@ class Attempts:
             return True
         if said[0] is None:
             return True
-        return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
+        before = found.part.parts()["predictions"].ravel()
+        return np.array_equal(np.concatenate(said), before, equal_nan=True)
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return True if a row that was set aside can be explained now."""

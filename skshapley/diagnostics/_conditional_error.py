@@ -114,10 +114,8 @@ def _named(rewards) -> dict:
 
 def _squares(explainer, reward: str | Reward, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
     """Return the mean squared error of each row, and the error of the constant v(empty)."""
-    # a copy with the same model; clone would reset it
-    copy = type(explainer)(**{**explainer.get_params(deep=False), "reward": reward})
-    copy.fit(explainer.background_, sample_weight=explainer.background_weights_)
-    game = copy.reward_.game(copy._background.table(copy, X))
+    other = explainer._with(reward=reward)
+    game = other.reward_.game(other._background.table(other, X))
     rows = np.arange(game.n_rows)
     full = game.full(rows)
     requests = Requests(np.repeat(rows, len(coalitions) // len(rows)), coalitions, None)

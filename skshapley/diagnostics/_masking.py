@@ -204,11 +204,7 @@ def _log_odds_game(explainer, X) -> Game:
     if X is None:
         raise ValueError("masking_curve got X=None with an explainer: pass the rows.")
     if hasattr(explainer.estimator, "predict_proba"):
-        # a copy with the same model; clone would reset it
-        wanted = {"response_method": "log_odds", "output": "predicted"}
-        copy = type(explainer)(**{**explainer.get_params(deep=False), **wanted})
-        background, weights = explainer.background_, explainer.background_weights_
-        explainer = copy.fit(background, sample_weight=weights)
+        explainer = explainer._with(response_method="log_odds", output="predicted")
     return explainer.reward_.game(X)
 
 

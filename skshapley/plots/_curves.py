@@ -1,6 +1,5 @@
 """Curves: over budgets, over time, and over masked features."""
 
-import copy
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, Self
@@ -105,7 +104,7 @@ class ConvergenceDisplay(ByFeature):
             name: explainer_of(cls.__name__, one, background) for name, one in estimators.items()
         }
         explanations = {
-            name: [_with_budget(one, n).explain(X) for n in sorted(budgets)]
+            name: [one._with(max_rows=n).explain(X) for n in sorted(budgets)]
             for name, one in explainers.items()
         }
         return cls.from_explanations(explanations, **kwargs)
@@ -215,12 +214,6 @@ def _lines(method, series, features) -> pd.DataFrame:
     ]  # fmt: skip
     order = ["method", "feature", "n_model_rows", "value", "standard_error"]
     return pd.concat(frames, ignore_index=True)[order]
-
-
-def _with_budget(explainer: Any, max_rows: int) -> Any:
-    """Return an explainer with another budget, fitted to the same background."""
-    other = copy.copy(explainer).set_params(max_rows=max_rows)
-    return other.fit(other.background_, sample_weight=other.background_weights_)
 
 
 MOST_TICKS = 8

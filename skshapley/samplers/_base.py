@@ -47,6 +47,13 @@ class Price:
     unit: int = 1
     given: int = 0
 
+    @classmethod
+    def of_coalitions(
+        cls, n: int, n_references: int, least: int, most: int | None = None, step: int = 1
+    ) -> Self:
+        """Return the price of draws of n coalitions, each against all background rows."""
+        return cls(n * n_references, n, n_references, least, most, step, unit=step)
+
     @property
     def least_rows(self) -> int:
         """The smallest number of model rows that gives a design."""

@@ -61,12 +61,7 @@ class Classical(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of rounds, or raise ValueError for an invalid law."""
         self._size_law(n_players)
-        return Price(
-            draw=2 * n_players * n_references,
-            coalitions=2 * n_players,
-            references=n_references,
-            least=1,
-        )
+        return Price.of_coalitions(2 * n_players, n_references, least=1)
 
     def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
         p = self.n_players_

@@ -65,16 +65,9 @@ class CoalitionSampler(Sampler):
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions; fewer than 2 (p - 1) do not identify p players."""
+        most = None if self.replacement else 2**n_players - 2
         unit = 2 if self.paired else 1
-        return Price(
-            draw=n_references,
-            coalitions=1,
-            references=n_references,
-            least=2 * (n_players - 1),
-            most=None if self.replacement else 2**n_players - 2,
-            step=unit,
-            unit=unit,
-        )
+        return Price.of_coalitions(1, n_references, 2 * (n_players - 1), most, unit)
 
     def _check_together(self) -> None:
         if not (self.paired or self.replacement):

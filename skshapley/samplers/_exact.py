@@ -40,7 +40,7 @@ class Exact(Sampler):
                 f' "antithetic" or "leverage".'
             )
         n = 2**n_players - 2
-        return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
+        return Price.of_coalitions(1, n_references, least=n, most=n)
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         if n_references <= LEAST_REFERENCES:

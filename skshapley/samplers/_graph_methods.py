@@ -154,14 +154,7 @@ class LocalPermutations(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of pairs of rounds, or raise ValueError for a graph of other players."""
         as_graph(self.graph, n_players, type(self).__name__)
-        return Price(
-            draw=2 * n_players * n_references,
-            coalitions=2 * n_players,
-            references=n_references,
-            least=2,
-            step=2,
-            unit=2,
-        )
+        return Price.of_coalitions(2 * n_players, n_references, least=2, step=2)
 
     def _start(self, task: SamplerTask) -> None:
         p = self.n_players_

@@ -115,7 +115,7 @@ class GraphSampler(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the exact price of the coalitions."""
         n = self._affordable(n_players, MOST_COALITIONS).n_evals
-        return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
+        return Price.of_coalitions(1, n_references, least=n, most=n)
 
     def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
         """Return all coalitions, and the number of background rows that the budget buys.

@@ -113,15 +113,7 @@ class Odd(Sampler):
         least = 2 * (n_players - 1)
         if self.references == "blocks" and n_references >= LEAST_ROWS:
             least = min(least, 2 * -(-n_players // LEAST_SHARE))
-        return Price(
-            draw=n_references,
-            coalitions=1,
-            references=n_references,
-            least=least,
-            most=2 * n_all_pairs(n_players),
-            step=2,
-            unit=2,
-        )
+        return Price.of_coalitions(1, n_references, least, 2 * n_all_pairs(n_players), step=2)
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to use, with few pairs per block.

@@ -42,15 +42,8 @@ class OddLeverage(Sampler):
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least 2 (p - 1), so that every size occurs."""
-        return Price(
-            draw=n_references,
-            coalitions=1,
-            references=n_references,
-            least=2 * (n_players - 1),
-            most=2 * min(MOST_PAIRS, n_all_pairs(n_players)),
-            step=2,
-            unit=2,
-        )
+        most = 2 * min(MOST_PAIRS, n_all_pairs(n_players))
+        return Price.of_coalitions(1, n_references, 2 * (n_players - 1), most, step=2)
 
     def _ask(self, rows: np.ndarray, n: int) -> RandomOddDesign:
         # the full coalition and n/2 pairs

@@ -120,12 +120,16 @@ class Centring:
         out = self._later.copy()
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
         kinds = [tuple((part.unit, part.units.shape[1]) for part in held) for held in self._held]
+        alike = []
         for kind in filter(None, dict.fromkeys(kinds)):
-            rows = [row for row, own in enumerate(kinds) if own == kind]
+            rows = np.array([row for row, own in enumerate(kinds) if own == kind])
             held, _, _ = self._centred(rows, scale)
+            alike.append((rows, held))
             for part, partner in held:
                 _add(out, part, partner)
-            tails[rows] = _kurtosis(held, out, np.array(rows))
+        slope = fitted(out)[0][:, 0]
+        for rows, held in alike:
+            tails[rows] = _kurtosis(held, out, rows, slope[rows])
         return out, tails
 
     def _centred(self, rows, scale) -> tuple:
@@ -159,12 +163,11 @@ def _add(moments, walks, partner) -> None:
     moments.add(walks.rows, walks.strata, np.stack(variables, axis=2), walks.unit)
 
 
-def _kurtosis(held, moments, rows) -> np.ndarray:
+def _kurtosis(held, moments, rows, slope) -> np.ndarray:
     """Return the kurtosis of units within their strata, minus their partners, ``(r, p, k)``.
 
     Strata with a single unit are ignored. The kurtosis of constant units is 1.
     """
-    slope = fitted(moments.of(rows))[0][:, 0, :, :]
     squares, fourth, n = 0.0, 0.0, 0.0
     for part, partner in held:
         mean = moments.mean[rows[:, None], part.strata]
