@@ -33,7 +33,7 @@ API = [
         "skshapley.closed_forms",
         [
             *("ClosedForm", "read_model", "Trees", "LinearTerms", "Logistic", "ProductKernels"),
-            *("Exponential", "Monomials", "Tables", "Sum", "Part", "View"),
+            *("Exponential", "Curve", "Monomials", "Tables", "LinearLeaves", "Sum", "Part", "View"),
         ],
     ),
     (

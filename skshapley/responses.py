@@ -196,7 +196,7 @@ class SurvivalAt:
     """The probability to survive beyond given times, with one output per time.
 
     For survival forests of scikit-survival, it is a sum over the trees, so its values are exact.
-    For Cox models, it is sampled.
+    For Cox models with few features, it is a function of linear terms, and exact too.
 
     Parameters
     ----------
@@ -227,7 +227,8 @@ class SurvivalAt:
     def __call__(self, estimator, X) -> NDArray[np.float64]:
         """Return the survival of rows X ``(n, d)``, ``(n, n_times)``."""
         said = estimator.predict_survival_function(X, return_array=True)
-        return self.look_up(estimator.unique_times_, np.asarray(said))
+        last = estimator[-1] if hasattr(estimator, "steps") else estimator  # of a pipeline
+        return self.look_up(last.unique_times_, np.asarray(said))
 
     def look_up(self, known_times, survival) -> NDArray[np.float64]:
         """Return survival at the times, 1 before the first known time.

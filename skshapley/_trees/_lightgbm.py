@@ -22,7 +22,7 @@ _IDENTITY = {
     "rank_xendcg",
 }  # fmt: skip
 # Values that count as missing, from the third and fourth bit of a node's decision type
-_NONE_MISSING, _ZERO_MISSING = 0, 1
+_NONE_MISSING, _ZERO_MISSING, _NAN_MISSING = 0, 1, 2
 
 
 def read_lightgbm(model) -> TreeEnsemble:
@@ -42,21 +42,44 @@ def read_lightgbm(model) -> TreeEnsemble:
     UnreadableModelError
         For leaves that hold linear models.
     """
+    trees, slopes = read_linear_leaves(model)
+    if slopes:
+        raise UnreadableModelError(
+            "A LightGBM model with linear_tree=True has a linear model in each leaf",
+            "fit it with linear_tree=False, or explain it with ShapleyExplainer",
+        )
+    return trees
+
+
+def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float64]]]:
+    """Return the raw score of a LightGBM model with or without linear models in its leaves.
+
+    Parameters
+    ----------
+    model : lightgbm.Booster or lightgbm.LGBMModel
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        The trees with the constants of the leaves.
+    slopes : dict of int to ndarray of shape (n_nodes, n_outputs)
+        The slopes of each column in the leaves; empty for plain trees.
+
+    Raises
+    ------
+    UnreadableModelError
+        For linear models of columns with missing values, which replace some of them by constants.
+    """
     booster = model.booster_ if hasattr(model, "booster_") else model
     header, *blocks = booster.model_to_string().split("\nTree=")
     head = _fields(header)
     n_outputs, averages = int(head["num_tree_per_iteration"]), "average_output" in header.split()
     blocks = [_fields(block) for block in blocks]
-    if any(block.get("is_linear", "0") != "0" for block in blocks):
-        raise UnreadableModelError(
-            "A LightGBM model with linear_tree=True has a linear model in each leaf",
-            "fit it with linear_tree=False, or explain it by sampling",
-        )
     # LightGBM averages the iterations of a random forest; all other boosters add them.
     scale = n_outputs / len(blocks) if averages else 1.0
     trees = [_read_tree(block, scale) | {"output": i % n_outputs} for i, block in enumerate(blocks)]
     asked = {int(tree["feature"][node]) for tree in trees for node in tree["categories"]}
-    return assemble(
+    ensemble = assemble(
         trees,
         n_outputs=n_outputs,
         base=np.zeros(n_outputs),
@@ -67,6 +90,22 @@ def read_lightgbm(model) -> TreeEnsemble:
         methods=_methods(model, head.get("objective"), averages),
         raw_response=partial(_raw_score, booster, scale),
     )
+    slopes: dict[int, NDArray[np.float64]] = {}
+    ends = [*ensemble.roots[1:], ensemble.n_nodes]
+    for i, (block, end) in enumerate(zip(blocks, ends, strict=True)):
+        counts = _numbers(block, "num_features")
+        if counts.any() and (_numbers(block, "decision_type") >> 2 == _NAN_MISSING).any():
+            raise UnreadableModelError(
+                "A LightGBM model with linear_tree=True was fitted with missing values"
+            )
+        leaves = np.repeat(np.arange(end - len(counts), end), counts)
+        columns = _numbers(block, "leaf_features").tolist()
+        for leaf, column, slope in zip(
+            leaves, columns, _numbers(block, "leaf_coeff", np.float64), strict=True
+        ):
+            of_column = slopes.setdefault(column, np.zeros((ensemble.n_nodes, n_outputs)))
+            of_column[leaf, i % n_outputs] = scale * slope
+    return ensemble, slopes
 
 
 def _methods(model, objective, averages) -> tuple[str, ...]:
@@ -83,10 +122,12 @@ def _fields(text) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
-def _read_tree(block, scale) -> dict[str, Any]:
-    def column(name, dtype=np.int64) -> np.ndarray:
-        return np.fromstring(block.get(name, ""), dtype, sep=" ")
+def _numbers(block, name, dtype: Any = np.int64) -> np.ndarray:
+    return np.fromstring(block.get(name, "").strip(), dtype, sep=" ")
 
+
+def _read_tree(block, scale) -> dict[str, Any]:
+    column = partial(_numbers, block)
     kind, threshold = column("decision_type"), column("threshold", np.float64)
     is_category, missing = kind % 2 == 1, kind >> 2
     # LightGBM treats NaN as zero in features without NaN in training.
@@ -100,7 +141,9 @@ def _read_tree(block, scale) -> dict[str, Any]:
         "zero_missing": (missing == _ZERO_MISSING) & ~is_category,
         "cover": column("internal_count"),
     }
-    value, cover = column("leaf_value", np.float64) * scale, column("leaf_count")
+    # constants of linear models, or of all rows
+    value = column("leaf_const" if "leaf_const" in block else "leaf_value", np.float64) * scale
+    cover = column("leaf_count")
     # A tree of one leaf may have no row count.
     leaves = {"value": value, "cover": cover if len(cover) else np.zeros(len(value))}
     splits = np.flatnonzero(is_category).tolist()

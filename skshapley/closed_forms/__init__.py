@@ -1,9 +1,10 @@
 """Closed forms: responses with exact attributions, which need no sampling."""
 
 from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Exponential, Logistic
+from skshapley.closed_forms._curves import Curve, Exponential, Logistic
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms, Monomials
+from skshapley.closed_forms._linear_leaves import LinearLeaves
 from skshapley.closed_forms._registry import READERS, read_model
 from skshapley.closed_forms._sums import Part, Sum, View
 from skshapley.closed_forms._tables import Tables
@@ -11,10 +12,12 @@ from skshapley.closed_forms._trees import Trees
 
 CLOSED_FORMS: dict[str, type[ClosedForm]] = {
     "trees": Trees,
+    "linear leaves": LinearLeaves,
     "logistic": Logistic,
     "linear": LinearTerms,
     "kernels": ProductKernels,
     "exponential": Exponential,
+    "curves": Curve,
     "monomials": Monomials,
     "tables": Tables,
     "sums": Sum,
@@ -24,7 +27,9 @@ __all__ = [
     "CLOSED_FORMS",
     "READERS",
     "ClosedForm",
+    "Curve",
     "Exponential",
+    "LinearLeaves",
     "LinearTerms",
     "Logistic",
     "Monomials",

@@ -32,6 +32,8 @@ class ClosedForm(Portable, ABC):
         Number of outputs, k.
     indices, pair_indices : frozenset of str, or None
         Names of the indices that attributions and pairs can have; None for any.
+    additive : bool
+        Whether the response is a sum over the columns, for any columns.
     index : Index
         Index of the attributions; set before `fit`.
     cost_ : float
@@ -49,6 +51,7 @@ class ClosedForm(Portable, ABC):
     n_outputs: int
     indices: frozenset[str] | None = frozenset({"shapley"})
     pair_indices: frozenset[str] | None = frozenset({"shapley"})
+    additive: bool = False
     index: Index = SHAPLEY
     cost_ = 0.0
     n_players_: int
@@ -274,9 +277,10 @@ def as_matrix(X: Any) -> Any:
         matrix = sparse.csr_array(X, dtype=np.float64)
         values = matrix.data
     else:
-        matrix = values = np.asarray(as_pandas(X) if is_frame(X) else X, dtype=np.float64)
+        X = as_pandas(X) if is_frame(X) else X
+        matrix = values = np.asarray(X, np.float64, order="C")  # rounding depends on the order
     if not np.isfinite(values).all():
-        wrong = matrix.tocoo() if sparse.issparse(X) else sparse.coo_array(matrix)
+        wrong = sparse.coo_array(matrix)
         place = np.flatnonzero(~np.isfinite(wrong.data))[0]
         value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]
         raise ValueError(

@@ -1,5 +1,6 @@
-"""Curves of linear terms: the exponential and the logistic function."""
+"""Curves of linear terms: the exponential, the logistic function, and any other function."""
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
@@ -8,18 +9,21 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tools._memory import working_bytes
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._products import ProductForm, ProductGames
+from skshapley.closed_forms._products import BLOCK_SHARE, ProductForm, ProductGames
 from skshapley.closed_forms._waves import (
     MOST_ENUMERATED,
     MOST_REACH,
     NODES,
+    coalition_weights,
     logistic_pairs,
     logistic_values,
     n_waves,
     reach_of,
     shrunk,
+    sums_of_coalitions,
 )
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
@@ -30,6 +34,8 @@ WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
 MOST_PAIRED = 32  # columns; .3 s per row against 100 background rows
 # Background rows to estimate the cost
 COST_ROWS = 64
+CURVE_NS = 40.0  # of a curve, for one number of one coalition
+MOST_CURVED = 20  # players; 2 ** 20 coalitions of each background row
 
 
 class LinearCurve(ClosedForm):
@@ -210,3 +216,114 @@ class Logistic(LinearCurve):
         n_nodes = min((differing + 1) / 2, NODES[1])
         terms = len(self.weights_) * n_waves(reach_of(start, steps))
         return terms * differing * n_nodes * WAVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
+
+
+class Curve(ClosedForm):
+    """A response ``curve(terms)`` of a sum over the players, from all coalitions.
+
+    Parameters
+    ----------
+    terms : ClosedForm
+        With k' outputs, and without interactions.
+    curve : callable
+        Takes the terms ``(n, k')``, and returns the response ``(n, k)``.
+    outputs : array-like of shape (k, n)
+        Factor of each column of the curve in each output.
+    constant : array-like of shape (n,), default=0.0
+
+    Notes
+    -----
+    A row costs 2 ** p values of the curve for each background row, and no call of the model. If
+    sampling costs less, the model is sampled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.closed_forms import Curve, LinearTerms
+    >>> form = Curve(LinearTerms([[1.0], [1.0]], [0.0]), np.square, [[1.0]])
+    >>> form.fit(np.array([[0.0, 0.0]])).attributions(np.array([[1.0, 2.0]]))[0, :, 0]
+    array([3., 6.])
+    """
+
+    # An index is a distribution of the number of other present players.
+    indices = pair_indices = None
+
+    def __init__(
+        self, terms: ClosedForm, curve: Callable[..., Any], outputs: Any, constant: Any = 0.0
+    ) -> None:
+        self.terms, self.curve = terms, curve
+        self.outputs = np.asarray(outputs, dtype=np.float64)
+        self.constant = constant + np.zeros(self.outputs.shape[1])
+        self.n_outputs = self.outputs.shape[1]
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """The label of the terms."""
+        return f"a function of {self.terms.label}"
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "Curve":
+        """Return linear combinations of the outputs."""
+        base = self.constant @ matrix + constant
+        return Curve(self.terms, self.curve, self.outputs @ matrix, base)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the response, ``(r, k)``."""
+        return self._bent(self.terms.predict(X)) + self.constant
+
+    def _bent(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the curve of sums ``(..., k')``, without the constant, ``(..., k)``."""
+        bent = self.curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
+        return bent.reshape(*sums.shape[:-1], self.n_outputs)
+
+    def _fit(self) -> NDArray[np.float64]:
+        if self.n_players_ > MOST_CURVED:
+            raise UnreadableModelError(f"All coalitions of {self.n_players_} players are too many")
+        how = self.background_, self.weights_, self.column_player_, self.n_players_
+        self.scores_ = self.terms.fit(*how).predict(self.background_)
+        self.steps_ = self.terms.attributions(self.background_)
+        return super()._fit()
+
+    def _games(self, steps: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the games ``(q, 2 ** p, k)`` of one row against background rows."""
+        return self._bent(sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows]))
+
+    def _means(self, X: Any) -> Iterator[Any]:
+        """Yield the mean game ``(2 ** p, k)`` of each row over the background."""
+        size = 8 * 2**self.n_players_ * self.scores_.shape[1]
+        depth = max(1, int(working_bytes(BLOCK_SHARE) // size))
+        blocks = [slice(i, i + depth) for i in range(0, len(self.weights_), depth)]
+        for steps in self.terms.attributions(X):
+            yield sum(
+                np.tensordot(self.weights_[block], self._games(steps, block), 1) for block in blocks
+            )
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        weights = coalition_weights(self.n_players_, self.index).T
+        return np.stack([weights @ game for game in self._means(X)])
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        weights, rows = coalition_weights(self.n_players_, self.index).T, np.asarray(rows)
+        games = (self._games(steps, rows) for steps in self.terms.attributions(X))
+        return np.stack([weights @ game for game in games])
+
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
+        p, k = self.n_players_, self.n_outputs
+        pairs, weights = np.zeros((n_rows(X), p, p, k)), coalition_weights(p - 1, index).T
+        for row, game in enumerate(self._means(X)):
+            for player in range(p):  # its interactions are values of its contributions
+                halves = game.reshape(-1, 2, 2**player, k)
+                gain = (halves[:, 1] - halves[:, 0]).reshape(-1, k)
+                pairs[row, player, np.arange(p) != player] = weights @ gain
+        return pairs
+
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining a row, in model rows of sampling; known after `fit`."""
+        games = len(self.weights_) * 2.0**self.n_players_ * self.scores_.shape[1]
+        return games * CURVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
+
+    def state(self) -> list:
+        """Return the state of the terms, and the outputs."""
+        return [*self.terms.state(), self.outputs, self.constant]

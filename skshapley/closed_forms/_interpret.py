@@ -15,6 +15,7 @@ from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sklearn_linear import probability
+from skshapley.closed_forms._sklearn_sums import wrapper_of
 from skshapley.closed_forms._sums import Part, Reader, View
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
@@ -109,14 +110,11 @@ def read_machine(model: Any, method: str, ask: Ask) -> list[Part]:
     ]
 
 
-def _of_linear(model: Any, method: str, ask: Ask) -> ClosedForm:
-    """Return the model of scikit-learn that a linear model of `interpret` wraps."""
-    return ask(model.sk_model_, method)
-
-
 READERS: dict[str, Reader] = {
     "ExplainableBoostingRegressor": read_machine,
     "ExplainableBoostingClassifier": read_machine,
-    "LinearRegression": _of_linear,
-    "LogisticRegression": _of_linear,
+    **dict.fromkeys(
+        ("LinearRegression", "LogisticRegression", "RegressionTree", "ClassificationTree"),
+        wrapper_of("sk_model_"),
+    ),
 }

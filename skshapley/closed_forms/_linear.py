@@ -41,6 +41,7 @@ class LinearTerms(ClosedForm):
     label = "linear terms"
     # A sum over players has the same values by all indices, and no interactions.
     indices = pair_indices = None
+    additive = True
 
     def __init__(self, coef: Any, intercept: Any) -> None:
         self.coef = np.asarray(coef, dtype=np.float64)

@@ -16,6 +16,8 @@ from skshapley.rewards._methods import FUNCTION
 
 # Functions as response_method that closed forms know, by module and name
 FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
+# Responses that may be sums over the columns where others are curves of them
+SCORES = ("log_odds", "decision_function")
 # Background rows for the comparison of a form with the known response
 CHECKED_ROWS = 256
 # relative to the largest response: models may compute in single precision
@@ -80,6 +82,7 @@ def fitted_form(
             f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows a"
             f" row, and sampling {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
+            next((other for other in SCORES if _adds(masked.response.estimator, other)), None),
         )
     b = len(masked.weights)
     rows = np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
@@ -87,6 +90,14 @@ def fitted_form(
     said = said if masked.response.predicted else masked.response.choose(said, 0)
     compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
     return form
+
+
+def _adds(model: Any, method: str) -> bool:
+    """Return whether a response of a model is a sum over its columns, which costs nothing."""
+    try:
+        return read_model(model, method).additive
+    except UnreadableModelError:
+        return False
 
 
 def read_outputs(response: Any) -> ClosedForm:

@@ -15,6 +15,7 @@ from skshapley.closed_forms import (
     _sksurv,
 )
 from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._linear_leaves import read_lightgbm_model
 from skshapley.closed_forms._sums import Reader, Sum
 from skshapley.closed_forms._trees import read_tree_model
 from skshapley.closed_forms._xgboost import read_xgboost
@@ -28,6 +29,7 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
     "sklearn": _sklearn_linear.READERS | _sklearn_kernels.READERS | _sklearn_sums.READERS,
     "imblearn": {"Pipeline": _sklearn_sums.of_pipeline},
     "xgboost": {"XGBModel": read_xgboost},
+    "lightgbm": dict.fromkeys(("Booster", "LGBMModel"), read_lightgbm_model),
     "interpret": _interpret.READERS,
     "pygam": _pygam.READERS,
     "sksurv": _sksurv.READERS,

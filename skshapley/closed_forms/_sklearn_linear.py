@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import Binarizer, FunctionTransformer
+from sklearn.utils.extmath import softmax
 
 from skshapley._tables._model_columns import in_model_columns
-from skshapley.closed_forms._base import Ask, check_method
-from skshapley.closed_forms._curves import Exponential, Logistic
+from skshapley.closed_forms._base import Ask, ClosedForm, check_method
+from skshapley.closed_forms._curves import Curve, Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sums import Found, Part, Reader, View
 
@@ -51,6 +52,11 @@ def probability(terms: LinearTerms, share: float = 1.0) -> Logistic:
     return Logistic(terms.coef[:, 0], terms.intercept[0], [[-share, share]], [share, 0.0])
 
 
+def shares_of(scores: ClosedForm) -> Curve:
+    """Return the softmax of the scores of several classes."""
+    return Curve(scores, softmax, np.eye(scores.n_outputs))
+
+
 def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     """Return a linear prediction, from its values at the origin and on the axes."""
     check_method(model, method, ["predict"], "predict")
@@ -67,11 +73,14 @@ def _of_regressor(model: Any, method: str, ask: Ask) -> Found:
 
 def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
     odds = getattr(model, "loss", "log_loss") == "log_loss" and hasattr(model, "predict_proba")
-    odds = odds and len(model.classes_) == 2
-    # in scikit-learn before 1.8, of two scores: one and its negative
-    softmax = getattr(model, "multi_class", None) == "multinomial"
-    if method == "predict_proba" and odds and not softmax:
+    two = len(model.classes_) == 2
+    # before scikit-learn 1.8, LogisticRegression had other probabilities, by multi_class and solver
+    usual = getattr(model, "multi_class", "auto") in ("auto", "deprecated")
+    if method == "predict_proba" and odds and two and usual:
         return probability(affine(model))
+    if method == "predict_proba" and type(model).__name__ in LOGISTIC and usual and not two:
+        return shares_of(affine(model))
+    odds = odds and two
     readable = ["decision_function", "log_odds"] if odds else ["decision_function"]
     check_method(model, method, readable, readable[-1])
     return affine(model)
@@ -93,24 +102,26 @@ def _of_detector(model: Any, method: str, ask: Ask) -> Found:
     return LinearTerms(coef, np.broadcast_to(shift, coef.shape[1]))
 
 
-def _of_two_classes(model: Any, method: str) -> None:
-    """Raise UnreadableModelError unless the response belongs to two classes."""
+def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
+    """Return the probabilities of classes from their log-probabilities, or the log-odds of two."""
     two = len(model.classes_) == 2
-    readable = ["log_odds", "predict_proba"] if two else []
+    readable = ["log_odds", "predict_proba"] if two else ["predict_proba"]
     check_method(model, method, readable, "log_odds" if two else None)
+    if not two:
+        return shares_of(scores)
+    odds = scores.combined([[-1.0], [1.0]])
+    return odds if method == "log_odds" else probability(odds)
 
 
 def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
     """Return naive Bayes of counts or flags: its log-odds are linear."""
-    _of_two_classes(model, method)
     logs, prior = model.feature_log_prob_, np.asarray(model.class_log_prior_, dtype=np.float64)
     if type(model).__name__ == "ComplementNB":
-        prior = np.zeros(2)
+        prior = np.zeros(len(prior))
     if hasattr(model, "binarize"):
         absent = np.log1p(-np.exp(logs))
         logs, prior = logs - absent, prior + absent.sum(axis=1)
-    terms = LinearTerms((logs[1] - logs[0])[:, None], prior[1:] - prior[:1])
-    return terms if method == "log_odds" else probability(terms)
+    return _posterior(model, method, LinearTerms(logs.T, prior))
 
 
 def _of_flags(model: Any, method: str, ask: Ask) -> Found:
@@ -130,15 +141,14 @@ def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
 
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     """Return naive Bayes of normal columns: its log-odds are linear in columns and squares."""
-    _of_two_classes(model, method)
     mean, variance, d = model.theta_, model.var_, model.n_features_in_
     centre = mean.mean(axis=0)
     away = mean - centre
     logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)
     coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
-    terms = LinearTerms((coef[1] - coef[0])[:, None], logs[1:] - logs[:1])
+    form = _posterior(model, method, LinearTerms(coef.T, logs))
     view = View(np.tile(np.arange(d), 2), d, (FunctionTransformer(partial(_with_squares, centre)),))
-    return [Part(terms if method == "log_odds" else probability(terms), view)]
+    return [Part(form, view)]
 
 
 READERS: dict[str, Reader] = {

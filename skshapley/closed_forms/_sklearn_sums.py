@@ -1,27 +1,22 @@
 """Readers of scikit-learn's models that are sums or wrappers of others."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
-from skshapley.closed_forms._curves import Exponential
+from skshapley.closed_forms._curves import Curve, Exponential
 from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sklearn_linear import probability
 from skshapley.closed_forms._sums import Found, Part, Reader, Sum, View
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
 
-# Class -> the attribute with the wrapped model
-WRAPPERS = {
-    "FrozenEstimator": "estimator",
-    "BaseSearchCV": "best_estimator_",
-    "BaseThresholdClassifier": "estimator_",
-    "RANSACRegressor": "estimator_",
-}
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
 # Inverse transformations of a target from linear to exponential -> the constant
@@ -127,21 +122,35 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     return parts
 
 
+class _Scores(ClassifierMixin, BaseEstimator):
+    """A classifier of decision values, which are its columns."""
+
+    def __init__(self, classes_: Any) -> None:
+        self.classes_ = classes_
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the columns, or the only one."""
+        return X[:, 0] if X.shape[1] == 1 else X
+
+
 def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
-    """Return the mean of logistic functions of linear decision values."""
+    """Return the mean of calibrated classifiers, curves of sums of decision values."""
     members = model.calibrated_classifiers_
-    check_method(model, method, ["predict_proba"] if len(model.classes_) == 2 else [])
+    check_method(model, method, ["predict_proba"])
     parts, share = [], 1 / len(members)
     for one in members:
-        form, curve = None, one.calibrators[0]
-        if hasattr(one.estimator, "decision_function") and hasattr(curve, "a_"):
-            scores = _member(model, one.estimator, "decision_function", ask)
-            form = _bent(
-                scores.combined([[-curve.a_]], [-curve.b_]), partial(probability, share=share)
-            )
+        scores = _member(model, one.estimator, "decision_function", ask)
+        curve, form = one.calibrators[0], None
+        if len(model.classes_) == 2 and hasattr(curve, "a_"):
+            odds = scores.combined([[-curve.a_]], [-curve.b_])
+            form = _bent(odds, partial(probability, share=share))
+        if form is None and scores.additive:
+            plain = copy(one)
+            plain.estimator = _Scores(one.estimator.classes_)
+            form = Curve(scores, plain.predict_proba, share * np.eye(len(model.classes_)))
         if form is None:
             raise UnreadableModelError(
-                f"{type(model).__name__} is not the logistic function of linear decision values"
+                f"{type(model).__name__} calibrates decision values with interactions"
             )
         parts.append(Part(form))
     return parts
@@ -246,14 +255,16 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
     return transformer.inverse_transform(np.eye(k)) - constant, constant[0]
 
 
-def _of_wrapper(model: Any, method: str, ask: Ask) -> Found:
-    """Return the closed form of a wrapped model."""
-    kind = next(kind.__name__ for kind in type(model).__mro__ if kind.__name__ in WRAPPERS)
-    return ask(getattr(model, WRAPPERS[kind]), method)
+def wrapper_of(attribute: str) -> Reader:
+    """Return the reader of a wrapper, by the attribute with the wrapped model."""
+    return lambda model, method, ask: ask(getattr(model, attribute), method)
 
 
 READERS: dict[str, Reader] = {
-    **dict.fromkeys(WRAPPERS, _of_wrapper),
+    "FrozenEstimator": wrapper_of("estimator"),
+    "BaseSearchCV": wrapper_of("best_estimator_"),
+    "BaseThresholdClassifier": wrapper_of("estimator_"),
+    "RANSACRegressor": wrapper_of("estimator_"),
     "Pipeline": of_pipeline,
     "RFE": _of_selector,
     "VotingRegressor": _of_voting,

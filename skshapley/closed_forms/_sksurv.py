@@ -1,15 +1,34 @@
 """Readers of survival models, from scikit-survival: linear risk scores and trees."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skshapley._tables._model_columns import in_model_columns
 from skshapley._trees._sklearn import of_estimator, read_tree
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
+from skshapley.closed_forms._curves import Curve, Exponential
 from skshapley.closed_forms._sklearn_linear import line_of
 from skshapley.closed_forms._sums import Reader
 from skshapley.closed_forms._trees import Trees
 from skshapley.responses import SurvivalAt
+
+
+def read_hazards(model: Any, method: Any, ask: Ask) -> ClosedForm:
+    """Return the log hazard ratio, or the survival function at given times: a curve of it."""
+    if not isinstance(method, SurvivalAt):
+        return line_of(model, method, ask)
+    line = line_of(model, "predict", ask)
+    survival = method(model, in_model_columns(model, np.zeros((1, model.n_features_in_))))
+    hazards = line.combined([[1.0]], -line.intercept)
+    return Curve(hazards, partial(_powers, survival), np.eye(survival.shape[1]))
+
+
+def _powers(survival: NDArray[np.float64], log_hazards: NDArray[np.float64]) -> Any:
+    """Return the survival ``(n, k)`` of log hazards ``(n, 1)``, relative to that of one row."""
+    return survival ** np.exp(log_hazards)
 
 
 def read_boosting(model: Any, method: Any, ask: Ask) -> ClosedForm:
@@ -45,10 +64,20 @@ def _trees_of(model: Any, trees: list, k: int) -> Trees:
     return Trees(of_estimator(model, trees, k), getattr(model, "feature_names_in_", None))
 
 
+def read_time(model: Any, method: Any, ask: Ask) -> ClosedForm:
+    """Return a survival time, the exponential of linear terms, or a linear rank."""
+    if getattr(model, "rank_ratio", 0.0) == 1:
+        return line_of(model, method, ask)
+    check_method(model, method, ["predict"])
+    return Exponential(model.coef_, getattr(model, "intercept_", 0.0))
+
+
 READERS: dict[str, Reader] = {
-    "CoxPHSurvivalAnalysis": line_of,
-    "CoxnetSurvivalAnalysis": line_of,
-    "ComponentwiseGradientBoostingSurvivalAnalysis": line_of,
+    "CoxPHSurvivalAnalysis": read_hazards,
+    "CoxnetSurvivalAnalysis": read_hazards,
+    "ComponentwiseGradientBoostingSurvivalAnalysis": read_hazards,
+    "IPCRidge": read_time,
+    "FastSurvivalSVM": read_time,
     "GradientBoostingSurvivalAnalysis": read_boosting,
     "RandomSurvivalForest": read_forest,
     "ExtraSurvivalTrees": read_forest,

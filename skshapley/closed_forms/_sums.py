@@ -119,6 +119,11 @@ class Sum(ClosedForm):
         """The labels of the parts, joined."""
         return " and ".join(dict.fromkeys(part.form.label for part in self.parts))
 
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether all parts are sums over the columns."""
+        return all(part.form.additive for part in self.parts)
+
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Sum":
         """Return linear combinations of the outputs, part by part."""
         first, *rest = self.parts

@@ -51,6 +51,7 @@ class Tables(ClosedForm):
         ]
         self.constant = np.asarray(constant, dtype=np.float64)
         self.n_outputs = len(self.constant)
+        self.additive = all(len(columns) == 1 for columns, _ in self.tables)
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Tables":
         """Return linear combinations of the outputs."""

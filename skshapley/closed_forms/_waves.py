@@ -14,7 +14,7 @@ this can be checked: values that do not add up to v(all) - v(empty) are computed
 nodes. Up to nine players, enumerating all coalitions is cheaper.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -138,20 +138,32 @@ def logistic_values(
 
 def _by_coalitions(start, steps, index) -> NDArray[np.float64]:
     """Return the values ``(b, p)`` of games of few players, from all coalitions."""
-    sums = start[:, None]
-    for step in steps.T:
-        sums = np.concatenate([sums, sums + step[:, None]], axis=1)
-    values = expit(sums) @ _weights(steps.shape[1], index)
+    values = expit(sums_of_coalitions(start, steps)) @ coalition_weights(steps.shape[1], index)
     values[steps == 0] = 0.0
     return values
 
 
-@cache
-def _weights(p: int, index: Index) -> NDArray[np.float64]:
+def sums_of_coalitions(start: NDArray[np.float64], steps: NDArray[np.float64]) -> Any:
+    """Return the start plus the steps of each coalition's players, ``(b, 2 ** p, ...)``.
+
+    Parameters
+    ----------
+    start : ndarray of shape (b, ...)
+    steps : ndarray of shape (b, p, ...)
+        Player i has bit i of a coalition's number.
+    """
+    sums = start[:, None]
+    for player in range(steps.shape[1]):
+        sums = np.concatenate([sums, sums + steps[:, player, None]], axis=1)
+    return sums
+
+
+@lru_cache(16)
+def coalition_weights(p: int, index: Index) -> NDArray[np.float64]:
     """Return the weight of each coalition's value for each player, ``(2 ** p, p)``."""
     present = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 > 0
     others = present.sum(axis=1, keepdims=True) - present
-    share = index.size_law(p - 1) / comb(p - 1, np.arange(p))
+    share = index.size_law(max(p - 1, 0)) / comb(p - 1, np.arange(max(p, 1)))
     return np.where(present, share[others], -share[others])
 
 

@@ -387,6 +387,33 @@ MORE = {
         CalibratedClassifierCV(make_pipeline(StandardScaler(), LinearSVC()), cv=3),
         X, TWO, "predict_proba",
     ),
+    "steps of lines": (
+        CalibratedClassifierCV(
+            make_pipeline(StandardScaler(), RidgeClassifier()), method="isotonic", cv=3
+        ),
+        X, TWO, "predict_proba",
+    ),
+    "steps of lines, three": (
+        CalibratedClassifierCV(LinearSVC(), method="isotonic", cv=2), SCALED, THREE,
+        "predict_proba",
+    ),
+    "probability, three": (LogisticRegression(), SCALED, THREE, "predict_proba"),
+    "probability, LDA, three": (LinearDiscriminantAnalysis(), X, THREE, "predict_proba"),
+    "probability, counts, three": (MultinomialNB(), COUNTS, THREE, "predict_proba"),
+    "probability, normal, three": (GaussianNB(), SCALED, THREE, "predict_proba"),
+    "linear leaves": (
+        lightgbm.LGBMRegressor(
+            n_estimators=4, num_leaves=6, min_child_samples=9, linear_tree=True, verbose=-1
+        ),
+        X, Y, "predict",
+    ),
+    "linear leaves, three, categories": (
+        lightgbm.LGBMClassifier(
+            n_estimators=3, num_leaves=5, min_child_samples=9, linear_tree=True, verbose=-1
+        ),
+        MIXED[["city", "pay", "rooms"]].assign(city=MIXED["city"].astype("category")),
+        THREE, "decision_function",
+    ),
     "polynomial": (
         make_pipeline(StandardScaler(), PolynomialFeatures(2), StandardScaler(), Ridge()),
         X, Y, "predict",

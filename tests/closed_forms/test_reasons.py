@@ -29,6 +29,7 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    SGDClassifier,
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
@@ -92,17 +93,20 @@ SAMPLED = {
         LogisticRegression(), TWO, {"response_method": "predict_log_proba"},
         "LogisticRegression.predict_log_proba has no closed form", "log_odds",
     ),
-    "steps of a line": (
-        CalibratedClassifierCV(RidgeClassifier(), method="isotonic", cv=2), TWO, {},
-        "CalibratedClassifierCV is not the logistic function of linear decision values", None,
+    "steps of trees": (
+        CalibratedClassifierCV(HGB, method="isotonic", cv=2), TWO, {},
+        "CalibratedClassifierCV calibrates decision values with interactions", None,
     ),
     "a sigmoid of a forest": (
         CalibratedClassifierCV(RandomForestClassifier(5, random_state=0), cv=2), TWO, {},
-        "^CalibratedClassifierCV is not the logistic function of linear decision values", None,
+        "decision_function is not the sum of its trees, a member of CalibratedClassifierCV", None,
     ),
-    "curves of lines": (
-        GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
-        "LogisticRegression.predict_proba has no closed form", "decision_function",
+    "sigmoids of lines": (
+        GridSearchCV(SGDClassifier(loss="log_loss"), {}, cv=2), THREE, {"output": 1},
+        "SGDClassifier.predict_proba has no closed form", "decision_function",
+    ),
+    "all coalitions of a curve": (
+        LogisticRegression(), THREE, {"max_rows": 16}, "would cost as much as", "decision_function",
     ),
     "log-odds of three": (
         LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds has no closed form",
@@ -155,8 +159,8 @@ SAMPLED = {
         None,
     ),
     "each its own class": (
-        LogisticRegression(), THREE, {"output": "predicted"}, "predict_proba has no closed form",
-        "decision_function",
+        SGDClassifier(loss="log_loss"), THREE, {"output": "predicted"},
+        "predict_proba has no closed form", "decision_function",
     ),
     "asked for": (Ridge(), Y, {"sampler": "exact"}, "sampler or solver asked for", None),
 }  # fmt: skip
@@ -166,7 +170,8 @@ SAMPLED = {
 def test_the_record_names_the_obstacle_to_exact_values(name):
     model, target, how, reason, instead = SAMPLED[name]
     few = {} if "sampler" in how else {"max_rows": 24}  # less than all coalitions, which are exact
-    explainer = ShapleyExplainer(model.fit(X, target), random_state=0, **few, **how).fit(X[:5])
+    how = {"random_state": 0, **few, **how}
+    explainer = ShapleyExplainer(model.fit(X, target), **how).fit(X[:5])
     made = explainer.explain(X[:2])
     assert explainer.exact_ is None
     assert made.settings.closed_form is None

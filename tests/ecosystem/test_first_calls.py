@@ -126,9 +126,45 @@ def survival_tree():
     return survival("tree", "SurvivalTree", max_depth=3)
 
 
-def curves_of_a_survival_forest():
-    model, table, _ = survival_forest()
+def curves_of(case):
+    model, table, _ = case()
     return model, table, {"response_method": SurvivalAt([0.01, 4.0, 8.0, 12.0])}
+
+
+def curves_of_a_cox_model():
+    return curves_of(cox_model)
+
+
+def curves_of_a_cox_model_with_a_penalty():
+    how = {"n_alphas": 5, "fit_baseline_model": True}
+    return curves_of(lambda: survival("linear_model", "CoxnetSurvivalAnalysis", **how))
+
+
+def curves_of_boosted_lines():
+    return curves_of(boosted_lines)
+
+
+def curves_of_a_survival_forest():
+    return curves_of(survival_forest)
+
+
+def curves_of_a_pipeline_of_a_survival_forest():
+    forest = pytest.importorskip("sksurv.ensemble").RandomSurvivalForest(4, max_depth=4)
+    model = make_pipeline(StandardScaler(), forest).fit(NUMBERS, survivors())
+    return curves_of(lambda: (model, NUMBERS, {}))
+
+
+def survival_times():
+    return survival("linear_model", "IPCRidge")
+
+
+def survival_ranks():
+    return survival("svm", "FastSurvivalSVM", random_state=0)
+
+
+def tree_of_interpret():
+    glassbox = pytest.importorskip("interpret.glassbox")
+    return glassbox.ClassificationTree(max_depth=3).fit(NUMBERS, TWO), NUMBERS, {}
 
 
 def logistic_regression_of_interpret():
@@ -231,7 +267,9 @@ CASES = (
     target_encoder, function_of_columns, margins_of_a_machine_of_three_classes, cox_model,
     cox_model_with_a_penalty, boosted_lines, boosted_survival_trees,
     boosted_survival_trees_with_dropout, survival_forest, survival_forest_of_little_memory,
-    extra_survival_trees, survival_tree, curves_of_a_survival_forest,
+    extra_survival_trees, survival_tree, curves_of_a_survival_forest, curves_of_a_cox_model,
+    curves_of_a_cox_model_with_a_penalty, curves_of_boosted_lines, survival_times, survival_ranks,
+    curves_of_a_pipeline_of_a_survival_forest, tree_of_interpret,
 )  # fmt: skip
 SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
 
@@ -275,8 +313,8 @@ def test_steps_that_mix_columns_are_detected():
     assert "FunctionTransformer mixes columns" in made.settings.masked
 
 
-def test_survival_of_a_cox_model_is_sampled():
-    model, table, _ = cox_model()
+def test_survival_of_boosted_trees_is_sampled():
+    model, table, _ = boosted_survival_trees()
     explainer = ShapleyExplainer(model, response_method=SurvivalAt([4.0, 8.0]), random_state=0)
     made = explainer.fit(table[:B]).explain(table[B : B + R])
     assert made.settings.closed_form is None

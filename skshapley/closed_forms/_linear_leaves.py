@@ -1,0 +1,198 @@
+"""Sums of trees with a linear model in each leaf, as in LightGBM.
+
+The response is g(x) + sum_j (x_j - c_j) h_j(x), with sums of plain trees g and h_j. Against one
+background row z, the game of term j is that of two sums of plain trees,
+
+    (x_j - c_j) [j is present] h_j + (z_j - c_j) [j is absent] h_j,
+
+in which each tree begins with the question whether j is present. The mean over the background is
+the mean of the first, and that of the second with the weights of rows times z_j - c_j. These are
+not negative if c_j is the smallest z_j.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._tables._inputs import take_rows
+from skshapley._trees import TreeEnsemble
+from skshapley._trees._ensemble import NODES
+from skshapley._trees._lightgbm import read_linear_leaves
+from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm, as_dense, check_method
+from skshapley.closed_forms._trees import Trees, read_tree_model
+from skshapley.indices import Index
+
+
+@dataclass(frozen=True, eq=False)
+class _Slope:
+    """The slopes of a column in all leaves, fitted to the background.
+
+    Attributes
+    ----------
+    column : int
+    lowest : float
+        Smallest background value c_j of the column.
+    mean : float
+        Mean of the background values minus the smallest one.
+    present, absent : Trees
+        Slopes at the rows where the column is present, and where it is absent.
+    """
+
+    column: int
+    lowest: float
+    mean: float
+    present: Trees
+    absent: Trees
+
+
+class LinearLeaves(ClosedForm):
+    """A sum of trees with a linear model in each leaf.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+        The trees with the constants of the leaves.
+    slopes : mapping of int to ndarray of shape (n_nodes, k)
+        For each column with slopes, its slopes in the leaves.
+    column_names : sequence of str or None, default=None
+        The names of the model's columns, for tables without names.
+
+    References
+    ----------
+    Shi, Li & Li (2019), Gradient boosting with piece-wise linear regression trees, IJCAI.
+
+    Examples
+    --------
+    This response is 0.5 plus the second column if the first is above 0.5, else 0:
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from skshapley.closed_forms import LinearLeaves
+    >>> from skshapley.trees import read_trees
+    >>> stump = read_trees(DecisionTreeRegressor().fit([[0, 0], [1, 0]], [0, 0.5]))
+    >>> form = LinearLeaves(stump, {1: 2 * stump.value}).fit(np.zeros((1, 2)))
+    >>> form.attributions(np.array([[1.0, 3.0]]))[0, :, 0]
+    array([2. , 1.5])
+    """
+
+    label = "trees with linear leaves"
+    # Every index is a mean over presence, which leaves support.
+    indices = pair_indices = None
+
+    def __init__(
+        self,
+        trees: TreeEnsemble,
+        slopes: Mapping[int, NDArray[np.float64]],
+        column_names: Any = None,
+    ) -> None:
+        self.trees, self.slopes, self.column_names = trees, slopes, column_names
+        self.n_outputs = trees.n_outputs
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "LinearLeaves":
+        """Return linear combinations of the outputs."""
+        trees = self.trees
+        base, value = trees.base @ matrix + constant, trees.value @ matrix
+        slopes = {column: slope @ matrix for column, slope in self.slopes.items()}
+        return LinearLeaves(replace(trees, base=base, value=value), slopes, self.column_names)
+
+    def _fit(self) -> NDArray[np.float64]:
+        rows, players = self._matrix(self.background_), self.column_player_
+        plain = replace(self.trees, encode=None)
+        flat = replace(plain, base=np.zeros(self.n_outputs))
+        flagged = np.column_stack([rows, np.zeros(len(rows))])
+        constants, self.slopes_ = plain.value, []
+        for column, slope in self.slopes.items():
+            lowest = rows[:, column].min()
+            away = self.weights_ * (rows[:, column] - lowest)
+            trees = replace(flat, value=slope).combined(np.eye(self.n_outputs))
+            owners = np.append(players, players[column])
+            present = self._fitted(_asked(trees, True), flagged, self.weights_, owners)
+            shares = away if away.any() else self.weights_
+            absent = self._fitted(_asked(trees, False), flagged, shares, owners)
+            self.slopes_.append(_Slope(column, lowest, away.sum(), present, absent))
+            constants = constants + lowest * slope
+        self.plain_ = self._fitted(replace(plain, value=constants), rows, self.weights_, players)
+        return super()._fit()
+
+    def _fitted(self, trees: TreeEnsemble, rows: Any, weights: Any, owners: Any) -> Trees:
+        form = Trees(trees)
+        form.index = self.index
+        return form.fit(rows, weights, owners, self.n_players_, self.n_jobs_)
+
+    def _matrix(self, X: Any) -> NDArray[np.float64]:
+        named = Trees(self.trees, self.column_names)
+        matrix = self.trees.to_matrix(named.in_its_container(X))
+        as_dense(matrix[:, list(self.slopes)])  # refuses NaN, for which a leaf is constant
+        return matrix
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the sum of the trees, ``(r, k)``."""
+        return self._sum(X, Trees.predict, lambda slope: 0.0)
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        return self._sum(X, Trees.attributions, lambda slope: slope.mean)
+
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
+        return self._sum(X, lambda form, rows: form.pairs(rows, index), lambda slope: slope.mean)
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        rows = np.asarray(rows)
+        against = self._matrix(take_rows(self.background_, rows))
+
+        def away(slope: _Slope) -> Any:
+            return (against[:, slope.column] - slope.lowest)[:, None, None]
+
+        return self._sum(X, lambda form, table: form.references(table, rows), away)
+
+    def _sum(
+        self, X: Any, of: Callable[[Trees, Any], NDArray[np.float64]], away: Callable[[_Slope], Any]
+    ) -> NDArray[np.float64]:
+        """Return the sum of a result over the trees and the slopes, times the distances."""
+        rows = self._matrix(X)
+        total = of(self.plain_, rows)
+        flagged = np.column_stack([rows, np.ones(len(rows))])
+        for slope in self.slopes_:
+            present = of(slope.present, flagged)
+            own = rows[:, slope.column] - slope.lowest
+            total = total + own.reshape(-1, *[1] * (present.ndim - 1)) * present
+            total = total + away(slope) * of(slope.absent, flagged)
+        return total
+
+    def state(self) -> list:
+        """Return the state of the trees, and the slopes."""
+        return [*self.trees.state(), *self.slopes, *self.slopes.values()]
+
+
+def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
+    """Return trees that are 0 unless a last column, the presence of a player, is 1 (or 0).
+
+    Two nodes are put before each tree: a root that compares this column, and a leaf of 0.
+    """
+    tree = np.arange(trees.n_trees)
+    places, roots = np.repeat(trees.roots, 2), trees.roots + 2 * tree
+    shift = np.repeat(2 * tree + 2, np.diff([*trees.roots, trees.n_nodes]))
+    made = {name: np.insert(getattr(trees, name), places, 0, axis=0) for name in NODES}
+    made["feature"][roots], made["feature"][roots + 1] = trees.n_features, -1
+    made["threshold"][roots] = 0.5
+    for side, led in (("left", 1 if present else 2), ("right", 2 if present else 1)):
+        children = getattr(trees, side)
+        made[side] = np.insert(np.where(children < 0, -1, children + shift), places, -1)
+        made[side][roots] = roots + led
+    splits = (replace(one, node=int(one.node + shift[one.node])) for one in trees.category_splits)
+    return replace(
+        trees, roots=roots, n_features=trees.n_features + 1, category_splits=tuple(splits), **made
+    )
+
+
+def read_lightgbm_model(model: Any, method: str, ask: Ask) -> ClosedForm:
+    """Return the trees of a LightGBM model, which may have linear leaves."""
+    trees, slopes = read_linear_leaves(model)
+    if not slopes:
+        return read_tree_model(model, method, ask)
+    check_method(model, method, trees.methods, next(iter(trees.methods), None))
+    return LinearLeaves(trees, slopes, getattr(model, "feature_names_in_", None))
