@@ -1,4 +1,4 @@
-"""What tests of the whole package share: Shapley values by their definition, slow and plain."""
+"""Shapley values by their definition, for tests of the whole package."""
 
 from itertools import combinations
 from math import factorial

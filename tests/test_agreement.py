@@ -1,4 +1,4 @@
-"""The same values as the definition, and as shap's exact algorithm for trees."""
+"""Values agree with the definition, and with shap's exact algorithm for trees."""
 
 from functools import cache
 
@@ -31,7 +31,7 @@ def test_enumeration(p, b, enumerated):
 
 @pytest.mark.parametrize("sampler", ["kernel", "leverage"])
 def test_least_squares_on_all_coalitions(sampler, enumerated):
-    """With a budget for all of them nothing is left to chance."""
+    """A budget for all coalitions leaves no randomness."""
     background, X = RNG.normal(size=(3, 6)), RNG.normal(size=(3, 6))
     explainer = ShapleyExplainer(product, sampler=sampler, max_rows=62 * 3 + 1, random_state=0)
     made = explainer.fit(background).explain(X)
@@ -149,7 +149,7 @@ def explained(model, X, sampler, **parameters):
 
 @cache
 def alone(model, n, sampler):
-    """The first instances, in one process and the usual memory."""
+    """The first rows, in one process with the default memory."""
     return explained(model, INSTANCES[:n], sampler)
 
 

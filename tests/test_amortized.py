@@ -1,4 +1,4 @@
-"""Attributions learned from a few hundred rows, against the values of all coalitions."""
+"""Attributions learned from a few hundred rows, compared with enumeration."""
 
 import pickle
 from itertools import combinations
@@ -77,7 +77,7 @@ def test_learned_values_are_close_to_the_truth_for_few_model_rows(explanation, w
 
 
 def test_intervals_cover(explanation, wanted):
-    """... for 90 % of all values. 1200 values whose errors go together: +-.06 is three sigma."""
+    """Nominal 90 %. 1200 values with dependent errors: +-.06 is three sigma."""
     held = np.abs(explanation.values - wanted) < 1.645 * explanation.standard_errors
     assert 0.84 < held.mean() < 0.96
 
@@ -166,7 +166,7 @@ def frame():
 
 
 def test_frames_with_categories_and_gaps_and_several_outputs(frame):
-    """... against all coalitions of three players."""
+    """Compared with all coalitions of three players."""
     rows = frame[200:].set_index(pd.Index([f"r{i}" for i in range(60)]))
     explainer = ShapleyExplainer(Shares().fit(frame), sampler="exact").fit(frame[:40])
     made = AmortizedExplainer(explainer).fit(frame[:200])
@@ -190,7 +190,7 @@ def test_the_same_for_any_number_of_workers(amortized, explanation, tables):
 
 @pytest.mark.slow
 def test_batches_can_be_resumed(tables, tmp_path):
-    """... also where fit drew other random numbers, as with ``random_state=None``."""
+    """Also if fit drew other random numbers, as with ``random_state=None``."""
     X = tables[1][:40]
 
     def made():

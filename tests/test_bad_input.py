@@ -1,4 +1,4 @@
-"""What is wrong is refused in one sentence before the model is called; what is done is kept."""
+"""Invalid input is refused in one sentence before the model is called; finished work is kept."""
 
 import pickle
 
@@ -143,7 +143,7 @@ def test_a_booster_of_xgboost_is_refused_with_a_remedy():
 
 
 def test_the_smallest_budget_works():
-    """Permutations need a single background row, and other methods all of them."""
+    """Permutations need one background row; other methods need all of them."""
     b = len(BACKGROUND)
     needed = {"exact": 14 * b, "antithetic": 6, "leverage": 6 * b, "monte-carlo": 3}
     for sampler, least in needed.items():
@@ -552,7 +552,7 @@ def test_model_errors_name_the_rows(act, message, after, where):
     ],
 )
 def test_finished_rows_are_kept(cause):
-    """With so little memory that each instance is finished by itself."""
+    """The working memory is so small that each row is a block."""
     frame = pd.DataFrame(X, columns=list("abcd"), index=list("pqrstu"))
     background = pd.DataFrame(BACKGROUND, columns=list("abcd"))
 
@@ -599,7 +599,7 @@ def test_finished_rows_survive_a_failing_worker(n_jobs):
 
 
 def mixed(rows):
-    """Return whether a row is a hybrid of a large instance and small background rows."""
+    """Return True if a row mixes a large explained row with small background rows."""
     return ((rows > 50).any(axis=1) & (rows < 50).any(axis=1)).any()
 
 

@@ -52,7 +52,7 @@ def test_the_gram_matrix_agrees_with_the_derivation():
 
 @pytest.mark.parametrize(("n", "delta"), [(300, 0.1), (1000, 0.5)])
 def test_leverage_samples_err_less_than_the_bound(n, delta):
-    """300 runs: as good as none exceeds it; and the mean is what the derivation says to 20 %."""
+    """At most 1 of 300 runs exceeds the bound; the mean agrees with the derivation to 20 %."""
     rng = np.random.default_rng(0)
     law = np.array([1 / comb(D, s) for s in SIZES]) / (D - 1)
     squared = []

@@ -1,4 +1,4 @@
-"""Every budget is spent within bounds, or refused in one sentence before the reward is called."""
+"""Every budget is respected, or refused in one sentence before the reward is called."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ class SquareGame:
 
 
 class Counted:
-    """A game that counts how often it is called and what it is asked for."""
+    """A game that counts its calls and evaluations."""
 
     def __init__(self, n_players):
         self.game = RandomGame(n_players, seed=1) if n_players < 15 else SquareGame(n_players)
@@ -95,7 +95,7 @@ def test_invalid_budgets_are_refused(component, size):
 
 @pytest.mark.parametrize("sampler", ["auto", *SAMPLERS])
 def test_an_unlimited_budget_for_many_players(sampler):
-    """Nothing is begun that cannot be held, or that nobody lives to see the end of."""
+    """Work that exceeds the memory, or takes years, is refused."""
     game = Counted(40)
     try:
         shapley_values(game, n_players=40, sampler=sampler, max_evals=HUGE, random_state=0)

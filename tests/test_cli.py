@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it says, and how it ends."""
+"""The command line: files, messages and exit status."""
 
 import json
 import os
@@ -75,10 +75,10 @@ def explain(folder, out, *more, model="model.skops", data="rows.parquet"):
 
 def test_explain_writes_a_folder(folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4") == OK
-    told = capsys.readouterr()
-    assert told.out == f"{tmp_path / 'phi'}: 15 rows explained, 0 set aside\n"
-    assert "15 of 15 rows" in told.err
-    assert "rows/s" in told.err
+    message = capsys.readouterr()
+    assert message.out == f"{tmp_path / 'phi'}: 15 rows explained, 0 set aside\n"
+    assert "15 of 15 rows" in message.err
+    assert "rows/s" in message.err
     made = ExplanationDataset(tmp_path / "phi").read()
     assert made.index.tolist() == [f"flower {i}" for i in range(15)]
     X = load_iris(as_frame=True).data
@@ -111,9 +111,9 @@ def test_skipped_rows_show_in_the_exit_status(folder, tmp_path, capsys):
     assert "cannot explain rows 0 to 14 (id flower 0 to flower 14)" in capsys.readouterr().err
     arguments += ["--on-error", "skip"]
     assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
-    told = capsys.readouterr()
-    assert "14 rows explained, 1 set aside" in told.out
-    assert not told.err
+    message = capsys.readouterr()
+    assert "14 rows explained, 1 set aside" in message.out
+    assert not message.err
     skipped = ExplanationDataset(tmp_path / "phi").skipped()
     assert skipped["key"].tolist() == ["flower 4"]
     # what was set aside is tried again
@@ -182,11 +182,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("files", "more", "told"), WRONG.values(), ids=WRONG)
-def test_invalid_commands(files, more, told, folder, tmp_path, capsys):
+@pytest.mark.parametrize(("files", "more", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_commands(files, more, message, folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", *more, **files) == USAGE
     error = capsys.readouterr().err
-    assert re.search(told, error)
+    assert re.search(message, error)
     assert error.count("\n") == 1
     assert not (tmp_path / "phi").exists()
 
@@ -222,13 +222,13 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), CONFIGS.values(), ids=CONFIGS)
-def test_invalid_configurations(text, told, folder, tmp_path, capsys):
+@pytest.mark.parametrize(("text", "message"), CONFIGS.values(), ids=CONFIGS)
+def test_invalid_configurations(text, message, folder, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text(text)
     status = explain(folder, tmp_path / "phi", "--config", str(config))
     assert status == (FAILED if "= 0" in text else USAGE)  # what the explainer refuses by itself
-    assert re.search(told, capsys.readouterr().err)
+    assert re.search(message, capsys.readouterr().err)
 
 
 # --- plots ---------------------------------------------------------------------------------------
@@ -273,18 +273,18 @@ WRONG_PLOTS = {
 }
 
 
-@pytest.mark.parametrize(("more", "status", "told"), WRONG_PLOTS.values(), ids=WRONG_PLOTS)
-def test_invalid_plots(more, status, told, phi, tmp_path, capsys):
+@pytest.mark.parametrize(("more", "status", "message"), WRONG_PLOTS.values(), ids=WRONG_PLOTS)
+def test_invalid_plots(more, status, message, phi, tmp_path, capsys):
     source, more = (str(tmp_path), ()) if more == ("--folder",) else (phi, more)
     assert (
         main(["plot", source, "--kind", "beeswarm", "--out", str(tmp_path / "x"), *more]) == status
     )
-    assert re.search(told, capsys.readouterr().err)
+    assert re.search(message, capsys.readouterr().err)
     plt.close("all")
 
 
 def test_pictures_are_not_overwritten(phi, tmp_path, capsys):
-    """... nor what a link points to, unless told; and then the link gives way."""
+    """Targets of links are kept too, unless --overwrite is passed; the link is then replaced."""
     picture, thesis = tmp_path / "x.png", tmp_path / "thesis.txt"
     thesis.write_text("Once upon a time")
     picture.symlink_to(thesis)
@@ -322,8 +322,8 @@ def test_report(phi, tmp_path, capsys):
 
 def test_status_of_a_complete_folder(phi, capsys):
     assert main(["status", phi]) == OK
-    told = capsys.readouterr()
-    assert (told.out, told.err) == (f"{phi}: finished, 15 rows explained, 0 set aside\n", "")
+    message = capsys.readouterr()
+    assert (message.out, message.err) == (f"{phi}: finished, 15 rows explained, 0 set aside\n", "")
 
 
 def test_status_names_damaged_and_lost_files(folder, tmp_path, capsys):
@@ -337,9 +337,9 @@ def test_status_names_damaged_and_lost_files(folder, tmp_path, capsys):
     part.write_bytes(part.read_bytes()[:-1] + b"?")
     (tmp_path / "phi" / "part-00000001.parquet").unlink()
     assert main(["status", str(tmp_path / "phi")]) == FAILED
-    told = capsys.readouterr()
-    assert told.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
-    lost, damaged = told.err.splitlines()
+    message = capsys.readouterr()
+    assert message.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
+    lost, damaged = message.err.splitlines()
     assert re.search(r"part-00000000\.parquet' is damaged", damaged)
     assert re.search(r"part-00000001\.parquet' is missing", lost)
     assert explain(folder, *arguments, data="bad.parquet") == FAILED
@@ -360,11 +360,12 @@ def test_status_of_an_interrupted_run(folder, tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"), [("gone", "does not exist"), (".", "holds no _manifest"), (LONG, "too long")]
+    ("path", "message"),
+    [("gone", "does not exist"), (".", "holds no _manifest"), (LONG, "too long")],
 )
-def test_status_of_other_folders(path, told, tmp_path, capsys):
+def test_status_of_other_folders(path, message, tmp_path, capsys):
     assert main(["status", str(tmp_path / path)]) == USAGE
-    assert re.search(told, capsys.readouterr().err)
+    assert re.search(message, capsys.readouterr().err)
 
 
 # --- the command itself --------------------------------------------------------------------------
@@ -390,20 +391,20 @@ def test_without_arguments_the_commands_are_listed(capsys):
 
 
 class OddError(Exception):
-    """An error of a kind that nobody expects."""
+    """An error of an unexpected kind."""
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [(OddError("so"), "skshapley: OddError: so\n"), (MemoryError(), "out of memory; repeat")],
 )
-def test_errors_print_no_traceback(error, told, folder, tmp_path, capsys, monkeypatch):
+def test_errors_print_no_traceback(error, message, folder, tmp_path, capsys, monkeypatch):
     def fails(self, X):
         raise error
 
     monkeypatch.setattr(ShapleyExplainer, "fit", fails)
     assert explain(folder, tmp_path / "phi") == FAILED
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, lambda lock: lock.symlink_to("/dev/full")])

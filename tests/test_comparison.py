@@ -1,4 +1,4 @@
-"""Comparisons, cohorts and drift: sums to the last digits, other code, and rates by repetition."""
+"""Comparisons, cohorts and drift: sums, independent code, and rates by repetition."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ from skshapley.comparison import compare, drift, find_cohorts
 
 
 def explained(model, n=120, seed=0, **parameters):
-    """An explanation of n rows of three columns, the first of which is 1 in the later half."""
+    """An explanation of n rows and three columns; the first column is 1 in the later half."""
     X = np.random.default_rng(seed).normal(size=(n, 3))
     X[:, 0] = np.arange(n) >= n // 2
     explainer = ShapleyExplainer(model, random_state=seed, **parameters).fit(X[: n // 3])
@@ -262,7 +262,7 @@ def share_of_alarms(law, n_baseline, n_runs, shift=0.0):
 
 
 def test_false_alarms_are_few():
-    """In 4 of 16 charts at most, of a nominal twentieth: wrong for less than 1 seed of 1000."""
+    """At most 4 of 16 charts, nominally a twentieth: wrong for less than 1 seed of 1000."""
     assert share_of_alarms("lognormal", 40, 16) <= 4 / 16
     assert share_of_alarms("lognormal", 40, 2, shift=20.0) == 1
 
@@ -271,7 +271,7 @@ def test_false_alarms_are_few():
 @pytest.mark.parametrize("n_baseline", [40, 200])
 @pytest.mark.parametrize("law", LAWS)
 def test_false_alarms_have_the_stated_rate(law, n_baseline):
-    """In 1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at 5 %; fewer where rows tie."""
+    """1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at 5 %; ties give fewer alarms."""
     share = share_of_alarms(law, n_baseline, 200)
     assert share <= 0.09
     assert law == "rare" or share_of_alarms(law, n_baseline, 4, shift=20.0) == 1
@@ -280,7 +280,7 @@ def test_false_alarms_have_the_stated_rate(law, n_baseline):
 
 @pytest.mark.slow
 def test_many_rows_are_permuted_in_groups():
-    """Limits of 5,000 rows, in groups of 3, are those of normal means; short periods have none."""
+    """Limits of 5,000 rows, in groups of 3, equal normal limits; short periods have none."""
     rng, periods = np.random.default_rng(0), np.repeat([0, 1, 2], [2500, 2498, 2])
     shown = explained(product, 5000)
     shown = dataclasses.replace(shown, values=rng.normal(size=(5000, 3)), standard_errors=None)

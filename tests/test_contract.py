@@ -1,7 +1,7 @@
-"""Every sampler, solver and pair of the registries against the public contracts.
+"""Every registered sampler, solver and pair keeps the public contracts.
 
-A new entry of a registry is tested without a line here. What does not hold by nature is in the
-EXEMPT tables with its reason, and every exemption is checked to be needed.
+A new entry of a registry is tested without a line here. The EXEMPT tables list exceptions with
+their reasons, and every exemption is checked.
 """
 
 from dataclasses import dataclass
@@ -168,7 +168,7 @@ ONE, *OTHERS = KINDS.values()
 
 
 def cases():
-    """All checks: what they are called, and what they are run with."""
+    """All checks, with names and arguments."""
     for name, sampler in product(SAMPLER_CHECKS, EVERY_SAMPLER):
         yield name, SAMPLER_CHECKS[name], sampler, None
     for name, check in SOLVER_CHECKS.items():
@@ -190,7 +190,7 @@ def usual(sampler, solver):
 
 
 def contracts(wanted):
-    """Parametrize a test by the checks of the usual components, or by those of the others."""
+    """Parametrize a test by checks of the default components, or of the others."""
     chosen = [case for case in CASES if usual(*case[2:]) == wanted]
     ids = ["-".join(filter(None, (name, *who))) for name, _, *who in chosen]
     return pytest.mark.parametrize(
@@ -226,7 +226,7 @@ EXEMPTIONS = [
 
 @pytest.mark.parametrize(("check", "owner"), EXEMPTIONS)
 def test_exemptions_are_needed(check, owner):
-    """What need not be exempt must not be: at least one of the exempted cases fails."""
+    """At least one of the exempted cases fails."""
     for name, function, sampler, solver in cases():
         if name == check and owner in (sampler, solver, (sampler, solver)):
             try:
@@ -247,7 +247,7 @@ def test_incompatible_pairs_are_refused(sampler, solver):
 
 @pytest.mark.parametrize("sampler", ["exact", "kernel", "leverage"])
 def test_all_coalitions_give_the_exact_values(sampler):
-    """Without replacement, a budget of 2^p covers everything, and the result says so."""
+    """Without replacement, a budget of 2^p covers all coalitions, and the result is exact."""
     for p in (2, 3, 7):
         game = RandomGame(p, seed=p)
         result = shapley_values(game, sampler=sampler, max_evals=2**p, random_state=0)
@@ -258,7 +258,7 @@ def test_all_coalitions_give_the_exact_values(sampler):
 
 @pytest.mark.parametrize("sampler", ["antithetic", "orthogonal"])
 def test_reverses_solve_pairwise_games(sampler):
-    """With each permutation its reverse: no game of pairwise interactions needs more than two."""
+    """Each permutation and its reverse are exact for pairwise interactions."""
     rng = np.random.default_rng(0)
     interactions = rng.normal(size=(9, 9))
     game = PairwiseGame(rng.normal(size=9), interactions + interactions.T)
@@ -418,14 +418,14 @@ def test_standard_errors_of_every_solver_are_tested():
 
 
 def test_intervals_of_few_units_cover():
-    """Six pairs of walks: Student's t makes up for what six cannot know."""
+    """Six pairs of permutations: Student's t allows for the unknown variance."""
     check_standard_errors(
         Antithetic(), EVERY_SOLVER["permutation-mean"], lambda p: 12 * (p - 1) + 2
     )
 
 
 def test_intervals_of_skewed_games_cover():
-    """The largest cost in a coalition: contributions are 0 but for rare large ones."""
+    """The largest cost in a coalition: contributions are 0, with few large exceptions."""
     check_standard_errors(
         Antithetic(),
         EVERY_SOLVER["permutation-mean"],

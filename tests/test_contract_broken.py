@@ -1,4 +1,4 @@
-"""Games and rewards that break their contracts, one by one: every check sees what it is for."""
+"""Games and rewards that break their contracts: every check detects its violation."""
 
 import re
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def with_methods(**methods: Callable) -> Sound:
 
 
 def with_values(change: Callable) -> Sound:
-    """A game whose values are changed, given game, values, coalitions, rows and references."""
+    """A game with values changed by a function of game, values, coalitions, rows and references."""
 
     def call(self, coalitions, rows, references=None) -> np.ndarray:
         values = Sound.__call__(self, coalitions, rows, references)
@@ -89,7 +89,7 @@ def add_the_first(self, values, coalitions, rows, references) -> np.ndarray:
 
 
 def clear_coalitions(self, values, coalitions, rows, references) -> np.ndarray:
-    """The last player, whom the first instance's value does not depend on, is taken out."""
+    """Remove the last player, which does not affect the first row."""
     coalitions[rows == 0, :, 3] = False
     return values
 
@@ -152,7 +152,7 @@ class Unweighted(Sound):
 
 
 class Twice(Sound):
-    """Carries what is shared under another name, too."""
+    """Stores the shared data under another name, too."""
 
     def take(self, rows: np.ndarray) -> Sound:
         part = super().take(rows)
@@ -161,7 +161,7 @@ class Twice(Sound):
 
 
 class ForAll(Sound):
-    """Has what is shared in the class, so that one without it takes it from all."""
+    """Stores the shared data in the class, so clearing it affects all games."""
 
     kept: Any = None
 
@@ -175,7 +175,7 @@ class ForAll(Sound):
 
 
 class Alone(Sound):
-    """Changes its values when it meets what is shared again."""
+    """Changes its values when it receives the shared data again."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "shared" and vars(self).get(name, 0) is None:
@@ -184,7 +184,7 @@ class Alone(Sound):
 
 
 def same_numbers(self, rows) -> Any:
-    """Instances keep their numbers: the whole game answers for its part."""
+    """Row numbers are kept: the whole game answers for its part."""
     part = Sound.take(self, np.arange(self.n_rows))
     part.n_rows = len(rows)
     return part
@@ -200,7 +200,7 @@ def once_each(self, rows) -> Any:
 
 
 def taken_with(**attributes: Any) -> Sound:
-    """A game of which some instances alone have other attributes."""
+    """A game with changed attributes for some rows."""
 
     def take(self, rows) -> Any:
         part = Sound.take(self, rows)
@@ -348,7 +348,7 @@ class Another(InterventionalReward):
 
 
 class Grows(InterventionalReward):
-    """Its fit changes what a parameter holds."""
+    """Its fit changes the content of a parameter."""
 
     def __init__(self, seen=None, transformed=True) -> None:
         super().__init__(transformed)
@@ -386,7 +386,7 @@ class Rounded(InterventionalReward):
 
 
 class OneReference(InterventionalReward):
-    """It says that it has one reference, of which its games know nothing."""
+    """It reports one reference, but its games have more."""
 
     def fit(self, *args) -> Any:
         super().fit(*args)
@@ -411,7 +411,7 @@ class Unlabelled(InterventionalReward):
 
 
 class Sorted(InterventionalReward):
-    """It sorts what it is given in place."""
+    """It sorts its input in place."""
 
     def __init__(self, what="background", transformed=True) -> None:
         super().__init__(transformed)
@@ -454,7 +454,7 @@ class FirstOutput(InterventionalReward):
 
 
 class FirstWinner(InterventionalReward):
-    """It takes the class that is predicted for the first instance for all of them."""
+    """It uses the predicted class of the first row for all rows."""
 
     def game(self, X) -> Any:
         made = super().game(X)
@@ -470,7 +470,7 @@ class Misplaced(InterventionalReward):
 
 
 class Centred(InterventionalReward):
-    """It centres instances by their own mean."""
+    """It centres rows by their own mean."""
 
     def game(self, X) -> Any:
         return super().game(X - np.mean(X, axis=0))
@@ -525,7 +525,7 @@ class Tolerant(InterventionalReward):
 
 
 class Idle(InterventionalReward):
-    """Its games say that nobody matters."""
+    """Its games report that no player has an effect."""
 
     def game(self, X) -> Any:
         made = super().game(X)

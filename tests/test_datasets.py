@@ -24,7 +24,7 @@ def radial(z):
 
 @pytest.mark.parametrize("kind", ["chi-square", "radial"])
 def test_values_agree_with_the_definition(kind):
-    """v(S) = 1[f(z) = f(x*)], and v(S) = f(z) - f(r), hybrid row by hybrid row."""
+    """v(S) = 1[f(z) = f(x*)], and v(S) = f(z) - f(r), for each mixed row."""
     game = make_couples(kind, n_couples=3, n_players=5, random_state=0)
     coalitions = all_coalitions(5)
     values = game(np.broadcast_to(coalitions, (3, 32, 5)), np.arange(3))

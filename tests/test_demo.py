@@ -1,4 +1,4 @@
-"""`make demo` writes what it says, without a warning."""
+"""`make demo` writes the announced files without a warning."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Designs say what must be evaluated, and put known and new values together."""
+"""Designs list the coalitions to evaluate, and combine known and new values."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def walks(r=2, n=3, p=P, b=None, seed=0):
 
 
 def one_by_one(design):
-    """Return the coalitions of walks, player after player."""
+    """Return the coalitions of permutations, player after player."""
     r, n, p = design.permutations.shape
     coalitions = np.zeros((r, n, p + 1, p), dtype=bool)
     for i, j, k in np.ndindex(r, n, p):
@@ -94,7 +94,7 @@ def test_values_along_permutations_have_known_ends(b):
 @pytest.mark.parametrize("shared", [True, False], ids=["one for all", "one each"])
 @pytest.mark.parametrize("q", [None, 1, 3])
 def test_known_values_are_inserted_into_any_list_of_coalitions(shared, q):
-    """Empty and full coalitions are never asked for, and come back at their places."""
+    """Empty and full coalitions are never requested, and are inserted at their places."""
     rng = np.random.default_rng(7)
     lines = 1 if shared else 2
     coalitions = rng.random((lines, 9, P)) < 0.5
@@ -143,7 +143,7 @@ def dealer(references="stratified", weights=None, seed=1):
 
 @pytest.mark.parametrize("n", [1, 7, 10, 21, 50])
 def test_every_reference_is_used_equally_often(n):
-    """However many cards: no row is two ahead of another, and after each round all are level."""
+    """For any number of cards: counts differ by at most one, and are equal after a round."""
     cards = dealer().deal(n)
     counts = np.bincount(cards, minlength=7)
     assert counts.max() - counts.min() <= (n % 7 > 0)

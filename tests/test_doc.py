@@ -1,4 +1,4 @@
-"""The documentation runs, and names everything that is public."""
+"""The documentation runs, and names everything public."""
 
 import doctest
 import importlib
@@ -50,7 +50,7 @@ def test_page_runs(page, monkeypatch):
 
 
 def test_page_on_catboost_runs(capsys):
-    """... where CatBoost is installed, which is no part of what the tests need."""
+    """Runs only if CatBoost is installed, which the tests do not require."""
     pytest.importorskip("catboost")
     page = (DOC / "guide" / "catboost.rst").read_text(encoding="utf-8")
     (block,) = re.findall(r"code-block:: python\n((?:   .*\n|\n)+)", page)
@@ -60,7 +60,7 @@ def test_page_on_catboost_runs(capsys):
 
 
 def wide_code(text):
-    """The lines of a page's code, and of what it prints, that are wider than their box."""
+    """Return lines of code and output that are wider than their box."""
     doctests = re.findall(r"^ *>>> .*\n(?: *\S.*\n)*", f"{text}\n", re.M)
     blocks = re.findall(r"^ *\.\. code-block::.*\n((?: +.*\n|\n)*)", f"{text}\n", re.M)
     lines = [line for block in doctests + blocks for line in dedent(block).splitlines()]

@@ -1,4 +1,4 @@
-"""The docstrings of the public names keep numpydoc's rules, but those given here with a reason."""
+"""Docstrings of public names follow numpydoc, with the exceptions listed here."""
 
 import importlib
 import inspect
@@ -57,7 +57,7 @@ def load(name):
 
 
 def documented_elsewhere(code, message, name):
-    """Whether a reader of the page of a name finds there what numpydoc misses in its docstring."""
+    """Return True if the page of a name documents the part that numpydoc misses."""
     thing, owner = load(name)
     bases = [] if owner is None else owner.__mro__[1:]
     if any(name.rsplit(".", 1)[1] in vars(base) for base in bases):
@@ -94,7 +94,7 @@ def test_ignored_codes_are_rules_of_numpydoc():
 
 
 class Careless:
-    """A class of which too little is said"""
+    """A class with an incomplete docstring"""
 
     def method(self, argument):
         """Double a number.

@@ -1,4 +1,4 @@
-"""Documents are explained by their tokens, in whichever container they come."""
+"""Documents are explained by their tokens, in any container."""
 
 import numpy as np
 import pandas as pd

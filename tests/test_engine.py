@@ -1,4 +1,4 @@
-"""The loop: what is evaluated and how often, blocks, stopping, players that cannot matter."""
+"""The engine: evaluations, blocks, stopping, players without effect."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from skshapley.testing.contracts import parametrize_contract
 
 
 class Recorded(HybridGame):
-    """Notes the coalitions, instances and references of every call."""
+    """Notes the coalitions, rows and references of every call."""
 
     def __init__(self, *args):
         self.calls = []
@@ -86,7 +86,7 @@ def test_permutations_of_few_players_cost_at_most_all_coalitions():
 
 
 def test_the_record_names_the_methods_that_were_used():
-    """Of 510 players 12, or 3, matter: neither is a case for walks, as 510 would be."""
+    """3 or 12 of 510 players have an effect; permutations would be used for 510."""
     background, X = np.zeros((1, 510)), np.zeros((3, 510))
     X[:2, 498:] = 1.0
     X[2, 500:503] = 1.0
@@ -133,7 +133,7 @@ def test_several_small_asks_equal_one_large_ask(references, monkeypatch):
 
 
 class PlannedMonteCarlo(MonteCarlo):
-    """Monte Carlo without further draws, whose asks are small."""
+    """Monte Carlo without further draws, in small asks."""
 
     traits = SamplerTraits(goes_on=False)
 
@@ -188,7 +188,7 @@ def test_batches_do_not_depend_on_the_number_of_jobs():
 
 
 def test_each_row_has_its_own_design():
-    """Four copies of one instance: different estimates, in equal number of evaluations."""
+    """Four copies of one row: different estimates from equally many evaluations."""
     outcome = explain_game(as_instances(RandomGame(7), 4), sampler="antithetic", max_evals=62)
     assert len(np.unique(outcome.values[:, 0, 0])) == 4
 
@@ -213,7 +213,7 @@ def arrays(outcome):
 
 
 def one_by_one():
-    """Leave so little memory that each instance is a block."""
+    """Limit the memory so that each row is a block."""
     return sklearn.config_context(working_memory=1e-6)
 
 
@@ -229,7 +229,7 @@ def test_blocks_of_rows_change_nothing():
 
 
 class Failing:
-    """Raises when it meets an instance that is not well."""
+    """Raises for marked rows."""
 
     def __init__(self, error):
         self.error = error
@@ -271,7 +271,7 @@ def test_an_error_in_the_first_block_is_raised_unchanged(error):
 
 
 def game_of_few_who_matter():
-    """Return instances to which 4, 3, 2, 0 and 1 of 6 players matter, and their background."""
+    """Return rows in which 4, 3, 2, 0 and 1 of 6 players have an effect, and their background."""
     rng = np.random.default_rng(4)
     X, background = rng.normal(size=(5, 6)), rng.normal(size=(3, 6))
     background[:, [1, 3]] = X[:, [1, 3]] = 0.7
@@ -306,7 +306,7 @@ def test_players_without_effect_cost_nothing():
 
 
 def test_a_sampler_may_need_all_players():
-    """On a graph, a player that cannot matter still stands between others."""
+    """On a graph, a player without effect still connects others."""
     X, background = game_of_few_who_matter()
     game = Recorded(bumpy, X[:1], background)
     explain_game(game, sampler="myerson", max_evals=60)
@@ -354,9 +354,10 @@ def test_every_row_stops_independently():
 
 
 def test_stopped_rows_cost_nothing_and_keep_their_result():
-    """The easy instance stops sooner, the other goes on: neither changes the other.
+    """The easy row stops first, the other continues, and neither changes the other.
 
-    The first walks of an additive instance agree, which at a tolerance of .01 is no reason to stop.
+    The first permutations of an additive row agree. At a tolerance of .01, this does not stop
+    it.
     """
     rng = np.random.default_rng(1)
     X = np.stack([np.r_[1.0, rng.normal(size=6)], np.r_[9.0, rng.normal(size=6)]])
@@ -385,14 +386,14 @@ def test_inaccurate_rows_are_not_marked_converged():
 
 
 def test_rows_stop_only_after_every_background_row_was_used():
-    """With one walk on some rows only, nothing is known of the others."""
+    """Permutations on some rows give no information about other rows."""
     game = recorded(n_rows=1, p=6, b=7)
     explain_game(game, sampler="antithetic", max_evals=900, stopping=StandardError(atol=1e9))
     assert {r for _, _, (r,) in game.requests} == set(range(7))
 
 
 def test_rows_stop_after_at_least_two_units():
-    """One unit has no standard error, and infinite patience must not take that for 0."""
+    """One unit has no standard error, and an infinite tolerance must not replace it by 0."""
     outcome = explain_game(
         as_instances(RandomGame(6), 3),
         sampler="antithetic",
@@ -406,7 +407,7 @@ def test_rows_stop_after_at_least_two_units():
 @pytest.mark.parametrize("size", [1e-306, 1e-160, 1e160, 9e305])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_attributions_and_errors_scale_with_the_values(solver, size):
-    """Two outputs, one plain; the ends are zero, so that they tell nothing of the size between."""
+    """Two outputs, one trivial; both ends are zero, so they give no scale."""
     game = RandomGame(6, seed=3)
 
     def reward(coalitions):

@@ -1,4 +1,4 @@
-"""Batches and the ledger, one by one."""
+"""Batches and the ledger, separately."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from skshapley.testing import parametrize_contract
 
 
 class Numbered(Game):
-    """v(S) = a number that is told by instance, coalition and references; counts its values."""
+    """v(S) = a number determined by row, coalition and references; counts its evaluations."""
 
     n_outputs = 2
 
@@ -115,7 +115,7 @@ def test_values_come_in_the_order_of_requests(n_jobs, n):
 
 
 def test_games_without_take_are_not_sent_to_workers():
-    """Rows are numbered anew for a worker: the whole game would answer for others."""
+    """Workers number rows from 0, so the whole game would answer for other rows."""
 
     class Whole(Numbered):
         take = Game.take
@@ -141,7 +141,7 @@ KINDS = {
 
 
 def repeated(n=400, p=4, **kind):
-    """Return requests of which about half come twice, in any order."""
+    """Return requests in any order; about half of them are repeated."""
     once = requests(n // 2, p, **kind)
     again = np.sort(np.random.default_rng(3).integers(n // 2, size=n))
     return once.take(again)
@@ -198,7 +198,7 @@ def test_requests_are_distinguished_by_their_references():
 
 @pytest.mark.parametrize("p", [5, 100])
 def test_capacity_limits_the_cache_of_a_row(p):
-    """Instance 0 asks for too much to be kept; instance 1 does not."""
+    """Row 0 requests too much to be cached; row 1 does not."""
 
     class Small(Ledger):
         capacity = 10
@@ -237,7 +237,7 @@ def test_coalitions_equal_in_the_differing_players_are_one_request(p, keep):
 
 @pytest.mark.parametrize("b", [None, 2])
 def test_requests_against_several_rows_depend_on_all_players(b):
-    """Nothing is said of them by what differs from each row."""
+    """Their differences from single background rows are irrelevant."""
     game, q = Numbered(3, n_references=2), 1 if b is None else 2
     ledger = Ledger(2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
     wanted = requests(100, 3, b=b, q=q)

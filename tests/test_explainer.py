@@ -1,4 +1,4 @@
-"""ShapleyExplainer as a scikit-learn citizen: parameters, outputs, weights, pipelines, copies."""
+"""ShapleyExplainer in scikit-learn: parameters, outputs, weights, pipelines, copies."""
 
 import pickle
 from functools import cache, partial
@@ -71,7 +71,7 @@ def test_the_record_is_complete():
 
 
 def test_the_model_is_called_once_for_each_table():
-    """v(empty) once a fit, v(all) once an instance; the rest is the walks."""
+    """v(empty) once per fit, v(all) once per row; the other calls are permutations."""
     asked = []
 
     def model(X):
@@ -108,7 +108,7 @@ def test_shape_follows_the_response(columns):
 
 
 def test_outputs_share_their_model_calls():
-    """All classes at once cost what one costs, and are the same as one by one."""
+    """All classes cost as much as one class, and equal single classes."""
     iris, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=1000).fit(iris, y)
     background = iris[::30]
@@ -175,7 +175,7 @@ def test_max_background_keeps_rows_of_the_background():
 
 
 def test_max_background_keeps_rows_with_positive_weight():
-    """They stand for the weighted rows together, and count equally."""
+    """They represent the weighted rows and have equal weights."""
     weights = np.array([0.0, 1.0, 2.0, 3.0] * 3)
     explainer = ShapleyExplainer(linear, max_background=8, random_state=0)
     explainer.fit(BACKGROUND, sample_weight=weights)
@@ -285,7 +285,7 @@ def test_baseline(reward):
 
 
 def test_budgets_count_the_references_of_the_reward():
-    """A baseline is one row, however many the background has: a walk and back is 2 (p - 1)."""
+    """A baseline is one row: a permutation and its reverse cost 2 (p - 1) model rows."""
     background = RNG.normal(size=(60, 5))
     options = dict(reward="baseline", sampler="antithetic", random_state=0)
     least = ShapleyExplainer(curved, max_rows=9, **options).fit(background).explain(X)
@@ -300,7 +300,7 @@ def test_reward_as_an_object():
 
 
 def test_rows_stop_independently():
-    """A row on which the function is additive is done early; the others go on."""
+    """A row with an additive response stops early; the others continue."""
     rows = np.vstack([X, [0.0, 0.0, 0.0, 0.0, 5.0]])
     background = np.column_stack([BACKGROUND[:, :4] * [1, 0.2, 1, 1], BACKGROUND[:, 4]])
     made = explain(
@@ -342,7 +342,7 @@ def test_equal_random_states_give_equal_results(make):
 
 
 def test_unseeded_runs_can_be_repeated_from_their_record():
-    """Its background was drawn, too."""
+    """Its background was random, too."""
     options = dict(max_background=6, **SAMPLED)
     explainer = ShapleyExplainer(curved, **options).fit(BACKGROUND)
     made = explainer.explain(X)

@@ -29,7 +29,7 @@ R, P, K = 5, 3, 2
 
 
 def made(k=None, **changes):
-    """An explanation of known numbers: 5 instances, 3 players, k outputs."""
+    """An explanation of known numbers: 5 rows, 3 players, k outputs."""
     shape = (R, P) if k is None else (R, P, k)
     ends = (R,) if k is None else (R, k)
     values = np.arange(np.prod(shape), dtype=float).reshape(shape) - 6
@@ -273,7 +273,7 @@ def test_importance_separates_variation_of_rows_from_noise():
 
 @pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
 def test_bounds_of_importance_are_valid_and_attained(noise):
-    """On the same instances throughout; each check is wrong for less than 1 of 1e4 seeds."""
+    """The same rows throughout; each check is wrong for less than 1 of 1e4 seeds."""
     of = estimated(noise, scale=0.0)
     means = of["importance"]
     bias, deviation = means.mean(axis=0) - [0, 4, 8, 12], means.std(axis=0)
@@ -522,7 +522,7 @@ def test_from_shap_takes_slices(shap, whole, cut, expected):
 
 
 def test_from_shap_of_a_model(shap):
-    """shap's exact values, in single precision, are ours; its base values may be constants."""
+    """shap's exact values agree in single precision; its base values may be constants."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, rng.integers(3, size=40))
@@ -588,7 +588,7 @@ def test_shapiq_and_back(shapiq, rows):
 
 
 def test_from_shapiq_of_a_game(shapiq):
-    """Exact values of the other package against the formula of Shapley, by our exact sampler."""
+    """Exact values of shapiq agree with our exact sampler."""
 
     def worth(coalitions):
         weighted = np.asarray(coalitions) @ [1.0, 2.0, -1.0, 0.5]
@@ -685,8 +685,8 @@ def test_the_gap_between_large_similar_predictions_is_not_rounding():
 @pytest.mark.parametrize("package", ["shap", "shapiq"])
 def test_missing_packages_are_reported(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    told = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
-    with pytest.raises(ImportError, match=told):
+    match = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
+    with pytest.raises(ImportError, match=match):
         getattr(made(), f"to_{package}")()
 
 

@@ -1,4 +1,4 @@
-"""The sampler, solver and reward of the tutorials keep the contracts, and do what they say."""
+"""The sampler, solver and reward of the tutorials keep the contracts and their promises."""
 
 import doctest
 import importlib.util
@@ -171,6 +171,6 @@ def test_an_external_tree_reader_is_one_line_in_the_table(monkeypatch):
 
 
 def worth(model, row, background, coalitions):
-    """Return the mean response over hybrid rows, for each coalition, ``(m, 1)``."""
+    """Return the mean response over mixed rows, for each coalition, ``(m, 1)``."""
     hybrid = np.where(coalitions[:, None, :], row, background)
     return model.predict(hybrid.reshape(-1, 4)).reshape(len(coalitions), -1).mean(axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""What people type first works, or is answered by one sentence that contains the right call."""
+"""First calls of a new user work, or are answered by one sentence with the right call."""
 
 import inspect
 
@@ -239,7 +239,7 @@ def test_a_model_fitted_on_arrays_needs_no_names(named):
 
 
 def test_enumeration_is_reported_as_exact(named):
-    """... though another response would be exact without the model."""
+    """Another response would be exact without the model."""
     text = repr(named["explanation"])
     assert "exact, by all coalitions" in text
     assert "would be exact" not in text

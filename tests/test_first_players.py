@@ -1,6 +1,6 @@
-"""Games whose first player brings nearly everything: what intervals hold, and errors of 0.
+"""Games dominated by the first player: coverage of intervals, and errors of 0.
 
-Values of data, features to select, "or": most players are first in few of all draws, or in none.
+Values of data, feature selection, "or": most players are first in few draws or none.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ class Game(CooperativeGame):
 
 
 def selected(coalitions):
-    """What a linear model of ten columns that are alike explains of a target."""
+    """The variance explained by a linear model on subsets of ten similar columns."""
     rng = np.random.default_rng(1)
     relation = np.full((P, P), 0.8) + 0.2 * np.eye(P)
     target = 0.8 + 0.1 * rng.normal(size=P)
@@ -73,7 +73,7 @@ def games():
     ],
 )
 def test_intervals_cover(sampler, evals, games):
-    """Of 40 runs on three games, 92 % and more; .95 at least when written, .12 to .9 before."""
+    """40 runs on three games: at least 92 % (.95 when written, .12 to .9 before)."""
     shares = []
     for name in FUNCTIONS:
         game = games[name]

@@ -1,4 +1,4 @@
-"""Frames of any columns are explained by their raw columns; and what shap gets wrong silently."""
+"""Frames of any columns are explained by raw columns; silent errors of shap are avoided."""
 
 import numpy as np
 import pandas as pd
@@ -144,7 +144,7 @@ def test_categories_in_lightgbm(enumerated):
 
 @pytest.mark.parametrize("order", [["x", "y", "z"], ["y"], ["unused", "z", "x", "y"]])
 def test_categories_in_another_order(order):
-    """The codes differ, the categories do not: the model must see the background's codes."""
+    """The codes differ, not the categories: the model must get the codes of the background."""
     background = pd.DataFrame({"kind": pd.Categorical(list("xyz"), categories=list("zyx"))})
 
     def codes(frame):
@@ -211,7 +211,7 @@ def test_non_text_names(names):
 
 
 def test_non_text_names_with_mixed_dtypes(enumerated):
-    """A model that reads dtypes off the columns must get a frame, whatever the names."""
+    """A model that uses dtypes must receive a frame, whatever the names."""
     X = people()[["kind", "income"]].set_axis([0, 1], axis=1)
     model = HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
     model.fit(X, np.arange(N))
@@ -233,7 +233,7 @@ def test_arrays_for_models_fitted_with_names_and_vice_versa():
 
 
 def test_lists_and_arrays_in_cells(enumerated, tmp_path):
-    """Long arrays, whose texts are alike, and lists: values that have no hash."""
+    """Long arrays with equal printed texts, and lists: values without a hash."""
     tags = [["a", "b"][: i % 3] for i in range(12)]
     waves = [np.zeros(2000) for _ in range(12)]
     for i, wave in enumerate(waves):

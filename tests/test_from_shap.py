@@ -1,4 +1,4 @@
-"""The page for those who come from shap: what it says side by side gives the same numbers."""
+"""Calls of shap and skshapley that stand side by side on the page give the same numbers."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ CODE = re.compile(r"``(.*?)``")
 
 
 def pairs():
-    """Each expression of shap beside each of ours, where both are of an explanation's numbers."""
+    """Expressions of shap beside ours, if both return numbers of an explanation."""
     sides = [
         (one, other)
         for theirs, ours in LINE.findall(PAGE)

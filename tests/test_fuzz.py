@@ -1,8 +1,8 @@
-"""Drawn inputs end in a right answer, or in one sentence that says what is wrong.
+"""Random inputs give a correct answer, or one sentence that names the problem.
 
-The right answers are those of models that add up a number for each column, whose Shapley values are
-known in closed form, ``t_j(x_j) - mean of t_j(background_j)``, and for trees those of enumeration.
-The kinds of input are listed in ``doc/guide/inputs.rst``, with how often each is drawn.
+Correct answers are those of models that add up a number for each column, with Shapley values in
+closed form, ``t_j(x_j) - mean of t_j(background_j)``, and for trees those of enumeration. The guide
+lists the kinds of input.
 """
 
 import re
@@ -83,7 +83,7 @@ def finite_numbers(table):
 
 @st.composite
 def pairs(draw, kinds, elements=None, least_columns=1, most_columns=6):
-    """Instances and background of one width, with dtypes and constant columns of their own."""
+    """Rows and background of equal width, with different dtypes and constant columns."""
     p = draw(st.integers(least_columns, most_columns))
     arrays = []
     for most in (4, 5):
@@ -136,7 +136,7 @@ def frame_numbers(frame):
 
 @st.composite
 def frames(draw, names):
-    """Instances and background of columns of any kinds, with drawn names."""
+    """Rows and background with columns of any kind, with random names."""
     labels = draw(st.lists(names, min_size=1, max_size=5))
     kinds = [draw(st.sampled_from(KINDS)) for _ in labels]
     tables = []
@@ -223,7 +223,7 @@ def weights(drawn):
 
 
 def groups(drawn):
-    """Values of a group are the sum of those of its columns."""
+    """The value of a group is the sum of the values of its columns."""
     (X, background), given_groups = drawn
     members = [column for group in given_groups.values() for column in group]
     p = X.shape[1]
@@ -247,7 +247,7 @@ def groups(drawn):
 
 
 def any_table(table):
-    """Whatever is passed as instances is explained or refused in words."""
+    """Any object passed as rows is explained or refused in words."""
     for background in (np.zeros((2, 2)), pd.DataFrame(np.zeros((2, 2)), columns=["a", "b"])):
         explainer = ShapleyExplainer(lambda X: as_numbers(X).sum(axis=1)).fit(background)
         for use in (explainer.explain, explainer.fit):
@@ -264,7 +264,7 @@ def any_table(table):
 
 
 def any_parameter(drawn):
-    """Whatever is passed as a parameter is used or refused, before the model is called."""
+    """Any object passed as a parameter is used or refused, before the model is called."""
     name, value = drawn
     calls = []
 
@@ -302,7 +302,7 @@ def trees(drawn):
 
 
 def batches(drawn):
-    """Pieces, batches, bad rows and a folder: the good rows get what they get at once."""
+    """Pieces, batches, bad rows and a folder: good rows have the values of a single call."""
     rows, pieces, batch_rows, kept = drawn
 
     def model(X):

@@ -1,7 +1,7 @@
-"""Every reward and game of the package against its contract; and what breaks each check.
+"""Every reward and game of the package keeps its contract.
 
-A new reward of the registry is tested without a line here. What does not hold by nature is in
-EXEMPT with its reason, and every exemption is checked to be needed.
+A new reward of the registry is tested without a line here. EXEMPT lists exceptions with their
+reasons, and every exemption is checked.
 """
 
 import inspect
@@ -128,7 +128,7 @@ def of_objects(table: np.ndarray) -> np.ndarray:
 
 
 def one_hot(sparse: bool) -> Any:
-    """A pipeline whose first step makes columns of single columns, and a linear model of them."""
+    """A pipeline with a columnwise first step, and a linear model."""
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore", sparse_output=sparse), ["city", "kind"]),
         ("passthrough", ["owner"]),
@@ -223,7 +223,7 @@ def of_a_document() -> Game:
 
 
 def of_a_link(influences: bool) -> Game:
-    """The link of a mean, or what parts of the background add to it."""
+    """The link of a mean, or the contribution of parts of the background."""
     reward = InterventionalReward(link=np.tanh)
     explainer = ShapleyExplainer(curved, reward=reward).fit(HYBRID_BACKGROUND)
     return (explainer.reward_.influences if influences else explainer.reward_.game)(HYBRID_X)
@@ -234,7 +234,7 @@ def curved(X: np.ndarray) -> np.ndarray:
 
 
 def of_remainder() -> Game:
-    """What a quadratic function leaves of a response whose columns move together."""
+    """The remainder of a response after its quadratic part, for dependent columns."""
     table = np.random.default_rng(0).standard_normal((200, 4)) @ np.triu(np.full((4, 4), 0.5))
     explainer = ShapleyExplainer(curved, reward="conditional", sampler="antithetic").fit(table)
     return explainer.reward_.game(table[:6]).remainder().game

@@ -1,4 +1,4 @@
-"""GlobalImportance against the definition of SAGE, the sage package, and repetition."""
+"""GlobalImportance compared with the definition of SAGE, the sage package, and repetition."""
 
 import pickle
 from itertools import combinations
@@ -252,7 +252,7 @@ def test_agrees_with_the_sage_package(task, estimator, request):
 
 @pytest.fixture(scope="module")
 def replicates(numbers):
-    """SAGE values of 300 samples of 20 rows, a pair of walks each, and of all rows exactly."""
+    """SAGE values of 300 samples of 20 rows, one pair of permutations each, and exact ones."""
     model, background, X, y = numbers
     importance = GlobalImportance(model, sampler="exact").fit(background)
     truth = importance.explain(X, y).values
@@ -503,7 +503,7 @@ def test_invalid_returns_of_models_and_losses(numbers):
 
 @pytest.mark.parametrize("name", ["conditional", "copula", "empirical", "surrogate"])
 def test_conditional_rewards_agree_with_their_games(name):
-    """SAGE of a conditional reward: Shapley values of the mean loss of what its game says."""
+    """SAGE of a conditional reward: Shapley values of the mean loss of its games."""
     rng = np.random.default_rng(0)
     X = rng.multivariate_normal(np.zeros(3), 0.7 + 0.3 * np.eye(3), size=60)
     y = X[:, 0] * X[:, 1] + rng.normal(size=60)

@@ -1,4 +1,4 @@
-"""What repeats leave of a budget is spent; when a rule is asked; what is never claimed."""
+"""Budget saved by repeated coalitions buys draws; stopping rules; no false exactness."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ GO_ON = [
 
 
 class Counted:
-    """A game that counts what it is asked for."""
+    """A game that counts its evaluations."""
 
     def __init__(self, game):
         self.game, self.n = game, 0
@@ -46,14 +46,14 @@ class Counted:
 
 
 class Unequal:
-    """A step in a product, for hybrid rows."""
+    """A step in a product, for mixed rows."""
 
     def __call__(self, rows):
         return (rows.prod(axis=1) > 0.1) + rows[:, 0] * rows[:, 1]
 
 
 def game_of_instances(n_rows=7, p=9, b=3):
-    """Instances to which 9, 8, 7, ... of 9 players matter, each as often as comes."""
+    """Rows in which 9, 8, 7, ... of 9 players have an effect."""
     rng = np.random.default_rng(1)
     X, background = rng.normal(size=(n_rows, p)), rng.normal(size=(b, p))
     background[:, 5] = X[:, 5] = 1.0
@@ -120,7 +120,7 @@ def test_draws_do_not_depend_on_the_other_rows_of_the_block(sampler):
 
 @pytest.mark.parametrize("sampler", GO_ON, ids=str)
 def test_ties_in_transformed_columns_change_nothing(sampler, binned):
-    """What a pipeline's steps make the same may not change what is asked."""
+    """Columns that a pipeline makes equal do not change the requests."""
     model, X = binned
 
     def run(columnwise):
@@ -157,7 +157,7 @@ class PlannedImportance(Importance):
 
 
 def test_the_number_of_draws_is_fair_to_all_players():
-    """Given how many walks were made each is uniform: mean values are exact, alarms 1e-5."""
+    """Given their number, permutations are uniform: means are exact, false alarms 1e-5."""
     game = RandomGame(5, seed=3)
     found = explain_game(as_instances(game, 4000), sampler="antithetic", max_evals=26)
     values = found.values[:, :, 0]
@@ -168,7 +168,7 @@ def test_the_number_of_draws_is_fair_to_all_players():
 
 
 def test_one_shot_methods_keep_their_plan():
-    """Surrogates have then seen what they are held against; blocks are dealt for a budget."""
+    """Surrogates would be tested on their training draws, and blocks depend on the budget."""
     game = as_instances(RandomGame(6), 2)
     asked = [
         explain_game(game, sampler="importance", solver=solver, max_evals=60).n_evaluations
@@ -180,7 +180,7 @@ def test_one_shot_methods_keep_their_plan():
 
 
 def test_additional_draws_reduce_errors():
-    """Mean squared error over 100 instances: with the rest of the budget two thirds, or less."""
+    """Mean squared error over 100 rows: at most two thirds with the rest of the budget."""
     game = RandomGame(10, seed=5)
     errors = []
     for sampler in (Importance(), PlannedImportance()):
@@ -191,7 +191,7 @@ def test_additional_draws_reduce_errors():
 
 
 def test_stopping_rules_apply_to_additional_draws():
-    """The planned draws are not enough for the tolerance, and what they leave is."""
+    """The planned draws miss the tolerance, and the additional draws reach it."""
     game = as_instances(RandomGame(10, seed=5), 20)
     how = {"sampler": "antithetic", "max_evals": 600}
     free = explain_game(game, **how)
@@ -202,7 +202,7 @@ def test_stopping_rules_apply_to_additional_draws():
 
 
 def test_a_path_of_several_instances_keeps_its_shape():
-    """... when some of them go on while others have nothing left to spend."""
+    """Some rows continue while others have no budget left."""
     outcome = explain_game(
         as_instances(RandomGame(9), 6),
         sampler=Importance(),
@@ -218,7 +218,7 @@ def test_a_path_of_several_instances_keeps_its_shape():
 
 
 class NotedStandardError(StandardError):
-    """Never satisfied; notes how many walks had been made when it was asked."""
+    """Never satisfied; notes the number of permutations at each check."""
 
     noted: list[int] = []
 

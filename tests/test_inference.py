@@ -118,7 +118,7 @@ TRUTH = WIDTHS * np.sqrt(2 / np.pi) * np.exp(-((CENTRES / WIDTHS) ** 2) / 2) + C
 
 
 def runs(noise, n_runs, seed=0):
-    """Explanations of 300 rows whose attributions are normal and correlated, with noise."""
+    """Explanations of 300 rows with normal, correlated attributions, with noise."""
     rng = np.random.default_rng(seed)
     root = np.linalg.cholesky(0.5 * np.eye(P) + 0.5)
     for _ in range(n_runs):
@@ -177,7 +177,7 @@ def test_unseen_attributions_leave_the_upper_end_open():
 
 
 def test_bias_correction_widens_intervals():
-    """Wrong for less than 1 seed of 1000: means of 25 runs, whose errors are of .2."""
+    """Wrong for less than 1 seed of 1000: means of 25 runs with errors of .2."""
     z = {"plain": [], "debiased": []}
     for explanation in runs(1.0, 25):
         names = explanation.feature_names.tolist()

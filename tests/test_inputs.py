@@ -97,7 +97,7 @@ def renamed(names):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "shown"),
     [
         ("ab", "Owner needs the column 'c', which the given table does not have."),
         ("a", "Owner needs the columns 'b', 'c', which the given table does not have."),
@@ -105,9 +105,9 @@ def renamed(names):
         ("abcx", "Owner got the column 'x', which the background does not have: leave the rest"),
     ],
 )
-def test_mismatched_columns_are_named(given, told):
+def test_mismatched_columns_are_named(given, shown):
     background = renamed(list("abc"))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=shown):
         check_columns(renamed(list(given)), background, "Owner")
 
 

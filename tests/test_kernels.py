@@ -36,7 +36,7 @@ ACTIVE = "import sys; sys.path.append('tests'); from test_kernels import kernel;
 
 
 def kernel():
-    """The kind of processor whose kernels NumPy's OpenBLAS uses here, or None without OpenBLAS."""
+    """Return the processor type of NumPy's OpenBLAS kernels, or None without OpenBLAS."""
     np.zeros((1, 1)) @ np.zeros((1, 1))
     found = [info for info in threadpool_info() if info["internal_api"] == "openblas"]
     return found[0]["architecture"] if found else None
@@ -47,15 +47,15 @@ def test_some_tests_pass_with_another_blas_kernel():
     other = "Sandybridge" if kernel() == "Haswell" else "Haswell"
     environment = dict(os.environ, OPENBLAS_CORETYPE=other)
 
-    def told(*arguments):
+    def stated(*arguments):
         command = [sys.executable, *arguments]
         return subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
         )
 
-    active = told("-c", ACTIVE).stdout.strip()
+    active = stated("-c", ACTIVE).stdout.strip()
     if active != other:
         pytest.skip(f"NumPy's BLAS does not change its kernels: {active} instead of {other}")
     files = [f"tests/{name}" for name in SUBSET]
-    done = told("-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files)
+    done = stated("-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files)
     assert done.returncode == 0, done.stdout[-10_000:]

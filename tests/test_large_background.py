@@ -1,6 +1,6 @@
-"""The value against a whole table, from a part of it: the price, the error, and what is said of it.
+"""Values against a whole table from a part of it: cost, error, and reported errors.
 
-The truth is enumerated against every row.
+The true values are enumerated against every row.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def relative(values, truth):
 
 
 def test_the_error_is_a_twentieth_of_the_error_with_100_rows(truth):
-    """Mean over 24 instances; the factor is about 40."""
+    """Mean over 24 rows; the factor is about 40."""
     many = relative(explained(max_rows=6001).values, truth)
     few = relative(explained(TABLE[:100], max_rows=6001).values, truth)
     assert many < few / 20
@@ -144,7 +144,7 @@ def test_losses_use_a_sample_for_each_row():
 
 @pytest.mark.parametrize("sampler", ["exact", Odd(references="all"), Odd()], ids=str)
 def test_interactions_come_from_a_sample_too(sampler):
-    """Errors of pairs hold what the choice of rows leaves; attributions do not know of them."""
+    """Errors of pairs include the choice of rows, unlike those of attributions."""
     exact = explained(sampler="exact", interactions=True, max_rows=62 * len(TABLE) + 1)
     how = {"sampler": sampler, "max_rows": 7000}
     found, plain = explained(interactions=True, **how), explained(**how)
@@ -159,7 +159,7 @@ def test_interactions_come_from_a_sample_too(sampler):
 
 
 def test_background_errors_respect_the_weights():
-    """Half of the weight on four of 400 rows: as large as those of some 15 rows, and not of 400."""
+    """Half of the weight on four of 400 rows: errors as large as for about 15 rows."""
     weights = np.where(np.arange(400) < 4, 99.0, 1.0)
     model = LinearRegression().fit(TABLE, TABLE[:, 0])
     explainer = ShapleyExplainer(model, random_state=0).fit(TABLE[:400], sample_weight=weights)

@@ -21,7 +21,7 @@ def sets(p, order, least=1):
 
 
 def housing(coalitions):
-    """The game of a regression of California housing, from what each set adds by itself."""
+    """The game of a regression of California housing, from dividends of sets."""
     added = dict(zip(sets(8, 8, 0), STORED["moebius"], strict=True))
     return np.array([sum(v for s, v in added.items() if all(S[list(s)])) for S in coalitions])
 

@@ -31,7 +31,7 @@ X = np.arange(12.0).reshape(4, 3)
 
 
 class Nothing:
-    """Of a type that nobody asks for; its copies look alike."""
+    """An object of an unexpected type; its copies are equal."""
 
     def __repr__(self):
         return "Nothing"
@@ -93,7 +93,7 @@ CASES = [
 
 
 class Counter:
-    """A model, and a game, that nobody may ask."""
+    """A model and a game that must not be called."""
 
     def __init__(self):
         self.calls = 0
@@ -173,7 +173,7 @@ def test_every_parameter_is_declared_and_its_default_allowed(kind):
 
 
 def test_all_components_are_found():
-    """A class that nobody registered, such as StandardError, is found through its base."""
+    """An unregistered class, such as StandardError, is found through its base."""
     assert {"Odd", "StandardError", "BaselineReward"} <= {kind.__name__ for kind in COMPONENTS}
     assert len(CASES) > 70
 

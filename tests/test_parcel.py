@@ -1,4 +1,4 @@
-"""What tasks share reaches each of joblib's processes once per run, and nothing of it stays."""
+"""Shared data reach each process of joblib once per run, and are removed afterwards."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ RUN = {"sampler": "antithetic", "max_rows": 58 * B + 1, "random_state": 0}
 
 
 class Content:
-    """Counts how often it is pickled and read here; made of what plain pickle refuses."""
+    """Counts its pickles and loads; plain pickle refuses its content."""
 
     pickled = read = 0
 
@@ -97,7 +97,7 @@ def model(folder, lock=None):
 
 
 def notes(folder, what):
-    """Who did that how often, by process, and the most files that anyone has seen."""
+    """Events by process with their counts, and the largest number of files."""
     path = folder / what
     lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
     path.unlink(missing_ok=True)
@@ -149,7 +149,7 @@ def test_each_process_reads_the_model_once_in_a_run(explained, folder):
 
 @pytest.mark.slow
 def test_objects_that_cannot_be_pickled(tmp_path):
-    """... is refused by joblib as ever, and no matter to threads."""
+    """joblib refuses them as usual, and threads accept them."""
     serial = attributions(model(tmp_path))
     locked = model(tmp_path, Lock())
     with sklearn.config_context(working_memory=2):

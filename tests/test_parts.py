@@ -1,4 +1,4 @@
-"""Parts, sizes and means of explanations, as people who know pandas and shap type them."""
+"""Parts, absolute values and means of explanations, in the syntax of pandas and shap."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ ENDS = ("base_values", "predictions", "efficiency_gap")
 
 
 def made(k=None, **changes):
-    """An explanation that lacks 0.25 of adding up, so that the gap can be told from the others."""
+    """An explanation with an efficiency gap of 0.25, distinct from all values."""
     rng = np.random.default_rng(0)
     shape = (R, P) if k is None else (R, P, k)
     values, base = rng.normal(size=shape), rng.normal(size=shape[:1] + shape[2:])
@@ -268,8 +268,8 @@ def test_errors_of_means_assume_independent_errors():
     deviations = np.array([[0.1, 0.2, 0.3, 0.4]]) * np.arange(1, R + 1)[:, None]
     noise = rng.normal(size=(4000, R, P)) * deviations
     spread = noise.mean(axis=1).std(axis=0)
-    told = made(standard_errors=deviations).mean().standard_errors[0]
-    np.testing.assert_allclose(spread, told, rtol=5 / np.sqrt(2 * 4000))
+    stated = made(standard_errors=deviations).mean().standard_errors[0]
+    np.testing.assert_allclose(spread, stated, rtol=5 / np.sqrt(2 * 4000))
 
 
 def test_invalid_means_are_refused():

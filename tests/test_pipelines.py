@@ -1,4 +1,4 @@
-"""A pipeline's column-wise steps done once give what they give when done for every hybrid row."""
+"""Precomputed columnwise steps of a pipeline give the values of transforming every mixed row."""
 
 import pickle
 import re
@@ -83,7 +83,7 @@ def explained(model, transformed, table=X, rows=ROWS, reward=InterventionalRewar
 
 
 def assert_same(model, masked="columns made once by", rtol=0.0, **kwargs):
-    """Compare with the plain way, which transforms every hybrid row; exactly by default."""
+    """Compare with transforming every mixed row; exactly by default."""
     once, plain = (explained(model, transformed, **kwargs) for transformed in (True, False))
     assert once.settings.masked.startswith(masked)
     assert plain.settings.masked == "raw columns: transformed=False asked for"

@@ -1,4 +1,4 @@
-"""Long work says how long it will take and what would be faster; short work is silent."""
+"""Long work reports its time and faster settings; short work is silent."""
 
 import io
 from contextlib import redirect_stderr
@@ -98,10 +98,10 @@ def test_explainers_suggest_exact_and_faster_settings(clock, capsys):
 
     model.predict_proba = slow
     ShapleyExplainer(model, max_rows=300_000).fit(X).explain(X[:3])
-    told = capsys.readouterr().err
-    assert told.startswith("explaining 3 rows, about ")
-    assert "; response_method='log_odds' would be exact and take seconds; " in told
-    assert "max_rows=30000 would take " in told
+    message = capsys.readouterr().err
+    assert message.startswith("explaining 3 rows, about ")
+    assert "; response_method='log_odds' would be exact and take seconds; " in message
+    assert "max_rows=30000 would take " in message
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -118,8 +118,8 @@ def test_the_valuation_of_data_counts_its_fits(clock, capsys, n_jobs):
             DecisionTreeClassifier(random_state=0), scoring=score, max_evals=100, n_jobs=n_jobs
         )
         valuation.fit(X, y, X, y)
-        told = capsys.readouterr().err
-        assert told.startswith("evaluating 99 coalitions, about ")
+        message = capsys.readouterr().err
+        assert message.startswith("evaluating 99 coalitions, about ")
         valuation.set_params(verbose=False).fit(X, y, X, y)
     assert not capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""The README tells the truth: its code runs, and what it names is there."""
+"""The code of the README runs, and its names exist."""
 
 import inspect
 import re
@@ -38,7 +38,7 @@ PLACES = [
 
 
 def table_names():
-    """The names in code type in the table of what is there."""
+    """Return the names in code type in the table of contents."""
     table = README.partition("## What is there")[2].partition("\n## ")[0]
     return sorted(set(re.findall(r"`([^`]+)`", table)))
 
@@ -96,17 +96,17 @@ def cells(table):
 def test_errors_agree_with_the_measurements():
     tables = (ROOT / "doc/results/accuracy/tables.md").read_text(encoding="utf-8")
     measured = cells(tables.partition("<!-- means -->")[2].partition("<!-- end means -->")[0])
-    told = cells(README.partition("## Beside shap")[2])
+    printed = cells(README.partition("## Beside shap")[2])
     for ours, theirs in ACCURACY.items():
-        assert told[ours] == measured[theirs][:4]
+        assert printed[ours] == measured[theirs][:4]
 
 
 def test_speed_of_trees_agrees_with_the_measurements():
     measured = (ROOT / "benchmarks/results/trees.md").read_text(encoding="utf-8")
-    told = cells(README.partition("## Beside shap")[2])
+    printed = cells(README.partition("## Beside shap")[2])
     for rows in ("1 x 1", "10 x 100", "1,000 x 1,000"):
         (line,) = re.findall(rf"^\| xgboost 100 x 6 \| {rows} \|(.*)", measured, re.MULTILINE)[:1]
-        assert told[rows] == [cell.strip() for cell in line.split("|")[:4]]
+        assert printed[rows] == [cell.strip() for cell in line.split("|")[:4]]
 
 
 def sentences(text):

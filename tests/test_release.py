@@ -1,4 +1,4 @@
-"""`make release` and `make dist`: what they write, what they refuse, and where they are called."""
+"""`make release` and `make dist`: output, refusals and calls."""
 
 import re
 import shutil
@@ -48,16 +48,16 @@ def committed(root):
 
 
 def test_a_release_is_a_commit_and_a_tag(repository):
-    told = release(repository, NEXT, build=("git", "log", "-1"))
+    shown = release(repository, NEXT, build=("git", "log", "-1"))
     assert git(repository, "status", "--porcelain") == ""
     assert git(repository, "log", "-1", "--format=%s") == f"Release {NEXT}"
     assert git(repository, "describe", "--exact-match") == f"v{NEXT}"
     text = (repository / "CHANGELOG.md").read_text()
-    assert told in text
-    assert re.match(rf"## {NEXT} \(\d{{4}}-\d\d-\d\d\)\n", told)
-    assert text.index(told) < text.index("## 0.1.0")
-    assert "### New\n\n- Pears are counted. (#7)" in told
-    assert "### Fixed\n\n- Plums no longer fall twice. (#8)" in told
+    assert shown in text
+    assert re.match(rf"## {NEXT} \(\d{{4}}-\d\d-\d\d\)\n", shown)
+    assert text.index(shown) < text.index("## 0.1.0")
+    assert "### New\n\n- Pears are counted. (#7)" in shown
+    assert "### Fixed\n\n- Plums no longer fall twice. (#8)" in shown
     assert [path.name for path in (repository / "changelog.d").glob("*.md")] == ["README.md"]
     assert f'__version__ = "{NEXT}"' in (repository / "skshapley/__init__.py").read_text()
     assert f"\nversion: {NEXT}\n" in (repository / "CITATION.cff").read_text()

@@ -1,4 +1,4 @@
-"""The tables of results say what their cells say, and pages quote them from their files."""
+"""Tables of results agree with their cells, and pages quote them."""
 
 import re
 from itertools import product
@@ -19,7 +19,7 @@ ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression",
 pytestmark = pytest.mark.skipif(not RESULTS.exists(), reason="an installed package has no pages")
 
 
-def told(cell):
+def printed(cell):
     """The number at the head of a cell such as "**0.980** (0.94-1.00)", or None for a dash."""
     found = re.match(r"\**([\d.]+)", cell)
     return float(found[1]) if found else None
@@ -40,7 +40,7 @@ def test_coverage_is_the_mean_of_its_cells():
     for (sampler, solver), line in table.items():
         for times in (4, 10, 30):
             expected = means.get((sampler, solver, times))
-            assert told(line[f"{times} p"]) == (expected and pytest.approx(expected, abs=6e-4))
+            assert printed(line[f"{times} p"]) == (expected and pytest.approx(expected, abs=6e-4))
     for key, line in by_line(COVERAGE / "defaults.csv", ["sampler", "solver"]).items():
         assert line.items() <= table[key].items()
 
@@ -72,7 +72,7 @@ def test_stopping_is_the_mean_of_its_cells():
     for (sampler, rtol), line in table.items():
         mean = means.loc[(sampler, float(rtol))]
         assert float(line["stopped"]) == pytest.approx(mean["converged"], abs=6e-3)
-        assert told(line["within the tolerance"]) == pytest.approx(mean["kept"], abs=6e-4)
+        assert printed(line["within the tolerance"]) == pytest.approx(mean["kept"], abs=6e-4)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_tables_of_accuracy_agree_with_their_cells():
 
 
 def test_peers_are_measured_on_all_tasks():
-    """Of the methods in the README, but PolySHAP, whose pairs are too many columns on two."""
+    """All methods in the README except PolySHAP, which has too many pairs on two tasks."""
     means = pd.read_csv(ACCURACY / "means.csv").set_index("method")
     peers = [name for name in means.index if name.startswith("shapiq") and "SVARM" not in name]
     for name in peers:

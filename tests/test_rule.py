@@ -1,4 +1,4 @@
-"""The methods that "auto" stands for, and what fit costs with them."""
+"""The methods selected by "auto", and the cost of fit."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
-"""An explanation depends on the fitted explainer and the row alone: neither place nor company.
+"""An explanation depends on the fitted explainer and the row only.
 
-Bits are compared, so the model's prediction of a row must not depend on the rows beside it.
+Bits are compared, so the model's prediction of a row must not depend on other rows.
 """
 
 import pickle
@@ -24,7 +24,7 @@ LARGE = RNG.normal(size=(400, P)).round(1)
 
 
 def steps(Z):
-    """A function of rows like a tree's: sums of few numbers, the same in any company."""
+    """A function of rows like a tree: sums of few numbers, independent of other rows."""
     inner = np.where(Z[:, 0] > Z[:, 1], Z[:, 2], np.floor(3 * Z[:, 3]))
     return inner + np.where(Z[:, 4] > 0, Z[:, 5], 1.0)
 
@@ -78,7 +78,7 @@ CAUSAL = CausalReward([[0, 1, 2], [3, 4, 5]])
     ],
 )
 def test_conditional_values_do_not_depend_on_other_rows(reward, sampler, max_rows):
-    """One factor serves a walk, with many references one matrix a set; few rows a call, or many."""
+    """One factor per permutation, or one matrix per set with many references; few rows or many."""
     explainer = fitted(LARGE, reward=reward, sampler=sampler, max_rows=max_rows)
     whole = explainer.explain(X)
     assert_same(explainer.explain(X[2:4]), whole[2:4])

@@ -173,13 +173,13 @@ META = b"skshapley"
 
 
 def read_or_refused(path):
-    """What is read, or None where the file is refused by a sentence that names it."""
+    """Return the explanation, or None if the error names the file."""
     try:
         return Explanation.load(path)
     except ValueError as error:
-        told = str(error)
-    assert path.name in told
-    assert "is damaged or was not written by skshapley" in told
+        message = str(error)
+    assert path.name in message
+    assert "is damaged or was not written by skshapley" in message
     return None
 
 
@@ -219,7 +219,7 @@ def test_truncated_or_extended_files_are_refused(part, written, tmp_path):
 
 
 def forged(path, content, header=None, **options):
-    """Write a table with a footer whose hash is right."""
+    """Write a table with a footer that has the right hash."""
     text = content.schema.metadata[META] if header is None else json.dumps(header).encode()
     content = content.replace_schema_metadata({META: text})
     pq.write_table(content, path, **{"compression": "none", "use_dictionary": False} | options)

@@ -47,9 +47,9 @@ def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
     np.testing.assert_allclose(exact.base_values, sampled.base_values, rtol=1e-9)
     np.testing.assert_allclose(exact.predictions, sampled.predictions, rtol=1e-9)
     # players whose walks agree have errors for what none has met, which are wide on purpose
-    told = np.abs(exact.values) > 0.05 * np.abs(exact.values).max()
-    error = np.sqrt(np.mean((exact.values - sampled.values)[told] ** 2))
-    typical = np.sqrt(np.mean(sampled.standard_errors[told] ** 2))
+    stated = np.abs(exact.values) > 0.05 * np.abs(exact.values).max()
+    error = np.sqrt(np.mean((exact.values - sampled.values)[stated] ** 2))
+    typical = np.sqrt(np.mean(sampled.standard_errors[stated] ** 2))
     # the root mean square of dozens of errors against that of their standard errors: around 1
     assert 0.5 < error / typical < 2
 

@@ -27,7 +27,7 @@ def table(n, seed=0, density=0.4):
 
 
 class Products(RegressorMixin, BaseEstimator):
-    """A model without a state that takes sparse matrices, and remembers what it was given."""
+    """A stateless model that accepts sparse matrices and records its inputs."""
 
     def __init__(self):
         self.given = []
@@ -126,7 +126,7 @@ def test_players_equal_to_the_reference_are_detected():
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 def test_mixed_rows_of_long_runs_are_correct(kind):
-    """Entry by entry, those that are stored as zero among them."""
+    """Entry by entry, including stored zeros."""
     rng = np.random.default_rng(0)
     tables = [kind(np.where(rng.random((n, 7)) < 0.4, rng.normal(size=(n, 7)), 0)) for n in (3, 5)]
     tables[0].data[::3] = 0.0

@@ -9,7 +9,7 @@ from skshapley.testing import DividendGame, RandomGame, as_instances, explain_ga
 
 
 def test_chances_of_too_large_errors_sum_to_five_percent():
-    """Two instances, three players, one output: ranges 4 and 1. The bound comes from scipy."""
+    """Two rows, three players, one output: ranges 4 and 1. The bound comes from scipy."""
     values = np.array([[[1.0], [3.0], [5.0]], [[1.0], [1.5], [2.0]]])
     errors = np.array([[[0.05], [0.08], [0.0]], [[0.08], [0.05], [0.0]]])
     chance = 2 * norm.sf([0.2 / 0.05, 0.2 / 0.08]).sum()
@@ -62,7 +62,7 @@ def test_a_rule_is_a_parameter_object():
     "sampler", ["antithetic", pytest.param("monte-carlo", marks=pytest.mark.slow)]
 )
 def test_stopped_estimates_have_the_stated_accuracy(sampler):
-    """Looking again and again stops on lucky looks; the largest error still keeps to what is asked.
+    """Repeated checks stop on lucky samples; the largest error still meets the tolerance.
 
     600 runs of 8 players: the share is known to 0.01 (false alarms below 1e-4).
     """
@@ -122,10 +122,10 @@ def stopped():
 
 
 def test_rows_stop_at_a_relative_error(stopped):
-    """Of 20 rows the mean squared error is below 2.5e-3.
+    """The mean squared error of 20 rows is below 2.5e-3.
 
-    It is stated within a factor of two, or three where it is smaller: those of few permutations
-    are widened.
+    It is stated within a factor of two, or three if it is smaller, because errors of few
+    permutations are widened.
     """
     _, found = stopped
     spend = ShapleyExplainer(wavy, stopping=None, max_rows=150_000, random_state=1)

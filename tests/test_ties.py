@@ -29,7 +29,7 @@ WALKS = [
 
 
 def bent(Z):
-    """Sums by rows, whose rounding does not know the batch; a column behind them is not seen."""
+    """Sums by row, with rounding independent of the batch; a column without effect."""
     Z = np.asarray(Z)[:, :P]
     sums = (Z * np.linspace(-1, 1, P)).sum(axis=1)
     return np.tanh(sums) + Z[:, :4].prod(axis=1) + Z[:, 2] * Z[:, 7]
@@ -64,7 +64,7 @@ def repetitions(n, apart=0.0, **how):
 @pytest.mark.parametrize("p", [1, 3, 9, 70])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_ties_skip_steps_without_changing_values(p, share):
-    """Its values are those of a walk that asks for every step, where ties change nothing."""
+    """Values equal those of requesting every step, because ties change nothing."""
     rng = np.random.default_rng(1)
     permutations = rng.permuted(np.tile(np.arange(p), (2, 3, 1)), axis=2)
     references = rng.integers(4, size=(2, 3))
@@ -124,7 +124,7 @@ def test_the_budget_counts_evaluated_model_rows(sampler):
 
 
 def test_every_mixed_row_is_evaluated_exactly_once():
-    """Of players that differ in three columns at most, all rows are few, and then nobody asks."""
+    """If players differ in at most three columns, the number of mixed rows is small."""
     x = BACKGROUND[0].copy()
     background = np.repeat(x[None], 20, axis=0)
     sizes = []
@@ -138,7 +138,7 @@ def test_every_mixed_row_is_evaluated_exactly_once():
 
 
 def test_a_single_differing_column_needs_no_evaluation():
-    """The only step leads from the background row to the instance, and both are known."""
+    """The only step leads from the background row to the explained row; both are known."""
     x = BACKGROUND[0]
     background = x + np.eye(P)
     found = explained(rows=x[None], background=background, max_rows=40 * P)
@@ -196,7 +196,7 @@ def test_values_do_not_depend_on_other_rows(background, max_rows):
 
 
 def test_many_background_rows_are_compared_lazily():
-    """The budget is kept though nobody knows before which rows differ least."""
+    """The budget is respected, although the number of differing columns is not known in advance."""
     found = explained(background=MANY, max_rows=40 * len(MANY))
     assert (found.n_model_rows <= 40 * len(MANY)).all()
     assert (found.n_model_rows >= 0.25 * 40 * len(MANY)).all()
@@ -207,7 +207,7 @@ def test_many_background_rows_are_compared_lazily():
 
 @pytest.mark.parametrize("container", ["frame", "array"])
 def test_precomputed_steps_do_not_change_draws(container):
-    """Ties are those of the raw columns, whichever columns the model is given."""
+    """Ties depend on the raw columns, whichever columns the model receives."""
     rng = np.random.default_rng(5)
     n, numbers = 150, [f"n{i}" for i in range(5)]
     table = pd.DataFrame(rng.normal(size=(n, 5)), columns=numbers)

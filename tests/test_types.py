@@ -1,4 +1,4 @@
-"""What the type checker of somebody who uses the package learns from it."""
+"""Type checkers of users see the types of the package."""
 
 import site
 import subprocess
@@ -75,9 +75,9 @@ def test_type_checkers_see_the_types(tmp_path):
 
 
 def environment(home: Path) -> Path:
-    """Return the Python of an environment in which this package is installed, and what it needs.
+    """Return the Python of an environment with this package and its requirements.
 
-    A type checker reads installed packages only where they say that they have types.
+    A type checker uses installed packages only if they declare types.
     """
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"

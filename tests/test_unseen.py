@@ -145,9 +145,9 @@ HIDDEN = Sum(Among([0.0] * 5 + [1.0], 16), Among([0.0] * 3 + [-1.0], 16))
 @pytest.mark.parametrize("game", [LITTLE, HIDDEN], ids=["and of 6, smooth", "and of 5, of 3"])
 @pytest.mark.parametrize("sampler", ["monte-carlo", "classical"])
 def test_near_agreement_of_first_permutations_does_not_stop(sampler, game):
-    """A little that varies hides as much as nothing does; of what never changed nothing is known.
+    """Small variation hides as much as none, and constant games carry no information.
 
-    Two walks in which the same player makes the sixth, or in which what comes and what goes meet.
+    Two permutations with the same player in sixth place, or with cancelling contributions.
     """
     outcome = explain_game(
         as_instances(game, 60),

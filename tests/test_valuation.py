@@ -83,7 +83,7 @@ def test_nearest_neighbours_are_valued_exactly(data, k):
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda far: np.exp(-far)])
 @pytest.mark.parametrize("k", [1, 3, 8])
 def test_weighted_neighbours_by_any_index_equal_enumeration(data, k, weights, index):
-    """Against all 64 sets of points, one of which stands on a validation point."""
+    """Compared with all 64 sets of points; one point equals a validation point."""
     X, y, X_val, y_val = data
     X_val = np.vstack([X_val[:8], X[:1]])
     y_val = np.append(y_val[:8], 1 - y[0])

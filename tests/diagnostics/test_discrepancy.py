@@ -1,4 +1,4 @@
-"""Discrepancies of permutation sets: by definition, and Table 4 of Mitchell et al. (2022)."""
+"""Discrepancies of permutation sets: the definition, and Table 4 of Mitchell et al. (2022)."""
 
 from itertools import permutations as all_orders
 
@@ -44,7 +44,7 @@ METHODS = ("antithetic", "orthogonal", "sobol", "herding", "sbq")
 
 
 def mean_discrepancy(method, n, d, draws):
-    """The mean over independent sets of what the samplers do (the sets themselves are fixed)."""
+    """Return the mean discrepancy over independent sets of a sampler."""
     found = []
     for seed in range(draws):
         rng = np.random.default_rng([seed, d, n])

@@ -1,4 +1,4 @@
-"""Invalid parameters are refused by every display, before anything is computed or drawn."""
+"""Every display refuses invalid parameters before it computes or draws."""
 
 import matplotlib.pyplot as plt
 import pytest

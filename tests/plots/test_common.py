@@ -107,7 +107,7 @@ def test_ordered_numbers_of_dates():
 
 def test_levels_of_a_constant():
     np.testing.assert_array_equal(levels(pd.Series([3.0, 3.0, np.nan])), [0.5, 0.5, np.nan])
-    # More than 95 % of one value: the others are told apart all the same.
+    # More than 95 % of one value: the others are distinguished all the same.
     np.testing.assert_array_equal(np.unique(levels(pd.Series([0.0] * 99 + [1.0]))), [0, 1])
 
 

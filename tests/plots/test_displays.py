@@ -1,4 +1,4 @@
-"""What is on the axes: order, ends of bars, sums, labels. Pixels are not compared."""
+"""The contents of the axes: order, bars, sums, labels. Pixels are not compared."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ DISPLAYS = [WaterfallDisplay, BarDisplay, BeeswarmDisplay]
 
 
 def drawn_by(display, explanation, **options):
-    """The display drawn; of the first instance, if it is of one."""
+    """Draw a display; of the first row, if it shows a single row."""
     first = {"row": 0} if display is WaterfallDisplay else {}
     return display.from_explanation(explanation, **first, **options)
 
@@ -189,7 +189,7 @@ def test_waterfall_names_values(explanation):
 
 
 def test_waterfall_shows_the_efficiency_gap(explanation):
-    """Marginal means, as of Owen's sampling, need not add up; the way stays closed all the same."""
+    """The marginal means of Owen sampling need not add up; the path ends at the prediction."""
     open_ended = replace(explanation, predictions=explanation.predictions + 0.7)
     drawn = WaterfallDisplay.from_explanation(open_ended, row=2, max_features=3)
     frame = drawn.frame()

@@ -1,4 +1,4 @@
-"""Intervals, dumbbells and control charts: what is drawn is what the tables say."""
+"""Intervals, dumbbells and control charts show the numbers of their tables."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,7 +48,7 @@ def test_importances_agree_with_the_table(explanation_maker):
 
 
 def test_unbounded_intervals_end_in_an_arrow(explanation_maker):
-    """At three rows the largest attributions are not known."""
+    """Three rows give no upper bound for the largest attributions."""
     drawn = explanation_maker(3).plot.importance(confidence=0.9)
     unknown = np.isinf(drawn.frame()["high"]).sum()
     assert unknown

@@ -1,4 +1,4 @@
-"""What is in the triangle: which pairs, their numbers and errors. Pixels are not compared."""
+"""The triangle of interactions: pairs, numbers and errors. Pixels are not compared."""
 
 from dataclasses import replace
 

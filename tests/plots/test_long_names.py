@@ -1,4 +1,4 @@
-"""Long names, narrow axes, many outputs: no text lies on another, and none leaves its figure."""
+"""Long names, narrow axes, many outputs: texts neither overlap nor leave the figure."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -83,7 +83,7 @@ DISPLAYS = {
 
 
 def lying_texts(figure):
-    """The boxes of all texts that are drawn, by what they say; slanted ones are left out."""
+    """Boxes of all horizontal texts, by their text."""
     figure.canvas.draw()
     hidden = set()
     for ax in figure.axes:
@@ -100,7 +100,7 @@ def lying_texts(figure):
 
 
 def assert_clear(figure, but=()):
-    """Nothing is overprinted by 4 pixels or more, and nothing leaves the figure by more."""
+    """Texts overlap by less than 4 pixels, and leave the figure by less."""
     boxes = [(said, box) for said, box in lying_texts(figure) if said not in but]
     for said, box in boxes:
         assert box.x0 > -4, said
@@ -185,7 +185,7 @@ def test_each_panel_names_its_output(draw, long):
 
 @pytest.mark.slow
 def test_the_strongest_outputs_of_a_comparison_and_a_drift(long):
-    """Those that differ most, and those that are farthest beyond their limits."""
+    """The outputs with the largest differences, and those farthest beyond their limits."""
     explanation = long(CLASSES)
     values = 0.01 * explanation.values
     values[20:, :, [2, 5]] += [1.0, 2.0]

@@ -1,4 +1,4 @@
-"""What makes pictures legible: dots, keys, ticks, few of many outputs, what selections leave."""
+"""Readable pictures: dots, legends, ticks, selections of many outputs."""
 
 import warnings
 from dataclasses import replace
@@ -39,7 +39,7 @@ N = 60
 
 
 def shown(maker, **columns):
-    """An explanation of these columns, the first of which matters most."""
+    """An explanation of the given columns; the first has the largest attributions."""
     explanation = maker(n_rows=N, n_features=max(len(columns), 2))
     data = pd.DataFrame(columns, index=explanation.index)
     if len(columns) < 2:
@@ -52,7 +52,7 @@ def shown(maker, **columns):
 
 
 def test_each_row_of_a_swarm_shows_its_own_density():
-    """One row in a heap, one spread over as many bins as points: the heap does not flatten it."""
+    """A row in a heap does not flatten a row that is spread over many bins."""
     x = np.concatenate([np.zeros(1000), np.repeat(np.arange(50), 5)])
     rows = np.repeat([0, 1], [1000, 250])
     y = swarm(x, rows)
@@ -215,16 +215,16 @@ def test_the_strongest_outputs_are_drawn(explanation_maker, kind):
 
 
 @pytest.mark.parametrize(
-    ("labels", "told"), [(["calm", "windy"], "windy"), ([False, True], "class True")]
+    ("labels", "stated"), [(["calm", "windy"], "windy"), ([False, True], "class True")]
 )
-def test_the_explained_class_of_two_is_named(labels, told):
+def test_the_explained_class_of_two_is_named(labels, stated):
     data, y = load_iris(return_X_y=True, as_frame=True)
     model = LogisticRegression(max_iter=1000).fit(data, np.array(labels)[(y == 1).astype(int)])
     explanation = ShapleyExplainer(model).fit(data[::10]).explain(data[::30])
     assert explanation.settings.explained_class == labels[1]
-    assert explanation.plot.waterfall(0).ax_.get_xlabel().startswith(f"probability of {told}")
+    assert explanation.plot.waterfall(0).ax_.get_xlabel().startswith(f"probability of {stated}")
     other = ShapleyExplainer(model, output=labels[0]).fit(data[::10]).explain(data[::30])
-    assert told not in other.plot.waterfall(0).ax_.get_xlabel()
+    assert stated not in other.plot.waterfall(0).ax_.get_xlabel()
     trees = RandomForestClassifier(3).fit(data, model.predict(data))
     assert (
         TreeExplainer(trees).fit(data[::10]).explain(data[:1]).settings.explained_class

@@ -1,4 +1,4 @@
-"""The displays of paths, pairs, matrices and comparisons: what is on the axes, not its pixels."""
+"""Displays of paths, pairs, matrices and comparisons: contents of the axes, not pixels."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ SINGLE = [DecisionDisplay, MatrixDisplay]
 
 
 def drawn_by(display, explanation, **options):
-    """The display drawn; of the first instance, if it is of one."""
+    """Draw a display; of the first row, if it shows a single row."""
     return display.from_explanation(explanation, **options)
 
 

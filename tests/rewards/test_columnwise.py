@@ -1,4 +1,4 @@
-"""The column that each column of a transformer's output comes from, against trying it out."""
+"""The source column of each transformed column, compared with trials on shuffled tables."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Conditional rewards against closed forms of normal columns and against loops over coalitions."""
+"""Conditional rewards, compared with closed forms of normal columns and with loops."""
 
 from itertools import product
 
@@ -103,7 +103,7 @@ def test_values_converge_to_the_conditional_expectation():
 @pytest.mark.parametrize("reward", [ConditionalReward(), CopulaReward()])
 @pytest.mark.parametrize("groups", [None, {"pair": ["x0", "x2"]}])
 def test_permutations_and_single_coalitions_agree(reward, groups):
-    """Along a walk, one update a column; alone, or against many rows, one matrix a coalition."""
+    """One update per column along a permutation; one matrix per coalition otherwise."""
     made = game(reward, groups=groups)
     p = made.n_players
     order = np.random.default_rng(2).permutation(p)
@@ -147,7 +147,7 @@ def test_the_covariance_is_estimated_with_shrinkage():
 
 
 def test_weights_equal_repeated_rows():
-    """A row of twice the weight is like two, to the little that shrinkage knows of their number."""
+    """A row of double weight equals two rows, except for a small effect on shrinkage."""
     heavy = np.full(30, 1 / 40)
     heavy[:10] *= 2
     twice = np.concatenate([ROWS, ROWS[:10]])
@@ -283,10 +283,10 @@ def test_linearly_dependent_columns_are_accepted():
 
 @pytest.mark.parametrize("reward", ["conditional", "copula"])
 def test_standard_errors_cover_the_true_values(reward):
-    """Of walks, against all coalitions, with the covariance that both have learned.
+    """Permutations compared with all coalitions, for the same learned covariance.
 
-    120 intervals of 95 %, four by four from one run: fewer than 98 or 120 of them hold with
-    probability below 1e-3, even if the four were one.
+    120 intervals of 95 %, four from each run: fewer than 98 cover with probability below 1e-3,
+    even if the four of a run are fully dependent.
     """
     rng = np.random.default_rng(6)
     x = rng.multivariate_normal(np.arange(D), SIGMA, size=30)
@@ -300,7 +300,7 @@ def test_standard_errors_cover_the_true_values(reward):
 
 
 def test_the_copula_accepts_any_marginal_distribution():
-    """Of a model that undoes them, values are those of the normal columns, to the quantiles."""
+    """The model undoes the marginal distributions, so its values are those of normal columns."""
     rng = np.random.default_rng(7)
     rows = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=1500)
     x = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=4)

@@ -1,4 +1,4 @@
-"""The empirical reward against loops over rows, and the numbers of rows that it says it uses."""
+"""The empirical reward and its numbers of effective rows, compared with loops over rows."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""A link after the mean: the logarithm of a mean probability is not the mean of logarithms."""
+"""A link after the mean: the logarithm of a mean differs from the mean of logarithms."""
 
 from itertools import combinations
 from math import comb

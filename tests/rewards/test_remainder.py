@@ -1,4 +1,4 @@
-"""The quadratic part of a response: its Shapley values are known, and the rest is sampled."""
+"""The quadratic part of a response has known Shapley values; the remainder is sampled."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def explainer(function=quadratic, weights=None, **options):
 @pytest.mark.parametrize("reward", ["conditional", ConditionalReward(SIGMA)])
 @pytest.mark.parametrize("groups", [None, GROUPS])
 def test_quadratic_functions_are_solved_exactly(reward, groups):
-    """Of which 32,768 orders leave errors; 5 of them are exceeded once in 10^6 values or so."""
+    """32,768 orders leave sampling errors; 5 of them are exceeded once in about 10^6 values."""
     options = {"weights": WEIGHTS, "reward": reward, "groups": groups}
     made = explainer(**options)
     game = made.reward_.game(X)
@@ -87,7 +87,7 @@ def test_values_per_background_row_agree_with_enumeration():
 
 @pytest.mark.parametrize("reward", ["conditional", "copula"])
 def test_remainders_are_sampled_with_honest_errors(reward):
-    """200 rows, 20 instances: of 80 intervals of 95 % at least 68 hold (false alarms: 1e-4)."""
+    """200 rows, 20 explained: at least 68 of 80 intervals of 95 % cover (false alarms: 1e-4)."""
     rng = np.random.default_rng(1)
     rows, x = (rng.multivariate_normal(np.arange(D), SIGMA, size=n) for n in (300, 20))
     options = {"reward": reward, "random_state": 0}
@@ -172,7 +172,7 @@ def test_products_of_rows_do_not_depend_on_other_rows():
 
 @pytest.mark.parametrize("part", ["whole", "remainder"])
 def test_permutations_are_split_independently_of_other_rows(part):
-    """Calls of few requests cut walks in two, whose factors are then other ones."""
+    """Calls of few requests split permutations, and the factors must not change."""
     rng = np.random.default_rng(4)
     game = explainer().reward_.game(X)
     game = game if part == "whole" else game.remainder().game

@@ -1,4 +1,4 @@
-"""The model's response: methods, outputs, what is refused, and in which container it is called."""
+"""Responses of models: methods, outputs, refusals, and the container of each call."""
 
 import numpy as np
 import pandas as pd
@@ -194,7 +194,7 @@ LABELS = (np.c_[Y > 0, X[:, 0] > 0.5]).astype(int)
     ],
 )
 def test_multilabel_targets_are_separate_outputs(model):
-    """Not to be taken for two classes, of which one would do."""
+    """They are not two classes, one of which would suffice."""
     response, raw = probed(model, "predict_proba")
     expected = model.predict_proba(X)
     if isinstance(expected, list):
@@ -337,7 +337,7 @@ def test_models_fitted_without_names_receive_arrays():
 
 
 def test_non_text_names_are_kept():
-    """scikit-learn knows no such names, but a model may well look at the columns."""
+    """scikit-learn does not store such names, but a model may use them."""
     frame = pd.DataFrame(X)
     model = Container(frame)
     probed(model, "predict", table=frame)

@@ -1,4 +1,4 @@
-"""The rewards on a background against loops, and what they call the model with."""
+"""Rewards against a background, compared with loops, and their calls of the model."""
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,7 @@ def test_the_model_is_called_with_large_blocks():
 
 
 def test_calls_respect_the_working_memory():
-    """One coalition against a large background comes in pieces, whatever the background's size."""
+    """One coalition against a large background is evaluated in pieces."""
     sizes = []
 
     def model(X):

@@ -1,4 +1,4 @@
-"""Hybrid rows against a loop over single cells: values, dtypes, order, for every container."""
+"""Mixed rows, compared with a loop over cells: values, dtypes, order, for every container."""
 
 import numpy as np
 import pandas as pd
@@ -104,7 +104,7 @@ def test_mixed_rows_combine_explained_and_background_rows(name, q, grouped):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_of_one_instance(name):
-    """The quick path for blocks in which all rows are of one instance."""
+    """The fast path for blocks of a single explained row."""
     _, make = TABLES[name]
     pool = row_pool(make(R, 0), make(B, 1), np.arange(D))
     everything = np.ones((B, D), dtype=bool)
@@ -126,7 +126,7 @@ def test_mixing_does_not_modify_the_tables(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_unlike(name):
-    """Cell by cell of instances and a background row each; missing is a value."""
+    """Cell by cell, against one background row each; missing values compare as values."""
     _, make = TABLES[name]
     X, background = make(R, 0), make(B, 1)
     rows, references = np.repeat([3, 0], B), np.tile(np.arange(B), 2)

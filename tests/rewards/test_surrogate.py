@@ -1,4 +1,4 @@
-"""The surrogate reward: conditional means that are known, categories, gaps, its own error."""
+"""The surrogate reward: known conditional means, categories, missing values, reported error."""
 
 import numpy as np
 import pandas as pd
@@ -79,7 +79,7 @@ def test_probabilities_stay_within_the_training_range():
 
 @pytest.mark.slow
 def test_weights_are_respected():
-    """Rows of weight nearly 0 teach nothing: the mean of the others is learned."""
+    """Rows with weights near 0 have no effect: the mean of the other rows is learned."""
     table = mixed(400)
     weights = np.where(table["kind"] == "low", 1.0, 1e-9)
     explainer = ShapleyExplainer(total, reward="surrogate").fit(table, sample_weight=weights)

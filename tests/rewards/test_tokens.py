@@ -1,4 +1,4 @@
-"""Text: tokens as players, removed or masked, through any text pipeline."""
+"""Tokens as players, removed or masked, for any pipeline on texts."""
 
 import pickle
 

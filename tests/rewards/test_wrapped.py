@@ -1,4 +1,4 @@
-"""Games that ask another game are what it is: in its costs, and in where calls are parted."""
+"""Wrapped games take costs and splits of calls from the inner game."""
 
 from copy import copy
 
@@ -17,7 +17,7 @@ X, Y = RNG.normal(size=(5, D)), RNG.normal(size=5)
 
 
 class Rough:
-    """A regressor of which no part is known."""
+    """A regressor without a closed form."""
 
     _estimator_type = "regressor"
 
@@ -32,7 +32,7 @@ class Rough:
 
 
 def of_loss(reward, references=None):
-    """The loss of all instances, of a mean over moved rows or over rows as they are."""
+    """The loss of all rows, of a mean over moved rows or over mixed rows."""
     made = GlobalImportance(Rough(), reward=reward, loss="squared_error").fit(ROWS)
     return LossGame(made.reward_.game(X), made.loss_, made.loss_.targets(Y, len(Y)), references)
 
@@ -52,7 +52,7 @@ def test_delegated_attributes_come_from_the_wrapped_game(reward):
 
 
 def test_clearing_shared_data_of_a_copy_keeps_the_original():
-    """A copy is sent without the model."""
+    """A copy is sent to workers without the model."""
     game = of_loss("interventional")
     other = copy(game)
     assert other.shared is game.shared is not None
@@ -62,7 +62,7 @@ def test_clearing_shared_data_of_a_copy_keeps_the_original():
 
 
 def test_losses_are_split_independently_of_other_rows():
-    """A walk of one instance shares a factor, which is another one where a call cuts it in two."""
+    """Coalitions along a permutation share a factor, whatever the split into calls."""
     rng, game = np.random.default_rng(4), of_loss("conditional")
 
     def walks(n):

@@ -47,9 +47,9 @@ def algorithm_1(orders):
 
 @pytest.mark.parametrize("parts", [[7], [1, 1, 5], [3, 40]])
 def test_monte_carlo_with_permutation_mean_is_algorithm_1(parts, monkeypatch):
-    """Whatever is asked at once: values and online variances of the same permutations.
+    """Values and online variances of the same permutations, for any size of the asks.
 
-    But for the control variate, which Algorithm 1 has not.
+    Without the control variate, which is not in Algorithm 1.
     """
     monkeypatch.setattr("skshapley.solvers._positions.LEAST_DEGREES", np.inf)
     sampler = MonteCarlo(references="all").start(
@@ -159,7 +159,7 @@ def test_invalid_distributions_are_refused_before_any_evaluation(law):
 
 
 def test_classical_players_have_independent_draws():
-    """Contributions along one walk have sum 1 here; those of separate permutations do not."""
+    """Contributions along one permutation add up to 1; those of separate permutations do not."""
 
     def unanimity(coalitions):
         return coalitions.all(axis=-1) * 1.0

@@ -1,4 +1,4 @@
-"""Graph samplers through ShapleyExplainer: all players keep their place, groups are nodes."""
+"""Graph samplers through ShapleyExplainer: players stay in place, and groups can be nodes."""
 
 import joblib
 import numpy as np

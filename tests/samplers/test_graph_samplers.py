@@ -1,4 +1,4 @@
-"""The samplers on a graph against their definitions, by enumeration."""
+"""Samplers on a graph, compared with their definitions by enumeration."""
 
 from itertools import chain, combinations
 from math import comb
@@ -34,7 +34,7 @@ of_every_order = pytest.mark.parametrize("order", [1, 2, 3, 8])
 
 
 class Table:
-    """A game of given values, by the bits of the coalition; it counts what it is asked."""
+    """A game of given values, indexed by the bits of the coalition; it counts its evaluations."""
 
     def __init__(self, worth):
         self.worth, self.asked = np.asarray(worth), []
@@ -57,7 +57,7 @@ def components(network, players):
 
 
 def on_components(network, game):
-    """The game in which each component of a coalition is worth what it adds to v(empty)."""
+    """The sum over components of a coalition of their worth beyond v(empty)."""
     p, nothing = len(network), game.of(())
     coalitions = [[j for j in range(p) if mask >> j & 1] for mask in range(2**p)]
     worth = [sum(game.of(c) - nothing for c in components(network, s)) for s in coalitions]

@@ -1,4 +1,4 @@
-"""Asymmetric values against all linear extensions, and extensions against their uniform law."""
+"""Asymmetric values compared with all linear extensions, and tests of uniformity."""
 
 from itertools import permutations
 
@@ -90,7 +90,7 @@ def test_large_orders_are_decomposed():
     ],
 )
 def test_values_are_the_mean_over_all_extensions(sampler, name):
-    """Within five standard errors of runs: each run by itself need not have any."""
+    """Within five standard errors over runs; a single run may lack an error."""
     graph, p, _ = ORDERS[name]
     game = RandomGame(p, seed=3)
     expected = asymmetric(game, before_of(graph, p, "Owner"))
@@ -142,9 +142,9 @@ def test_a_chain_of_normal_columns_is_a_sum_of_conditional_steps():
 
 
 def test_effects_get_their_contribution_beyond_the_cause():
-    """Frye, Rowat & Feige (2020), section 3: a model that reads the effect only.
+    """Frye, Rowat & Feige (2020), section 3: a model that uses only the effect.
 
-    The cause, which the model does not read, gets E[x_1 | x_0] - E[x_1]; symmetric values halve it.
+    The unused cause gets E[x_1 | x_0] - E[x_1]; symmetric values give half of it.
     """
     sigma = np.array([[1.0, 0.6], [0.6, 1.0]])
     rows = np.array([[1.0, 1.0], [-1.0, -1.0]])
@@ -165,7 +165,7 @@ def test_effects_get_their_contribution_beyond_the_cause():
 
 
 def test_players_without_effect_stay_in_the_order():
-    """Interventional, with a column of the middle that equals the background's."""
+    """Interventional reward; one column in the middle equals that of the background."""
     rows = np.array([[0.0, 1.0, 0.0]])
     explainer = ShapleyExplainer(
         lambda X: X[:, 0] * X[:, 2], sampler=Ordered("antithetic", [(2, 1), (1, 0)]), random_state=0

@@ -1,4 +1,4 @@
-"""The sampler "outer-sizes" against shap's KernelExplainer: what is enumerated, weights, values."""
+"""The sampler "outer-sizes" agrees with shap's KernelExplainer: sizes, weights, values."""
 
 import numpy as np
 import pytest
@@ -32,8 +32,7 @@ def by_shap(n_samples):
 
 @pytest.mark.parametrize("n", [60, 120, 200])
 def test_least_squares_on_the_coalitions_of_shap_agrees_with_shap(n):
-    """Its enumerated sizes are ours, and so are its weights: a coalition that it drew c times, c
-    equal rows."""
+    """Enumerated sizes and weights agree. A coalition that shap drew c times is c rows here."""
     explainer, values = by_shap(n)
     mask, weights = explainer.maskMatrix.astype(bool), explainer.kernelWeights
     design = OuterSizes().start(SamplerTask(P, [np.random.default_rng(0)], n)).ask(np.array([0]), n)

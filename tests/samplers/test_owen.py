@@ -1,4 +1,4 @@
-"""Owen's sampling: the rule is exact where it claims to be, costs are what they are said to be."""
+"""Owen sampling: exactness of the rules, and costs."""
 
 import numpy as np
 import pytest

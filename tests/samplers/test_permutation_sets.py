@@ -1,7 +1,7 @@
-"""Every sampler of permutations: uniform by itself, unbiased as a whole, honest about errors.
+"""Samplers of permutations: uniform margins, unbiased means, honest errors.
 
-False alarms: a chi-square test fails a right sampler with probability 1e-6, a z-test at |z| > 5
-with 6e-7 a player. The seeds are fixed, so that a test that passes will pass again.
+False alarms: a chi-square test fails a correct sampler with probability 1e-6, a z-test at |z| > 5
+with 6e-7 per player. The seeds are fixed.
 """
 
 from itertools import permutations as all_orders
@@ -117,7 +117,7 @@ def test_orthogonal_directions_are_orthonormal_and_of_sum_zero(size, p):
 @pytest.mark.parametrize("sampler", ALL, ids=str)
 @pytest.mark.parametrize(("draws", "sets"), [(40, 10), (84, 10), (430, 10), (37, 9)])
 def test_each_unit_uses_one_background_row_and_all_are_used_equally(sampler, draws, sets):
-    """Ten references; what is left over goes to some of them, one unit each."""
+    """Ten background rows; the remaining units go to different rows, one each."""
     cls = SAMPLERS[sampler] if isinstance(sampler, str) else type(sampler)
     sampler = cls(**({} if isinstance(sampler, str) else sampler.get_params()))
     sampler.start(SamplerTask(6, [np.random.default_rng(0)], draws, np.full(10, 0.1)))
@@ -133,7 +133,7 @@ def test_each_unit_uses_one_background_row_and_all_are_used_equally(sampler, dra
 @pytest.mark.parametrize("references", ["all", "stratified", "random"])
 @pytest.mark.parametrize("name", ["sobol", "herding", "sbq"])
 def test_background_rows_per_unit_leave_the_mean_unbiased(name, references):
-    """The Shapley values of the weighted average game, |z| < 5 over 200 instances alike."""
+    """The Shapley values of the weighted average game, |z| < 5 over 200 equal rows."""
     rng = np.random.default_rng(0)
     background, weights = rng.standard_normal((4, 5)), np.array([0.1, 0.2, 0.3, 0.4])
     X = np.tile(rng.standard_normal((1, 5)), (200, 1))
@@ -173,7 +173,7 @@ def test_replicates_give_standard_errors(cls):
 @pytest.mark.parametrize("p", [2, 3])
 @pytest.mark.parametrize("sampler", ["sbq", MonteCarlo(weights="bayesian")], ids=str)
 def test_weights_of_all_permutations_are_exact(p, sampler):
-    """Repeated permutations share the weight of one: whatever was drawn, the mean is uniform."""
+    """Repeated permutations share one weight, so the mean is uniform for any draw."""
     orders, weights = draw_permutations(sampler, 60, p, random_state=0)
     distinct, place = np.unique(orders, axis=0, return_inverse=True)
     shares = np.bincount(place.ravel(), weights=weights)
@@ -250,7 +250,7 @@ def test_kernels_support_get_params_and_set_params():
 
 @pytest.mark.parametrize("asks", [[3, 3, 4], [1] * 10, [4, 6], [7, 3]])
 def test_the_next_ask_continues_the_round(asks):
-    """However the asks are cut, every five units in turn have all five background rows."""
+    """Every five consecutive units use all five background rows, for any split into asks."""
     weights = np.full(5, 0.2)
     for seed in range(5):
         sampler = MonteCarlo().start(SamplerTask(4, [np.random.default_rng(seed)], 10, weights))

@@ -44,7 +44,7 @@ ERRORS = {
 
 @pytest.fixture(autouse=True)
 def gaps_stay(monkeypatch):
-    """The paper does not share out what the sum of the estimates lacks, which lowers the error."""
+    """Keep the efficiency gap, as the paper does; sharing it would reduce the error."""
 
     def unshared(means, variances, gain):
         return means, np.zeros_like(means)
@@ -54,7 +54,7 @@ def gaps_stay(monkeypatch):
 
 @pytest.fixture(scope="module")
 def games():
-    """The values of all coalitions of ten instances ``(10, 1024)``, and their Shapley values."""
+    """The values of all coalitions of ten rows ``(10, 1024)``, and their Shapley values."""
     from xgboost import XGBRegressor
 
     X, y = make_regression(n_samples=1000, n_features=D, noise=0.1, random_state=47)
@@ -107,7 +107,7 @@ def test_errors_agree_with_published_ones(games, name, marginal_evals):
 
 @pytest.mark.slow
 def test_order_of_the_methods(games):
-    """Figures 9 and 10 at 160 walks of ten players, the gaps being factors of 1.4 and more."""
+    """Figures 9 and 10 at 160 permutations of ten players; the gaps are factors of 1.4 and more."""
     names = ("sbq", "herding", "orthogonal", "antithetic", "monte-carlo")
     errors = [mean_error(games, ERRORS[name][0], 160 * 9 + 2, trials=8) for name in names]
     assert (np.diff(errors) > 0).all()

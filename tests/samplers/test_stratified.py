@@ -1,4 +1,4 @@
-"""Stratified sampling: every stratum is seen, the second stage goes where the first one varied."""
+"""Stratified sampling: every stratum is sampled, and the second stage follows the variances."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ P = 5
 
 
 def play(game, sampler, budget, seed, p=P):
-    """Ask and tell until the budget is spent, as an engine would; the designs and the estimate."""
+    """Ask and tell until the budget is spent; return the designs and the estimate."""
     total, asked, designs = sampler.afford(budget, p, 1).n_draws, 0, []
     sampler.start(SamplerTask(p, [np.random.default_rng(seed)], total))
     full, none = game(np.ones((1, p), dtype=bool)), game(np.zeros((1, p), dtype=bool))
@@ -70,7 +70,7 @@ def test_first_stage_is_balanced_and_draws_single_contributions_once():
 
 @pytest.mark.parametrize(("allocation", "prior"), [("neyman", PRIOR), ("castro", 0)])
 def test_second_stage_follows_the_measured_variances(allocation, prior):
-    """Counts end in proportion to the first stage's deviation or variance, where not above."""
+    """Final counts are proportional to deviations or variances, above the first stage."""
     game = RandomGame(P, seed=4)
     designs, _ = play(game, Stratified(allocation), 3000, seed=1)
     first = designs[0]
@@ -121,7 +121,7 @@ def test_unbiased_with_honest_errors():
 
 
 def test_a_second_stage_helps_if_strata_differ():
-    """On a game of seven that varies from size 3 to its neighbours only: two of five strata."""
+    """A game of seven players that varies only near size 3, in two of five strata."""
     p = 7
     spiky = np.random.default_rng(0).standard_normal(2**p)
 
@@ -142,7 +142,7 @@ def test_a_second_stage_helps_if_strata_differ():
 
 @pytest.mark.parametrize("p", [2, 3])
 def test_few_players(p):
-    """Two players leave nothing to chance."""
+    """Two players leave no randomness."""
     game = RandomGame(p, seed=1)
     result = shapley_values(game, n_players=p, sampler="stratified", max_evals=40, random_state=0)
     if p == 2:

@@ -1,4 +1,4 @@
-"""Alternating projections, as published: a truth for the closed form."""
+"""Alternating projections, as published: a reference for the closed form."""
 
 import numpy as np
 

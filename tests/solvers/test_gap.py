@@ -1,4 +1,4 @@
-"""Means of players apart, moved to the right sum: the projection of least variance."""
+"""Correct independent means to a known sum: the projection of least variance."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_the_gap_is_shared_in_proportion_to_variances():
 
 
 def test_without_variances_the_gap_is_shared_equally():
-    """Nothing varied, and the sum is wrong: values still add up, by the squares of the means."""
+    """Constant samples with a wrong sum: values still add up, by the squares of the means."""
     means = np.array([[[1.0], [-2.0], [0.0]], [[0.0], [0.0], [0.0]]])
     gain = np.array([[4.0], [3.0]])
     values, shares = without_gap(means, np.zeros_like(means), gain)
@@ -43,7 +43,7 @@ def test_without_variances_the_gap_is_shared_equally():
 @pytest.mark.parametrize("sampler", ["classical", "owen", "owen-halved", "stratified"])
 @pytest.mark.parametrize("evals", [100, 500])
 def test_sharing_the_gap_does_not_increase_errors(sampler, evals, monkeypatch):
-    """Squared error over 200 runs: shared out 4 to 25 % less; it never rises by a tenth."""
+    """Squared error over 200 runs: 4 to 25 % smaller with sharing, never 10 % larger."""
     game = RandomGame(6, seed=4)
     runs, how = as_instances(game, 200), {"sampler": sampler, "max_evals": evals}
     errors = []
@@ -58,7 +58,7 @@ def test_sharing_the_gap_does_not_increase_errors(sampler, evals, monkeypatch):
 
 
 def test_unseen_events_keep_errors_above_zero():
-    """Nobody contributed in the only rounds, though the three together make 1."""
+    """No player contributed in the few rounds, but the three together contribute 1."""
     game = DividendGame(20, {(0, 1, 2): 1.0})
     silent = 0
     for seed in range(30):

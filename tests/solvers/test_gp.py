@@ -124,7 +124,7 @@ def test_attributions_add_up_at_every_budget(evals):
 
 
 def test_budgets_beyond_the_matrix_size(monkeypatch):
-    """The rest is drawn at random and regressed on: the error falls below the process's own."""
+    """Random pairs and a regression reduce the error below that of the Gaussian process alone."""
     p = 14
     reward = smooth_game(p, 3, order=6)
     truth = exact(reward, p)
@@ -160,7 +160,7 @@ def ask_and_tell(sampler, reward, p, draws, rng):
 
 
 def test_chosen_pairs_are_more_accurate_than_random_ones():
-    """Same budget, asked in three: the sum of log squared errors over 12 games is lower."""
+    """Same budget in three asks: the sum of log squared errors over 12 games is lower."""
     p, gains = 10, []
     for seed in range(12):
         reward = smooth_game(p, seed)
@@ -178,7 +178,7 @@ def test_chosen_pairs_are_more_accurate_than_random_ones():
 
 
 def test_some_chosen_pairs_have_sizes_by_leverage_score():
-    """Left to itself the choice is for sizes about p/2: of four and less there are none."""
+    """A free choice prefers sizes near p/2, and takes no pair of size four or less."""
     p = 16
     parts = ask_and_tell(Odd(), smooth_game(p), p, (150, 150), np.random.default_rng(0))
     size = parts[1][0].coalitions[0, ::2].sum(axis=1)
@@ -293,7 +293,7 @@ def test_blocks_of_rows_increase_accuracy(small_blocks):
 
 @pytest.mark.parametrize("heaviest", [1, 9])
 def test_blocks_of_rows_are_more_accurate_than_permutations(small_blocks, heaviest):
-    """At equal model rows, eight instances, of equal weights and unequal ones: half the error."""
+    """At equal model rows, eight rows, equal and unequal weights: half the error."""
     rng = np.random.default_rng(0)
     rows, X = rng.normal(size=(24, 10)), rng.normal(size=(8, 10))
 
@@ -323,7 +323,7 @@ def test_every_row_is_used_equally_often(small_blocks):
     [(8, 42, True), (8, 43, False), (30, 1490, True), (30, 1510, False)],
 )
 def test_blocks_depend_on_the_whole_budget(p, n_pairs, in_blocks):
-    """From a third of 127 pairs on, and with more than half of 3000 a block, there are none."""
+    """No blocks from a third of all 127 pairs on, or with more than half of 3000 per block."""
     n = 2 * n_pairs
     rows = 210  # five for each pair a player
     sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows)))
@@ -334,7 +334,7 @@ def test_blocks_depend_on_the_whole_budget(p, n_pairs, in_blocks):
 
 @pytest.mark.parametrize("heaviest", [1, 3])
 def test_blocks_of_an_additive_model_are_exact(heaviest):
-    """Each row has a block of its own and enough pairs to be solved by itself."""
+    """Each background row has its own block and enough pairs for an exact solution."""
     p, b = 8, 20
     weights = np.linspace(1, heaviest, b)
     game = Rows(p, b, weights=weights / weights.sum())

@@ -1,4 +1,4 @@
-"""Banzhaf and beta values of players, by the process and by enumeration: `index=`."""
+"""Banzhaf and Beta values of players by the Gaussian process and by enumeration."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def truth(reward, p, index):
 
 @pytest.mark.parametrize("index", LAWS, ids=name_of)
 def test_enumeration_equals_the_mean_contribution(index):
-    """Against the law of how many of four others are present."""
+    """Compared with the distribution of the number of present players among four."""
     game = RandomGame(5)
     coalitions = np.arange(32)[:, None] >> np.arange(5) & 1 == 1
     values, law = game(coalitions), index.size_law(4) / [1, 4, 6, 4, 1]
@@ -114,7 +114,7 @@ def test_error_is_small_and_intervals_cover(index):
 
 
 def test_other_indices_use_pairs_up_to_the_matrix_size(monkeypatch):
-    """Pairs beyond these are drawn at random; they count for Shapley values only."""
+    """Further pairs are drawn at random, and are used for Shapley values only."""
     monkeypatch.setattr("skshapley.samplers._odd.MOST_PAIRS", 100)
     reward = saturating(12)
     found, expected = run(reward, 12, 500, "banzhaf").values, truth(reward, 12, "banzhaf")
@@ -130,7 +130,7 @@ def test_banzhaf_values_report_that_they_do_not_add_up():
 
 
 def test_explanations_of_another_index():
-    """Trees have closed forms of all indices, as enumerated; others are sampled against blocks."""
+    """Trees have closed forms of all indices. Other models are sampled against blocks."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 8))
     model = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])

@@ -1,4 +1,4 @@
-"""Solver "gp-leave-one-out": the closed form against refits, bias, calibration, its sampler."""
+"""Solver "gp-leave-one-out": closed form compared with refits, bias, coverage, its sampler."""
 
 from math import comb
 
@@ -126,7 +126,7 @@ def test_few_pairs_have_no_standard_error():
 
 
 def test_every_row_has_its_own_pairs():
-    """Those that follow the pilots too, so that a mean over instances averages their errors."""
+    """This includes later rows, so the mean over rows averages their errors."""
     row, background = np.arange(8.0), np.random.default_rng(0).normal(size=(3, 8))
     explainer = ShapleyExplainer(
         lambda X: np.tanh(X.sum(axis=1)) + X[:, 0] * X[:, 1] * X[:, 2],

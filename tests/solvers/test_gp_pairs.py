@@ -1,4 +1,4 @@
-"""Interactions from the pairs of the solver "gp", and from all coalitions: against enumeration."""
+"""Interactions by the solver "gp" and by enumeration of all coalitions."""
 
 import pickle
 
@@ -51,7 +51,7 @@ def relative_error(result, expected):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_enumeration_equals_the_mean_difference(name):
-    """Against the difference itself, and the law of how many others are present."""
+    """Compared with the discrete derivative, and the distribution of present players."""
     p, index = 5, PAIR_INDICES[name]
     values = np.random.default_rng(1).normal(size=(2**p, 2))
     found = run(lambda S: values[S @ (1 << np.arange(p))], p, 2**p, sampler="exact",
@@ -124,9 +124,9 @@ def test_pairwise_games_are_exact_and_additive_games_have_no_interactions():
 
 
 def test_unseen_interactions_are_within_the_errors():
-    """An additive game, but for what one coalition of six players in 64 is worth; 20 runs.
+    """An additive game, except for one coalition of six players in 64; 20 runs.
 
-    Errors were zero here, beside interactions up to .1 in size.
+    Errors were once zero here, for interactions of up to .1.
     """
     p, rng = 10, np.random.default_rng(0)
     hidden = 0
@@ -145,7 +145,7 @@ def test_unseen_interactions_are_within_the_errors():
 
 
 def test_constant_even_parts_have_no_length_scales():
-    """The odd part is zero: no game is even but by accident, yet x_i x_j of centred rows is."""
+    """The odd part is zero. The game is x_i x_j of centred rows, which is even."""
     p, rng = 10, np.random.default_rng(0)
     square = np.triu(rng.normal(size=(p, p)), 1)
     reward = lambda S: np.einsum("mi,ij,mj->m", 2.0 * S - 1, square, 2.0 * S - 1)  # noqa: E731
@@ -160,7 +160,7 @@ def test_constant_even_parts_have_no_length_scales():
 
 
 def test_errors_fall_with_the_number_of_pairs():
-    """Within two or three times what was measured when written: .57, .14 and .008 on average."""
+    """At most two or three times the values when written: .57, .14 and .008 on average."""
     p = 12
     errors = [
         [relative_error(run(smooth_game(p, s), p, m * p), truth(smooth_game(p, s), p)) for m in M]
@@ -229,7 +229,7 @@ def test_intervals_cover_sparse_interactions():
 
 @pytest.mark.slow
 def test_a_single_nonzero_value_is_fitted():
-    """One of 400 pairs, which is not among the points that a fit looks at by their places."""
+    """One of 400 pairs, outside the thinned points of the fit."""
     p, wanted = 20, np.random.default_rng(1).random(9) < 0.5
     members = np.random.default_rng(1).choice(p, 9, replace=False)
     wanted[:2] = False, True
@@ -282,7 +282,7 @@ def test_blocks_of_background_rows():
 
 @pytest.mark.parametrize("references", [pytest.param("all", marks=pytest.mark.slow), "blocks"])
 def test_later_rows_use_shared_hyper_parameters(references):
-    """The first are as they are alone, and those that follow not much worse."""
+    """The first rows equal separate fits, and later rows are nearly as accurate."""
     function, X, background = rows_game(1, r=8, b=24)
     solver = GaussianProcess(pilots=2)
     how = {"sampler": Odd(references=references), "solver": solver, "max_rows": 68 * 24 + 1}
@@ -386,7 +386,7 @@ def test_interactions_select_the_gaussian_process(how):
 
 
 def test_closed_forms_give_interactions_beyond_sampling():
-    """A tree ensemble under a stopping rule is not walked."""
+    """A tree ensemble with a stopping rule uses the closed form."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 8))
     model = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0] * X[:, 1])
@@ -400,7 +400,7 @@ def test_closed_forms_give_interactions_beyond_sampling():
 
 
 def test_interactions_of_few_players_are_enumerated():
-    """Beyond the usual budget too, with and without a stopping rule."""
+    """Beyond the default budget too, with and without a stopping rule."""
     X = np.random.default_rng(0).normal(size=(31, 11))
     how = {"interactions": "shapley-taylor", "random_state": 0}
     exact = ShapleyExplainer(bent, sampler="exact", **how).fit(X[:30]).explain(X[30:])
@@ -415,7 +415,7 @@ def bent(X):
 
 
 def test_enumerated_players():
-    """The same transform gives semivalues of players; Shapley's by brute force."""
+    """The same transform gives semivalues of players; Shapley values by enumeration."""
     game = RandomGame(5)
     values = game(np.arange(32)[:, None] >> np.arange(5) & 1 == 1)[:, None]
     found = enumerated(values, PAIR_INDICES["shapley"], 1)

@@ -1,4 +1,4 @@
-"""Solver "gp" over many instances: what a few background rows teach serves them all."""
+"""Solver "gp" over many rows: hyper-parameters of a few background rows are shared."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ REFERENCES = pytest.mark.parametrize(
 
 @REFERENCES
 def test_rows_share_learned_hyper_parameters(sampler):
-    """Without pilots each has its own, and neither is far from the other."""
+    """Without sharing each row has its own hyper-parameters, and both results are close."""
     pooled, own = explain(sampler=sampler), explain(sampler=sampler, pilots=0)
     assert (pooled.values != own.values).any(axis=1).all()
     error = np.hypot(pooled.standard_errors, own.standard_errors)
@@ -51,7 +51,7 @@ def test_rows_share_learned_hyper_parameters(sampler):
 
 @REFERENCES
 def test_rows_do_not_depend_on_other_rows(sampler):
-    """In any company, and in blocks of any size."""
+    """Alone, with other rows, and in blocks of any size."""
     whole = explain(sampler=sampler)
     for rows in (slice(1), slice(5), [0, 1, 2, 4, 6]):
         some = explain(X[rows], sampler=sampler)
@@ -64,7 +64,7 @@ def test_rows_do_not_depend_on_other_rows(sampler):
 
 
 def test_at_most_eight_designs_are_shared():
-    """Two rows share coalitions if their keys agree modulo eight, else hardly any."""
+    """Rows share coalitions if their keys agree modulo eight, and hardly any otherwise."""
     rows = np.random.default_rng(2).normal(size=(40, P))
     asked = {}
 
@@ -86,7 +86,7 @@ def test_at_most_eight_designs_are_shared():
 
 
 def test_rows_with_shared_designs_are_more_accurate_than_permutations():
-    """At equal model rows, 24 instances: by a factor of three in the geometric mean."""
+    """At equal model rows, 24 rows: by a factor of three in the geometric mean."""
     rows = np.random.default_rng(1).normal(size=(24 + PILOTS, P))
     exact = ShapleyExplainer(curved, sampler="exact").fit(BACKGROUND)
     truth = exact.explain(rows).values[PILOTS:]
@@ -98,7 +98,7 @@ def test_rows_with_shared_designs_are_more_accurate_than_permutations():
 
 
 def test_later_rows_with_other_active_players():
-    """A row that shares values with its only reference, as no pilot does, and as one pilot does."""
+    """A row that shares values with its only reference, unlike all pilots, or like one pilot."""
     background = BACKGROUND[:1]
     rows = X.copy()
     rows[1, 5] = rows[4, 5] = background[0, 5]
@@ -112,7 +112,7 @@ def test_later_rows_with_other_active_players():
 
 
 def test_a_single_background_row_gives_no_hyper_parameters():
-    """Nothing differs from itself: every instance fits its own hyper-parameters."""
+    """A row does not differ from itself, so every explained row fits its own hyper-parameters."""
     background = BACKGROUND[:1]
     pooled, own = explain(background=background), explain(pilots=0, background=background)
     np.testing.assert_array_equal(pooled.values, own.values)
@@ -133,10 +133,10 @@ def test_shared_hyper_parameters_are_means():
 
 
 def test_errors_of_rows_with_shared_designs_are_nearly_uncorrelated():
-    """The mean of 64 like instances has less than 5 times the error that independent ones leave.
+    """The error of the mean of 64 similar rows is below 5 times that of independent rows.
 
-    Of seven seeds 1.1 to 2.6 times; 7 to 18 times where all instances of a design have the same
-    background rows in its blocks.
+    Seven seeds gave 1.1 to 2.6 times. It is 7 to 18 times if all rows of a design have the same
+    background rows in their blocks.
     """
     rng = np.random.default_rng(0)
     X, background = 1 + 0.1 * rng.standard_normal((64, 9)), rng.standard_normal((40, 9))

@@ -1,4 +1,4 @@
-"""Standard errors of solver "gp" where a game jumps, is silent, or its rows are unequal."""
+"""Standard errors of solver "gp" for step functions, constant values and unequal rows."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ P = 8
 
 
 def solved(function, signs):
-    """Return what the solver makes of the values at coalitions, the full one first among them."""
+    """Return the solution for values at coalitions, the full one first."""
     present = np.vstack([np.ones(signs.shape[1]), signs]) > 0
     coalitions = np.stack([present, ~present], axis=1).reshape(1, -1, signs.shape[1])
     values = function(2.0 * coalitions[0] - 1).reshape(1, coalitions.shape[1], -1)
@@ -31,7 +31,7 @@ def drawn(n, p=P, seed=0):
 
 
 def surprise(game, evals, seed=0, **kwargs):
-    """Return the largest deviation in units of its standard error, but for rounding."""
+    """Return the largest deviation in units of its standard error, beyond rounding."""
     kwargs = {"sampler": "odd", "solver": "gp"} | kwargs
     outcome = explain_game(game, max_evals=evals, random_state=seed, **kwargs)
     deviation = np.abs(outcome.values - game.shapley_values)
@@ -40,7 +40,7 @@ def surprise(game, evals, seed=0, **kwargs):
 
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_errors_of_a_linear_odd_part_allow_for_unseen_pairs(n):
-    """With n pairs and the full coalition, n - 8 are spare: 3/(n - 8) may differ."""
+    """n pairs and the full coalition leave n - 8 spare pairs: a share of 3/(n - 8) may differ."""
     slopes = np.random.default_rng(0).normal(size=P)
     values, errors = solved(lambda s: s @ slopes / 2, drawn(n))
     np.testing.assert_allclose(values[:, 0], slopes, atol=1e-12)
@@ -50,14 +50,14 @@ def test_errors_of_a_linear_odd_part_allow_for_unseen_pairs(n):
 
 @pytest.mark.parametrize(("n", "error"), [(16, np.nan), (107, np.nan), (108, 0.0)])
 def test_zeros_at_few_pairs_have_no_standard_error(n, error):
-    """A hundred spare ones make a constant game."""
+    """A hundred spare pairs of zeros indicate a constant game."""
     values, errors = solved(lambda s: 0 * s[:, 0], drawn(n))
     np.testing.assert_array_equal(values, 0)
     np.testing.assert_array_equal(errors, error)
 
 
 def test_values_that_vary_only_at_held_out_pairs():
-    """One pair in three is held out; nothing can be learnt from the others."""
+    """One pair in three is held out, and the other pairs carry no information."""
     p, n = 6, 24
     codes = np.random.default_rng(0).permutation(31)[: n - 1] + 1
     signs = 1.0 - 2.0 * (codes[:, None] >> np.arange(p) & 1)
@@ -70,7 +70,7 @@ def test_values_that_vary_only_at_held_out_pairs():
 
 
 def test_rounding_errors_are_not_an_odd_part():
-    """Values of a mean over many rows differ in the last bits."""
+    """The values of a mean over many rows differ in their last bits."""
     coalitions = np.random.default_rng(0).random((1, 20, P)) < 0.5
     values = 0.1 + np.random.default_rng(1).integers(-3, 4, (20, 1)) * 2e-17
     assert not OddDesign(coalitions).pairs(0, values)[0].values.any()
@@ -79,7 +79,7 @@ def test_rounding_errors_are_not_an_odd_part():
 
 
 def test_an_output_that_is_zero_on_the_fitted_pairs():
-    """Some blocks only are looked at for the fit, in which one of the outputs may not vary."""
+    """The fit uses some blocks only, and one output may be constant there."""
     rng = np.random.default_rng(0)
     X, B = np.ones((1, 10)), rng.normal(size=(40, 10))
 
@@ -101,7 +101,7 @@ def test_rounded_models(seed):
 
 
 def test_nearly_enumerated_thresholds():
-    """Sixty of 63 pairs are seen, which the process takes for all; twelve models."""
+    """Sixty of 63 pairs are evaluated; twelve models."""
     worst = []
     for seed in range(12):
         rng = np.random.default_rng([seed, 1])
@@ -111,7 +111,7 @@ def test_nearly_enumerated_thresholds():
 
 
 def test_indistinguishable_players_have_no_standard_error():
-    """Two columns alike in every pair: without one pair or another nothing changes."""
+    """Two columns are equal in every pair, so omitting a pair changes nothing."""
     p = 6
     inside = np.random.default_rng(0).random((90, p)) < 0.5
     inside[:, 1] = inside[:, 0]
@@ -129,13 +129,13 @@ def test_indistinguishable_players_have_no_standard_error():
 
 
 def test_few_pairs_of_a_random_sample_have_no_standard_error():
-    """Below 3.5 pairs a player, errors that take the hyper-parameters as known are too small."""
+    """Below 3.5 pairs per player, errors that ignore the hyper-parameters are too small."""
     game = HybridGame(lambda Z: np.tanh(Z.sum(axis=1)), np.ones((1, 6)), np.zeros((1, 6)))
-    for evals, told in ((42, False), (44, True)):
+    for evals, stated in ((42, False), (44, True)):
         outcome = explain_game(
             game, sampler="odd-leverage", solver="gp-leave-one-out", max_evals=evals
         )
-        assert np.isfinite(outcome.standard_errors).all() == told
+        assert np.isfinite(outcome.standard_errors).all() == stated
 
 
 def asked(weights, n, p=11, seed=0):
@@ -164,7 +164,7 @@ def test_blocks_of_many_similar_rows(weights, n, in_blocks):
 
 
 def test_pairs_of_a_block_are_distinct_and_limited():
-    """Forty rows and a heavy one; what the heaviest cannot take goes to the others."""
+    """Forty rows and a heavy one; pairs beyond the limit of the heaviest go to other rows."""
     weights = np.r_[np.ones(40), 5.0]
     design = asked(weights, 20, p=8)
     for block in range(design.block.max() + 1):
@@ -177,7 +177,7 @@ def test_pairs_of_a_block_are_distinct_and_limited():
 
 
 def test_very_unequal_weights_spend_the_budget():
-    """Five rows of weights 1, 5, .1, 30 and 2, eleven players: 220 evaluations are asked."""
+    """Five rows of weights 1, 5, .1, 30 and 2, eleven players, 220 evaluations."""
     rng = np.random.default_rng(0)
     X, B, slopes = rng.normal(size=(1, 11)), rng.normal(size=(5, 11)), rng.normal(size=11)
     weights = np.array([1, 5, 0.1, 30, 2]) / 38.1

@@ -1,4 +1,4 @@
-"""Games that jump: what walks make of them, their error and their intervals."""
+"""Step functions: estimates by permutations, their errors and intervals."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from skshapley.testing import (
 
 
 class Enumerated(CooperativeGame):
-    """A game whose values come from all its coalitions."""
+    """A game given by the values of all coalitions."""
 
     def __init__(self, function, n_players):
         self.function, self.n_players = function, n_players
@@ -96,7 +96,7 @@ def run(game, sampler, walks, n_runs):
 
 
 def plain(game, walks, n_runs, unit):
-    """Return the errors of plain means over walks, or over pairs with their reverses."""
+    """Return the errors of plain means over permutations, or over antithetic pairs."""
     rng, p = np.random.default_rng(5), game.n_players
     walks = rng.permuted(np.tile(np.arange(p), (n_runs * walks // unit, 1)), axis=1)
     if unit == 2:
@@ -115,7 +115,7 @@ MOST = {"points": 0.45, "ensemble": 0.15}
 @pytest.mark.parametrize("family", MOST)
 @pytest.mark.parametrize(("name", "unit"), [("monte-carlo", 1), ("antithetic", 2)])
 def test_position_effects_are_removed(name, unit, family):
-    """Of 60 runs the ratio of squared errors is known to a tenth or two of itself."""
+    """The ratio of squared errors over 60 runs has a relative error of a tenth or two."""
     game = FAMILIES[family]
     error, claimed = run(game, SAMPLERS[name], 10, 60)
     ratio = (error**2).mean() / (plain(game, 10, 60, unit) ** 2).mean()
@@ -139,10 +139,10 @@ def test_without_position_effects_nothing_is_lost(walks, name, unit, game):
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("walks", [10, 30])
 def test_intervals_cover_values_of_step_functions(walks, name, family):
-    """200 runs of 12 to 20 players, which stand or fall together: known to .012 (3 of them here).
+    """200 runs of 12 to 20 players, fully dependent within a run: known to .012, 3 of them allowed.
 
-    Players whose walks all agree have intervals wide enough for what was not met, and hold their
-    value too often.
+    Intervals of players with identical permutations allow for unseen events, and cover too
+    often.
     """
     game = FAMILIES[family]
     error, claimed = run(game, SAMPLERS[name], walks, 200)

@@ -1,4 +1,4 @@
-"""Least squares against a plain solution with a Lagrange multiplier; errors against a jackknife."""
+"""Least squares compared with a Lagrange multiplier; errors compared with a jackknife."""
 
 from math import comb
 
@@ -69,9 +69,9 @@ def test_solution_of_the_constrained_problem(sampler):
     "sampler", [Leverage(replacement=True), Leverage(paired=False, replacement=True)]
 )
 def test_errors_agree_with_the_jackknife(sampler):
-    """HC3 over units is the exact sum of squared changes when each unit is left out.
+    """HC3 over units is the exact sum of squared changes if each unit is omitted.
 
-    The quantile is Student's, of the degrees of freedom that these squares leave.
+    The quantile is Student's t with the remaining degrees of freedom.
     """
     design = drawn(sampler, 40)
     values, errors = solved(design)
@@ -88,7 +88,7 @@ def test_errors_agree_with_the_jackknife(sampler):
 
 
 def test_enumerated_sizes_have_no_error():
-    """All pairs of sizes 1 and 4 are in; the value of a size alone leaves nothing to chance."""
+    """All coalitions of sizes 1 and 4 are evaluated, and the game depends on the size only."""
     design = drawn(Kernel(), 28)
     size = design.coalitions[0].sum(axis=1)
     assert (size == 1).sum() == (size == 4).sum() == 5
@@ -111,7 +111,7 @@ def test_full_enumeration_is_exact():
 
 
 def test_collinear_coalitions_have_no_standard_error():
-    """Players 3 and 4 come and go together: their values are guessed equal, and nobody knows."""
+    """Players 3 and 4 are always together, so equal values are a guess without a known error."""
     coalitions = np.random.default_rng(0).random((40, P)) < 0.5
     coalitions[:, 4] = coalitions[:, 3]
     inner = coalitions.any(axis=1) & ~coalitions.all(axis=1)

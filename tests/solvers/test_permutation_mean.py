@@ -1,4 +1,4 @@
-"""The mean over walks against plain averages; its standard errors against their definitions."""
+"""Means over permutations compared with plain averages, and errors with their definitions."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def walks(n, seed=0):
 
 
 def contributions(permutation, game=GAME):
-    """Return the marginal contributions along one walk, player by player."""
+    """Return the marginal contributions along one permutation, by player."""
     values, present = np.zeros(P), np.zeros((1, P), dtype=bool)
     for player in permutation:
         before = game(present)[0]
@@ -36,7 +36,7 @@ def contributions(permutation, game=GAME):
 
 
 def centred(along, permutations, unit=1, strata=None, held=None):
-    """Return the units' means less what positions explain, ``(u, P)``, in plain loops."""
+    """Return the means of units minus the effect of positions, ``(u, P)``, in plain loops."""
     n_units = len(along) // unit
     held = n_units if held is None else held
     strata = np.zeros(n_units, dtype=int) if strata is None else np.asarray(strata)
@@ -59,7 +59,7 @@ def centred(along, permutations, unit=1, strata=None, held=None):
 
 
 def solved(designs, games=(GAME,)):
-    """Return the estimate of one instance; walk j goes along the game of its reference."""
+    """Return the estimate of one row; permutation j uses the game of its reference."""
     ends = np.array([[False] * P, [True] * P])
     v_empty = np.mean([game(ends)[0] for game in games])
     solver = PermutationMean().start(
@@ -121,7 +121,7 @@ def test_one_unit_has_no_error():
 
 
 def test_later_units_are_centred_on_the_first_ones(monkeypatch):
-    """In any parts: one update of 40 units, or four of ten, hold the first 16 alike."""
+    """For any split: one update of 40 units, or four of ten, store the same first 16 units."""
     monkeypatch.setattr("skshapley.solvers._positions.HELD_UNITS", 16)
     permutations = walks(40)
     at_once = solved([PermutationDesign(permutations)])
@@ -135,10 +135,10 @@ def test_later_units_are_centred_on_the_first_ones(monkeypatch):
 @pytest.mark.parametrize("times", [1.0, 1e-6, 1e9])
 @pytest.mark.parametrize("unit", [1, 2])
 def test_identical_permutations_still_have_an_error(times, unit):
-    """Eight draws may have missed 3/8 of a contribution, at 1.96 errors, and four pairs 3/4.
+    """Eight draws may miss 3/8 of a contribution at 1.96 errors, and four pairs 3/4.
 
-    A permutation and its reverse miss the same events. Of the range 5 of all contributions, and of
-    the player's own: the mean of both.
+    A permutation and its reverse miss the same events. The range is the mean of that of all
+    contributions, 5, and that of the player.
     """
     game = AdditiveGame(times * np.array([-2.0, 0.0, 1.0, 3.0]))
     values, errors = solved([PermutationDesign(walks(8), unit)], [game])
@@ -168,7 +168,7 @@ def test_intervals_cover_rare_events():
 
 
 def test_constant_games_have_no_error_scale():
-    """What walks of zeros have not met may be of any size: nothing is known of the error."""
+    """Events missed by permutations of zeros may have any size, so the error is unknown."""
     values, errors = solved([PermutationDesign(walks(8))], [AdditiveGame(np.zeros(P))])
     assert not values.any()
     assert np.isnan(errors).all()
@@ -228,7 +228,7 @@ def test_strata_of_one_unit_use_the_mean_variance_of_the_others():
 
 
 def test_strata_of_one_unit_have_no_standard_error():
-    """The rows are all used, so their spread is no error, and nothing is left to tell it by."""
+    """All rows are used, so their spread is no error, and no other estimate exists."""
     design = stratified([2, 0, 1])
     values, errors = solved([design], GAMES)
     np.testing.assert_allclose(values, SHARES @ np.concatenate(by_reference(design)), rtol=1e-12)
@@ -266,7 +266,7 @@ def test_intervals_cover_values_against_a_background(references, weights):
 
 
 def test_random_references_add_up_and_reduce_errors():
-    """What v(empty) of the drawn rows misses is known; a regression on it takes error away."""
+    """A regression on the known v(empty) of the drawn rows reduces the error."""
     rng = np.random.default_rng(13)
     x, background = rng.normal(size=6), rng.normal(size=(40, 6))
     game = HybridGame(lambda rows: rows @ np.ones(6), np.tile(x, (200, 1)), background)

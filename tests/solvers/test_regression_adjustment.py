@@ -1,4 +1,4 @@
-"""Regression adjustment: surrogates against enumeration, no bias, honest errors, folds."""
+"""Regression adjustment: surrogates compared with enumeration, bias, honest errors, folds."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_surrogate_agrees_with_enumeration(surrogate):
 
 
 def test_xgboost_surrogates_are_exact():
-    """To its own single precision; its trees make no sum but float32's."""
+    """To single precision, because its trees are summed in float32."""
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
     model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1)
@@ -74,7 +74,7 @@ def test_linear_surrogate_agrees_with_enumeration():
 
 
 def test_a_linear_surrogate_needs_no_correction_on_its_sample():
-    """Why folds are needed: sample reuse of the residuals is their normal equations, so zero."""
+    """Without folds, sample reuse of the residuals equals their normal equations: zero."""
     rng = np.random.default_rng(2)
     design = Leverage().start(SamplerTask(P, [rng], 30)).ask(np.array([0]), 30)
     coalitions, expected = design.coalitions[0], design.expected_draws[0]

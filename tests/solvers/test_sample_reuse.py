@@ -1,4 +1,4 @@
-"""Maximum sample reuse against its definition, unbiased KernelSHAP's equations, and simulation."""
+"""Maximum sample reuse compared with its definition, unbiased KernelSHAP, and simulation."""
 
 from math import comb
 
@@ -79,7 +79,7 @@ def test_values_agree_with_the_definition(sampler):
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (2.0, 0.0), (3.0, 5.0)])
 def test_empty_and_full_set_are_exact(ends):
-    """A game that is v(empty) for all but the full set: no draw adds a spread, nor divides by 0."""
+    """Only the full coalition differs from v(empty): no spread, and no division by 0."""
 
     def all_or_nothing(coalitions):
         return np.where(coalitions.all(axis=1), ends[1], ends[0])

@@ -23,7 +23,7 @@ def draw(sampler, n, seeds=(0,), d=D):
 
 
 def drive(solver, design, game=GAME):
-    """Give a solver the values of a design, each instance being the same game."""
+    """Feed the values of a design to a solver; all rows have the same game."""
     r, m, p = design.coalitions.shape
     ends = game(np.array([[False] * p, [True] * p])).reshape(2, -1)
     values = game(design.coalitions.reshape(-1, p)).reshape(r, m, -1)
@@ -195,7 +195,7 @@ def test_mean_path_is_gradient_descent(sampler, batch_size):
 @pytest.mark.parametrize("step", ["constant", "sqrt", "inverse"])
 @pytest.mark.parametrize("sampler", ["importance", "uniform", Leverage(replacement=True)], ids=repr)
 def test_error_falls_with_the_budget(step, sampler):
-    """20 runs; the mean squared error falls like 1/T in theory, by 16 here; we ask for 6."""
+    """20 runs; the mean squared error falls like 1/T in theory, by 16 here. The test requires 6."""
     game = StackedGame([RandomGame(6, seed=s) for s in range(20)])
 
     def error(max_evals):

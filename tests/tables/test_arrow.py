@@ -1,4 +1,4 @@
-"""Frames as Arrow data: every kind of column comes back as it was, and no code is run."""
+"""Frames as Arrow data: every kind of column survives a round trip, and no code is run."""
 
 import datetime as dt
 from decimal import Decimal

@@ -147,7 +147,7 @@ def fitted():
 
 
 def game_values(response, x, background, weights, players):
-    """v of every coalition, from hybrid rows through the library's own prediction.
+    """v of every coalition, from mixed rows and the library's own prediction.
 
     Returns ``(2 ** p, k)``; bit j of a coalition's number is player j.
     """

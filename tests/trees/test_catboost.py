@@ -1,4 +1,4 @@
-"""CatBoost's trees, read from its export: they predict what it predicts, and so are explained."""
+"""CatBoost's trees from its export agree with its predictions, and are explained exactly."""
 
 import numpy as np
 import pandas as pd

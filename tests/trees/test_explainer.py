@@ -1,4 +1,4 @@
-"""TreeExplainer: parameters, containers, outputs, and what ShapleyExplainer can take from it."""
+"""TreeExplainer: parameters, containers, outputs, and agreement with ShapleyExplainer."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -206,7 +206,7 @@ def test_unsupported_models_are_refused(frame_model):
 
 
 def test_trees_are_compared_with_the_model(fitted, monkeypatch):
-    """A model whose link is not known is refused, not misread."""
+    """A model with an unknown link is refused."""
     monkeypatch.setattr("skshapley._trees._xgboost._LOG", set())
     model, X = fitted("xgboost, poisson")
     with pytest.raises(UnreadableModelError, match=r"adds up to .* where the model returns"):
@@ -233,7 +233,7 @@ def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     ],
 )
 def test_trees_of_a_response(fitted, name, method, output):
-    """What the response explains, in the same order."""
+    """The outputs of the response, in the same order."""
     model, X = fitted(name)
     response = Response(model, method, output)
     seen = response.choose(response.probe(X), None)
@@ -303,7 +303,7 @@ def test_both_explainers_give_the_same_bits(fitted, name, method, theirs, weight
 
 @pytest.mark.parametrize("name", ["xgboost", "random forest"])
 def test_threads_that_share_an_explainer_give_equal_bits(fitted, name):
-    """Also when they come first, and make what is made by the first call."""
+    """Also in the first calls, which create shared tables."""
     model, X = fitted(name)
     rows = [X[i : i + 1] for i in range(8)] + [X, X[:30]]
     alone = [TreeExplainer(model).fit(X[:20]).explain(row).values for row in rows]

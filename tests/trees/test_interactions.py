@@ -1,4 +1,4 @@
-"""Interactions of pairs against their definition, and against what they sum to."""
+"""Interactions of pairs compared with their definition, and with their sums."""
 
 from itertools import combinations
 from math import comb, factorial
@@ -71,7 +71,7 @@ def test_interactions_agree_with_the_definition(fitted, way, name, players, inde
 
 @pytest.mark.parametrize("d", [10, 40])
 def test_pairs_of_rows_agree_with_tables(d):
-    """With players that fit into one word of a mask, and with more; and some that nobody asks."""
+    """With players that fit into one word of a mask, with more players, and with unused ones."""
     model, X = deep_forest(d, n=150, n_estimators=2)
     rows, found = X[100:110], {}
     for how in ("pairs", "tables"):

@@ -1,4 +1,4 @@
-"""Reading a model means predicting what it predicts, at the thresholds too."""
+"""Converted trees give the predictions of the model, at thresholds too."""
 
 import pickle
 from dataclasses import replace
@@ -40,7 +40,7 @@ def assert_reads(trees, X):
 
 
 def rows_at_thresholds(trees, X, seed=1, n=3000):
-    """Rows whose values sit at thresholds and at their neighbours, in float64 and float32."""
+    """Return rows at thresholds and at their neighbours, in float64 and float32."""
     rng = np.random.default_rng(seed)
     rows = X[rng.integers(0, len(X), n)].copy()
     for feature in range(X.shape[1]):
@@ -178,7 +178,7 @@ def test_frames_with_categories(model):
 
 @pytest.mark.parametrize("names", [["Zoë", "Łukasz", "ab", "日本"], ["éa", "b", "cc", "d"]])
 def test_categories_with_multibyte_characters(names):
-    """XGBoost 3.1 to 3.3 cuts such names in what it saves; the frame's own order serves there."""
+    """XGBoost 3.1 to 3.3 truncates such names when saving; the order of the frame is used."""
     X, y = make_data(missing=True, categorical=False)
     frame = pd.DataFrame(X).add_prefix("x")
     kind = np.arange(len(y)) % 4
@@ -314,7 +314,7 @@ def test_invalid_parameters(fitted):
 
 
 def test_private_layout_of_hist_gradient_boosting(fitted):
-    """The one thing that is read without scikit-learn's word for it: fails when it moves."""
+    """The only private layout that is used; this test fails if it changes."""
     model, _ = fitted("hist gradient boosting, categories")
     predictor = model._predictors[0][0]
     assert set(NODE_FIELDS) <= set(predictor.nodes.dtype.names)

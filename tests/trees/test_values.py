@@ -287,7 +287,7 @@ def chain(depth):
 @way
 @pytest.mark.parametrize("depth", [9, 33, 64, 65, 150])
 def test_long_paths(depth, way):
-    """Symmetric in what matters: with one reference of zeros, x of ones wins y[-1] step by step."""
+    """Values of a known sum of unanimity games; x of ones passes every split."""
     trees, X = chain(depth)
     solver = solver_by(way, trees).fit(np.zeros((2, depth)))
     values = solver.values(np.concatenate([X, np.ones((1, depth))]))[:, :, 0]
