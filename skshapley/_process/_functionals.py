@@ -25,7 +25,9 @@ from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
 Orders = tuple[np.ndarray, np.ndarray]  # of orders two, and four and more
-MOST_WITNESSES = 500  # pairs of players that calibrate the errors of all pairs
+# Pairs of players that calibrate the errors of all pairs. Ten of 45 are too few: intervals are a
+# tenth narrower, and the largest deviation is 16 standard errors instead of 12.
+MOST_WITNESSES = 500
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ class EvenValues(_EvenFunctional):
 class Interactions(_EvenFunctional):
     """Interactions of pairs of players, by a symmetric index."""
 
-    least_counted = 2.0  # in a plain mean of interactions, a value would weigh 4/n
+    # in a plain mean of interactions, a value would weigh 4/n; half of it widens errors by 1 %
+    least_counted = 2.0
     doubts_steps = True
 
     def entries(self, p: int) -> np.ndarray:

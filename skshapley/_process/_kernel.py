@@ -17,9 +17,15 @@ from scipy.optimize import minimize
 
 from skshapley._process._pairs import Pairs
 
+# Variance added to the diagonal, relative to that of the lowest order. With it, the factorisation
+# of nearly equal points succeeds. 1e-5 acts as noise: the squared error is 1.7 times as large.
+# 1e-12 leaves .85 of it.
 JITTER = 1e-8
 PANEL = 128  # rows of a matrix in one step: few enough to stay in the cache
-SHORTEST, LONGEST = 0.01, 1.2  # the least reach is SHORTEST/p
+# Bounds of the reaches; the least one is SHORTEST/p. From .1/p on, inactive players keep
+# interactions: the squared error is 1.5 times as large. With reaches up to .6 it is 1.06 times as
+# large, and up to 2.5 it is .98 times as large.
+SHORTEST, LONGEST = 0.01, 1.2
 
 
 class Prior(NamedTuple):

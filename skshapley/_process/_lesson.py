@@ -12,7 +12,9 @@ from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Pairs
 from skshapley._process._process import Process
 
-MOST_KEPT = 16  # factorised processes, one per design, functional and set of players that matter
+# Factorised processes, one per design, functional and set of players that matter: two functionals
+# for each of the eight designs. A matrix of 1500 pairs takes 18 MB.
+MOST_KEPT = 16
 
 
 @dataclass(frozen=True, eq=False)

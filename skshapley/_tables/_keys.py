@@ -18,6 +18,8 @@ def hashed(blocks, seed: int) -> np.ndarray:
     out = np.full(len(blocks[0]), seed, dtype=np.uint64)
     for block in blocks:
         for column in block.T:
+            # Shifts copy high bits to low ones, and products carry low bits to high ones. After
+            # three rounds, each input bit changes each output bit with probability near 1/2.
             out ^= column
             out ^= out >> np.uint64(30)
             out *= FIRST
@@ -28,6 +30,8 @@ def hashed(blocks, seed: int) -> np.ndarray:
     return out
 
 
+# An odd constant, different from the ledger's, so that keys of rows and of requests are unrelated.
+# It is part of the keys of rows, and so of their random numbers: a change changes sampled values.
 SEED = 0x2545F4914F6CDD1D
 DENSE_CELLS = 2**20  # cells of a sparse matrix to make dense in one step
 
@@ -66,5 +70,6 @@ def _column(series: pd.Series) -> np.ndarray:
 
 def _bits(numbers: np.ndarray) -> np.ndarray:
     """Return numbers as words: -0 as 0, every missing number as the same."""
+    # -0.0 + 0.0 is 0.0. NaNs of other bits, such as those of a division, become the one of numpy
     numbers = numbers.astype(np.float64) + 0.0
     return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)

@@ -21,7 +21,7 @@ from skshapley._trees._ensemble import TreeEnsemble, tree_outputs
 from skshapley._trees._paths import LEAVES, Paths, runs_of_trees, trace_paths
 from skshapley._trees._tables import Patterns
 
-# Most bits of a subtree that is one group
+# Most bits of a subtree that is one group: 128 patterns, in one byte each
 MAX_BITS = 7
 # Target number of entries of a chunk's table, and bits of 16 groups that are never divided
 CHUNK_SIZE, LEAST_BITS = 1 << 17, 12
@@ -119,11 +119,13 @@ class Block:
         if chunk.is_single_leaves:
             return np.broadcast_to(pattern, (len(chunk.leaves), size))
         root = self.roots[chunk.groups][chunk.leaf_group]
+        # the low bits of a pattern are the fail mask above the group
         masks = pattern & ((1 << paths.n_above[root]) - 1).astype(dtype)[:, None]
         at, going = chunk.leaves.copy(), np.flatnonzero(chunk.leaves != root)
         while len(going):
             node = paths.parent[at[going]]
             is_right = left[node] != at[going]
+            # answer 1 goes right: it fails on the way to a left child, and 0 on that to a right one
             answer = pattern >> self.position[node].astype(dtype)[:, None] & dtype.type(1)
             fails = answer ^ is_right.astype(dtype)[:, None]
             masks[going] |= fails << paths.bit[node].astype(dtype)[:, None]
@@ -167,6 +169,7 @@ def _group(trees, paths, row, rank) -> Block:
     order = np.lexsort((n_columns, bits[roots], outputs))
     roots, number = roots[order], np.empty_like(order)
     number[order] = np.arange(len(order))
+    # the same keys under the new numbers of the groups
     keys = np.sort(number[keys >> 32] << 32 | keys & 0xFFFFFFFF)
     group = _spread(roots, is_root, paths)
     shape = np.stack([outputs[order], bits[roots]])
@@ -210,6 +213,7 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
     changes = np.flatnonzero((np.diff(shape, axis=1) != 0).any(axis=0)) + 1
     for start, stop in pairwise([0, *changes.tolist(), shape.shape[1]]):
         output, bits = (int(x) for x in shape[:, start])
+        # 16 groups up to LEAST_BITS bits; half as many for each further bit, down to one
         least = 1 << max(0, min(4, 4 + LEAST_BITS - bits))
         n_columns = 2 if bits > MAX_BITS else bits
         width = max(least, CHUNK_SIZE // max(1, n_columns << bits))

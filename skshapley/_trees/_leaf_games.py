@@ -65,6 +65,8 @@ def _reached(h, t) -> NDArray[np.float64]:
     count = np.bitwise_count(np.arange(size))[:, None]
     # The masks come first, so that adjacent masks are far apart in memory and runs are long.
     sums = np.multiply(h[:, None], (t**count)[..., None], order="C")
+    # The fast zeta transform: after the step of bit j, each mask has the sum over its subsets that
+    # differ in bits up to j. k 2^(k - 1) additions instead of 3^k.
     half = 1
     while half < size:
         pairs = sums.reshape(size // (2 * half), 2, -1)
@@ -107,6 +109,7 @@ def leaf_means(law, n_path, index) -> NDArray[np.float64]:
     """
     means = np.empty((2, len(law)))
     for k, _, masks in runs_of_leaves(n_path):
+        # nodes inside (0, 1), so that neither t nor 1 - t is 0
         t, weights = index.law(k - 1)
         combine = np.stack([weights / t, -weights / (t * (1 - t))])
         h, out = law[masks].reshape(-1, 1 << k), means[:, masks].reshape(2, -1, 1 << k)

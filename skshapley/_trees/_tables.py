@@ -77,6 +77,7 @@ class Patterns(NamedTuple):
         """
         # Groups of more bits have no tables.
         dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
+        # shifts within the unsigned type: a Python int or int64 would overflow at bit 63
         bit = dtype.type(1) << position.astype(dtype)
         number, count = np.empty(trees.n_nodes, dtype=np.int64), 0
         nodes, above, parents = trees.roots, [], []
@@ -113,15 +114,19 @@ class Patterns(NamedTuple):
 
     def _of(self, codes) -> np.ndarray:
         inner = codes.take(self.inner_row, axis=0) > self.inner_rank
+        # each bit has one node, so this sum of different powers of two is their bitwise or
         patterns = self.inner_bits @ inner.view(np.uint8)
         right = codes.take(self.row, axis=0) > self.rank
         failed = np.zeros((self.n_trees + 2 * len(right), codes.shape[1]), patterns.dtype)
         below = failed[self.n_trees :]
+        # a row that goes right leaves the path to the left child, and has its bit set there; the
+        # right child has the opposite bit
         np.multiply(right, self.bit, out=below[::2])
         np.bitwise_xor(below[::2], self.bit, out=below[1::2])
         first = self.n_trees
         for parents in self.parents:
             level = failed[first : first + len(parents)]
+            # a player that failed at any node above has failed for good
             level |= failed.take(parents, axis=0)
             first += len(parents)
         patterns |= failed.take(self.roots, axis=0)
@@ -159,9 +164,11 @@ class References:
         weights, unit, bits = self.weights, self.weights[0], chunk.n_bits
         equal = (weights == unit).all()
         if not equal:
+            # integers below 2^53 add up without rounding, so the order does not matter
             weights, unit = np.rint(np.ldexp(weights, 53)), 2.0**-53
         # Signed, since bincount of NumPy 2.0 refuses unsigned integers of 64 bits
         slot = patterns[chunk.groups].astype(np.intp)
+        # group g has the slots from g 2^bits on, one for each pattern
         slot += (np.arange(len(slot)) << bits)[:, None]
         repeated = None if equal else np.broadcast_to(weights, slot.shape).ravel()
         law = np.bincount(slot.ravel(), repeated, chunk.n_groups << bits)
@@ -271,6 +278,7 @@ class Table:
             Of the rows, in the groups of the block.
         """
         slot = patterns.take(self.group, axis=0).astype(np.intp)
+        # the joint mean of player j is at the pattern with bit j set, whether or not the row fails
         slot |= self.flag[:, None]
         slot += self.start[:, None]
         found = self.entries.take(slot, axis=1, mode="clip")
@@ -282,6 +290,7 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     games, n_path = [], chunk.n_path
     for k, _, of_run in runs_of_leaves(n_path):
         mine, other = own[of_run].reshape(-1, 1, 1 << k), joint[of_run].reshape(-1, 1 << k)
+        # row j: every mask with bit j set, ``(k, 2 ** k)``
         with_player = np.arange(1 << k) | 1 << np.arange(k)[:, None]
         games.append((other.take(with_player, axis=1) + mine).ravel())
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
@@ -290,6 +299,7 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     # numpy sorts small integers by radix sort.
     order = np.argsort(slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable")
     leaf, bit, slot = leaf[order], bit[order], slot[order]
+    # a leaf of k players has k 2^k numbers, player by player
     start = (np.cumsum(n_path << n_path) - (n_path << n_path))[leaf] + (bit << n_path[leaf])
     first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
     flat, table = np.concatenate(games), np.empty((chunk.players.size, 1 << chunk.n_bits))

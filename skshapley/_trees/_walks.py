@@ -67,7 +67,7 @@ class Layout:
 
     def count_decided(self, masks) -> NDArray[Any]:
         """Return ``n_absent * (most_decided + 1) + n_present`` of masks ``(n_words, n)``."""
-        half = masks.dtype.itemsize * 4
+        half = masks.dtype.itemsize * 4  # bits in half of a word
         low = masks.dtype.type((1 << half) - 1)
         present, absent = (
             np.bitwise_count(side).sum(axis=0, dtype=np.int64)
@@ -96,6 +96,8 @@ def lay_out(trees, codes, players) -> Layout:
     player, bits = player[order], bits[order]
     value, output = _narrow(trees)
     n_words = 1 + int(bits.max()) // WORD_PLAYERS
+    # Words of 16 bits for up to 8 players, of 32 for 16, and of 64 otherwise: masks are the largest
+    # arrays of a walk, and small words move less memory.
     half = next(h for h in (8, 16, WORD_PLAYERS) if bits.max() < h or h == WORD_PLAYERS)
     dtype = np.dtype(f"u{half // 4}")
     present = dtype.type(1) << (bits % half).astype(dtype)

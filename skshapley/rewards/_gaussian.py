@@ -213,6 +213,7 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     moves : ndarray of shape (n, q, d)
         Moves of unknown columns are ignored.
     """
+    # rows with the same known columns share a factorisation; bytes sort faster than bools
     patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
     given = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[:, :, None]
     found, order = np.empty(moves.shape), np.argsort(index.ravel(), kind="stable")

@@ -232,6 +232,7 @@ def connected_sets(
     largest : int or None
         Largest size.
     """
+    # sets of nodes are Python ints, so that graphs may have any size
     start = 1 << root
     stack = [(start, links[root], allowed & ~start)]
     while stack:
@@ -241,6 +242,8 @@ def connected_sets(
             continue
         border &= free
         while border:
+            # the lowest node of the border is in all sets of this branch and in none of the later
+            # branches, so each set is found once
             node = border & -border
             border ^= node
             free ^= node

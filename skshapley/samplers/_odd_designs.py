@@ -65,10 +65,12 @@ def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
 
 def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return n rows of Hadamard matrices with random columns and random signs."""
+    # the smallest power of two that is at least p
     order = 1 << max(1, (p - 1).bit_length())
     matrix = hadamard(order) > 0
     parts = [np.empty((0, p), dtype=bool)]
     while n > 0:
+        # random columns and signs keep rows orthogonal, or nearly if p is no power of two
         signed = matrix[:, rng.permutation(order)[:p]] ^ (rng.random(p) < 0.5)
         parts.append(signed[rng.permutation(order)[:n]])
         n -= order
@@ -115,6 +117,7 @@ def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
 
 def _different(coalitions: np.ndarray) -> np.ndarray:
     """Return the first coalition of each pair, without the empty and the full coalition."""
+    # exclusive or with the first player maps a coalition and its complement to the same bits
     kept = coalitions[first_met(coalitions ^ coalitions[:, :1])]
     size = kept.sum(axis=1)
     return kept[(size > 0) & (size < coalitions.shape[1])]

@@ -17,6 +17,8 @@ from skshapley.samplers._codes import ENTROPY, PermutationCode
 from skshapley.samplers._permutations import with_reverses
 
 MAPPINGS = ("gaussian", "sphere")
+# Distance of the points from 0 and 1. Points have 30 bits, and a 0 would have an infinite
+# normal quantile.
 EDGE = 2.0**-32
 
 
@@ -95,6 +97,7 @@ def sobol_permutations(rng: np.random.Generator, n: int, p: int, mapping: str) -
 
 def hyperplane_basis(p: int) -> np.ndarray:
     """Return an orthonormal basis of the vectors of sum zero, ``(p - 1, p)`` (Eq 9)."""
+    # row k is k + 1 ones and then -(k + 1), before normalisation: orthogonal to all earlier rows
     basis = np.tril(np.ones((p - 1, p)))
     rows = np.arange(p - 1)
     basis[rows, rows + 1] = -(rows + 1.0)
