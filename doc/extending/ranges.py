@@ -43,10 +43,7 @@ class RangeDisplay(Display):
     def _size(self, alone):
         return 8, 1 + 0.3 * len(self.table)
 
-    def plot(self, ax=None):
-        """Draw on the given axes, or on a new figure."""
-        (ax,) = self._panels(ax)
+    def _draw(self, ax):
         ax.hlines(self.table["feature"], self.table["low"], self.table["high"])
         ax.plot(self.table["median"], self.table["feature"], "o")
         ax.set_xlabel("attribution")
-        return self._drawn_on([ax])

@@ -142,23 +142,12 @@ class BarDisplay(ByRow, Display):
     def _legend(self) -> tuple:
         return tuple(self.table["cohort"].dropna().unique())
 
-    def plot(self, ax=None) -> Self:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : BarDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the bars."""
         from matplotlib.patches import Patch
 
         table, cohorts = self.table, self._legend
         place, row = pd.factorize(table["cohort"].fillna(""))[0], pd.factorize(table["feature"])[0]
-        ax = self._rows(ax)
         zero_line(ax)
         if cohorts:
             legend_above(ax, [Patch(color=COLOURS[i]) for i in range(len(cohorts))], cohorts)
@@ -183,7 +172,6 @@ class BarDisplay(ByRow, Display):
             number_bars(ax, bars, (low, high), left=low < 0, right=high > 0)
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self._said}){interval_note(table)}")
-        return self._drawn_on([ax])
 
     def _span(self) -> tuple[float, float]:
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
@@ -365,20 +353,10 @@ class WaterfallDisplay(ByRow, Display):
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         return low, max(np.maximum(start, end + reach).max(), self.base_value)
 
-    def plot(self, ax=None) -> Self:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : WaterfallDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the bars."""
         frame = self.frame()
-        n, ax = len(frame), self._rows(ax)
+        n = len(frame)
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
         half, wider, reach = self._intervals(frame)
@@ -401,4 +379,3 @@ class WaterfallDisplay(ByRow, Display):
         bars = list(zip(start, end, reach, rows, texts, colours, strict=True))
         number_bars(ax, bars, self._shared or self._span(), beside=ends)
         label_x(ax, f"{self._said}{interval_note(frame)}")
-        return self._drawn_on([ax])

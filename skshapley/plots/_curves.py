@@ -158,20 +158,10 @@ class ConvergenceDisplay(ByFeature):
 
         return by_output(_last(methods), output, axes, make)
 
-    def plot(self, axes=None) -> Self:
-        """Draw the lines.
-
-        Parameters
-        ----------
-        axes : sequence of matplotlib Axes, default=None
-            One for each feature; a new figure by default.
-
-        Returns
-        -------
-        self : ConvergenceDisplay
-        """
+    def _draw(self, *axes) -> None:
+        """Draw the lines."""
         features = pd.unique(self.table["feature"])
-        axes, lines = self._panels(axes), {}
+        lines = {}
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
             for place, (method, line) in enumerate(part.groupby("method", sort=False)):
@@ -187,7 +177,6 @@ class ConvergenceDisplay(ByFeature):
         label_y(axes[0], what)
         if len(lines) > 1:
             legend(axes[0], list(lines.values()), lines, letters - 4)
-        return self._drawn_on(axes)
 
 
 def _check_methods(owner, methods, features) -> None:
@@ -313,24 +302,12 @@ class ControlChartDisplay(ByFeature):
 
         return by_output(drift, output, ax, make, strength)
 
-    def plot(self, ax=None) -> Self:
-        """Draw the charts.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence of them for several features, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : ControlChartDisplay
-        """
+    def _draw(self, *axes) -> None:
+        """Draw the charts."""
         shown = _farthest(self.table)
-        axes = self._panels(ax)
         for panel, feature in zip(axes, shown, strict=True):
             self._panel(panel, feature, self.table[self.table["feature"] == feature])
         label_y(axes[0], self.label)
-        return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the chart of one feature."""
@@ -468,19 +445,8 @@ class MaskingCurveDisplay(Drawn):
     def _size(self, alone) -> tuple[float, float]:
         return 5.6, 4.2
 
-    def plot(self, ax=None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : MaskingCurveDisplay
-        """
-        (ax,) = self._panels(ax)
+    def _draw(self, ax) -> None:
+        """Draw the curves."""
         methods = self.table["method"].unique()
         settle(ax)
         handles = []
@@ -498,4 +464,3 @@ class MaskingCurveDisplay(Drawn):
         label_y(ax, f"change in {self.response}")
         if any(methods):
             legend(ax, handles, methods, letters_across(ax) - 6)
-        return self._drawn_on([ax])

@@ -183,26 +183,14 @@ class DependenceDisplay(ByFeature, Display):
         width, height = super()._size(alone)
         return width, height + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
 
-    def plot(self, ax=None) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence of them for several features, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : DependenceDisplay
-        """
+    def _draw(self, *axes) -> None:
+        """Draw the points."""
         parts = list(self.table.groupby("feature", sort=False))
-        axes = self._panels(ax)
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
         if len(parts) == 1 and self._title is None:
             _histogram(axes[0], parts[0][1]["x"], list(self.ticks[parts[0][0]]))
         label_y(axes[0], f"{self.kind} ({self._said})")
-        return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the points of one feature."""

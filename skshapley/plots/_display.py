@@ -92,9 +92,25 @@ class Drawn(ABC):
         """Return the number of axes."""
         return 1
 
-    @abstractmethod
     def plot(self, ax=None) -> Self:
-        """Draw on the given axes, or on a new figure."""
+        """Draw on the given axes, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or a sequence of them for several panels, default=None
+            The axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        self : the display
+        """
+        axes = self._panels(ax)
+        self._draw(*axes)
+        return self._drawn_on(axes)
+
+    @abstractmethod
+    def _draw(self, *axes) -> None:
+        """Draw on axes, which have the names of the rows."""
 
     def frame(self) -> pd.DataFrame:
         """Return the drawn numbers of all outputs.
@@ -184,11 +200,11 @@ class ByRow(Drawn):
         width = WIDTH if alone else min(WIDTH, BARS_WIDTH + beside)
         return width, rows + height_of_legend(self._legend)
 
-    def _rows(self, ax) -> "Axes":
+    def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, or new ones, with the names of the rows beside them."""
-        (ax,) = self._panels(ax)
+        (ax,) = super()._panels(axes)
         name_rows(ax, self._row_names(letters_beside(ax)))
-        return ax
+        return [ax]
 
 
 class Display(Drawn):
@@ -317,11 +333,14 @@ class SmallMultiples(Drawn):
         self.note = note
         self.kind = kind
 
+    @property
+    def _first(self) -> Drawn:
+        return next(iter(self.displays.values()))
+
     def __repr__(self) -> str:
         """Return a summary of the pictures."""
-        first = next(iter(self.displays.values()))
         names = ", ".join(str(name) for name in self.displays)
-        return f"<{type(first).__name__} of {len(self.displays)} outputs: {names}>"
+        return f"<{type(self._first).__name__} of {len(self.displays)} outputs: {names}>"
 
     def frame(self) -> pd.DataFrame:
         """Return the drawn numbers.
@@ -336,34 +355,26 @@ class SmallMultiples(Drawn):
         return pd.concat(frames, names=["output"])
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return next(iter(self.displays.values()))._row_names(letters)
+        return self._first._row_names(letters)
 
     def _size(self, alone) -> tuple[float, float]:
         sizes = [display._size(alone=False) for display in self.displays.values()]
         return max(width for width, _ in sizes), max(height for _, height in sizes) + TITLE_LINE
 
-    def plot(self, ax=None) -> Self:
-        """Draw all displays.
+    def _panels(self, axes) -> "list[Axes]":
+        each, owner = self._first._n_axes, type(self._first).__name__
+        columns = each if each > 1 else None
+        made = panels(axes, each * len(self.displays), owner, self._size(False), columns)
+        if axes is None and self.note:
+            made[0].figure.suptitle(self.note, fontsize=type_size(TICK), parse_math=False)
+        return made
 
-        Parameters
-        ----------
-        ax : array or sequence of matplotlib Axes, default=None
-            One for each output, or all axes of its display; a new figure by default.
-
-        Returns
-        -------
-        self : SmallMultiples
-        """
-        first = next(iter(self.displays.values()))
+    def _draw(self, *axes) -> None:
         spans = [display._span() for display in self.displays.values()]
         known = [span for span in spans if span is not None]
         shared = (min(low for low, _ in known), max(high for _, high in known)) if known else None
-        each = first._n_axes
-        n, size, columns = each * len(self.displays), self._size(False), each if each > 1 else None
-        axes = panels(ax, n, type(first).__name__, size, columns)
-        if ax is None and self.note:
-            axes[0].figure.suptitle(self.note, fontsize=type_size(TICK), parse_math=False)
-        parts = [axes[start : start + each] for start in range(0, n, each)]
+        each, scale = self._first._n_axes, self._first._scale
+        parts = [axes[start : start + each] for start in range(0, len(axes), each)]
         # The names come first: they narrow axes, so each display measures its final space.
         for display, own in zip(self.displays.values(), parts, strict=True):
             if names := display._row_names(letters_beside(own[0])):
@@ -373,11 +384,10 @@ class SmallMultiples(Drawn):
             display.plot(own)
             display._title = display._shared = None
             _entitle(own[0], f"{self.kind}{name}")
-        if first._scale is not None:
-            limits = [getattr(ax, f"get_{first._scale}lim")() for ax in axes]
+        if scale is not None:
+            limits = [getattr(ax, f"get_{scale}lim")() for ax in axes]
             for ax in axes:
-                ax.set(**{f"{first._scale}lim": (np.min(limits), np.max(limits))})
-        return self._drawn_on(axes)
+                ax.set(**{f"{scale}lim": (np.min(limits), np.max(limits))})
 
 
 Made = TypeVar("Made", bound=Drawn)

@@ -121,21 +121,10 @@ class HeatMapDisplay(Display):
         """Return whether the players are in one row."""
         return self.labels.shape[0] == 1
 
-    def plot(self, ax=None) -> Self:
-        """Draw the attributions over the image.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : HeatMapDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the attributions over the image."""
         values = self.table["value"].to_numpy()[self.labels]
         signal = self._is_signal
-        (ax,) = self._panels(ax)
         height, width = values.shape if self.image is None else _size(self.image)
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
         top = max(np.abs(values).max(), np.finfo(float).tiny)
@@ -151,7 +140,6 @@ class HeatMapDisplay(Display):
         if not signal:
             ax.set_xticks([])
         colour_bar(ax, painted, f"attribution ({self._said})")
-        return self._drawn_on([ax])
 
 
 def _checked_labels(owner, shape, p) -> NDArray[np.intp]:

@@ -74,6 +74,7 @@ class InteractionsDisplay(ByRow, Display):
     _asked = {"interactions": True}
 
     _scale = None
+    _panels = Display._panels  # the names stand beside and below
 
     def __init__(self, table, response="response", title="interaction") -> None:
         super().__init__(table, response)
@@ -123,19 +124,8 @@ class InteractionsDisplay(ByRow, Display):
         width = min(3.0 + CELL[0] * len(names), 14.0)
         return width, 1.1 + slanted + CELL[1] * len(names)
 
-    def plot(self, ax=None) -> Self:
-        """Draw the triangle.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : InteractionsDisplay
-        """
-        (ax,) = self._panels(ax)
+    def _draw(self, ax) -> None:
+        """Draw the triangle."""
         letters = letters_beside(ax)
         names = self._row_names(letters)
         n = len(names)
@@ -157,7 +147,6 @@ class InteractionsDisplay(ByRow, Display):
         label_x(ax, f"{self.title}; diagonal: main effect{faded}")
         if n <= MOST_WRITTEN:
             self._write(ax, values, half, limit)
-        return self._drawn_on([ax])
 
     def _write(self, ax, values, half, limit) -> None:
         """Write each number into its cell, and half the width of its interval below it.

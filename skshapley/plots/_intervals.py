@@ -186,19 +186,8 @@ class ImportanceDisplay(ByRow, Display):
         texts = [f"{best}" if best == worst else f"{best}–{worst}" for best, worst in ranks]
         return [f"{name}  ({text})" for name, text in zip(names, texts, strict=True)]
 
-    def plot(self, ax=None) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : ImportanceDisplay
-        """
-        ax = self._rows(ax)
+    def _draw(self, ax) -> None:
+        """Draw the points."""
         value = self.table["value"].to_numpy()
         tested = self.table["selected"].notna().all()
         chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
@@ -212,7 +201,6 @@ class ImportanceDisplay(ByRow, Display):
         label_x(ax, self.label)
         if tested:
             legend_above(ax, handles, ["selected", "not selected"])
-        return self._drawn_on([ax])
 
 
 def _table(importance, selected) -> pd.DataFrame:
@@ -350,20 +338,9 @@ class ComparisonDisplay(ByRow):
     def _legend(self) -> tuple:
         return tuple(pd.unique(self.table["explanation"]))
 
-    def plot(self, ax=None) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : ComparisonDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the points."""
         parts = list(self.table.groupby("explanation", sort=False))
-        ax = self._rows(ax)
         zero_line(ax)
         step, handles = 0.5 / len(parts), []
         for place, (_, part) in enumerate(parts):
@@ -376,7 +353,6 @@ class ComparisonDisplay(ByRow):
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
         legend_above(ax, handles, [name for name, _ in parts])
-        return self._drawn_on([ax])
 
 
 def _check_dict(owner, name, given) -> None:
@@ -534,19 +510,8 @@ class DumbbellDisplay(ByRow):
     def _legend(self) -> tuple:
         return tuple(self.names)
 
-    def plot(self, ax=None) -> Self:
-        """Draw the dumbbells.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : DumbbellDisplay
-        """
-        ax = self._rows(ax)
+    def _draw(self, ax) -> None:
+        """Draw the dumbbells."""
         first, second = self.table["first"].to_numpy(), self.table["second"].to_numpy()
         rows = np.arange(len(first))
         clear = self.table["p_adjusted"].to_numpy() <= CLEAR
@@ -560,7 +525,6 @@ class DumbbellDisplay(ByRow):
             handles.append(ax.scatter([], [], s=46, color=colour))
         label_x(ax, self.label)
         legend_above(ax, handles, self.names)
-        return self._drawn_on([ax])
 
 
 def _differences(differences, comparison) -> pd.DataFrame:

@@ -124,22 +124,11 @@ class BeeswarmDisplay(ByRow, Display):
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
 
-    def plot(self, ax=None) -> Self:
-        """Draw the points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : BeeswarmDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the points."""
         from matplotlib.cm import ScalarMappable
 
         frame = self.frame()
-        ax = self._rows(ax)
         zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
@@ -152,7 +141,6 @@ class BeeswarmDisplay(ByRow, Display):
         if frame["level"].notna().any():
             key = ScalarMappable(cmap=level_colours())
             colour_bar(ax, key, "value of the feature", ends=["low", "high"])
-        return self._drawn_on([ax])
 
 
 def _points(shown) -> pd.DataFrame:
@@ -270,21 +258,10 @@ class MatrixDisplay(ByRow, Display):
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(self.values.index, letters)
 
-    def plot(self, ax=None) -> Self:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : MatrixDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the matrix."""
         values = self.values.to_numpy()
         p, r = values.shape
-        ax = self._rows(ax)
         # A few extreme cells, or the sum of many features, should not wash out all others.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         half = HALF_WIDTH * self.standard_errors.to_numpy()
@@ -304,12 +281,10 @@ class MatrixDisplay(ByRow, Display):
         top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=type_size(TICK))
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
-        if self._title is not None:  # one of several, with little room
-            return self._drawn_on([ax])
-        side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
-        side.barh(range(p), np.abs(values).mean(axis=1), height=0.7, color=COLOURS[0])
-        side.axis("off")
-        return self._drawn_on([ax])
+        if self._title is None:  # several have little room
+            side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
+            side.barh(range(p), np.abs(values).mean(axis=1), height=0.7, color=COLOURS[0])
+            side.axis("off")
 
 
 def _order(values) -> np.ndarray:
@@ -429,22 +404,12 @@ class DecisionDisplay(ByRow, Display):
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
-    def plot(self, ax=None) -> Self:
-        """Draw the paths.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : DecisionDisplay
-        """
+    def _draw(self, ax) -> None:
+        """Draw the paths."""
         from matplotlib.collections import LineCollection
 
         paths = self._paths()
-        p, ax = self.table["feature"].nunique(), self._rows(ax)
+        p = self.table["feature"].nunique()
         heights = np.arange(p + 1) - 0.5
         segments = [np.column_stack([path, heights]) for path in paths]
         level, colours = levels(pd.Series(paths[:, 0])), level_colours()
@@ -459,4 +424,3 @@ class DecisionDisplay(ByRow, Display):
         room = 0.04 * (np.ptp(paths) or 1.0)
         ax.set_xlim(paths.min() - room, paths.max() + room)
         label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")
-        return self._drawn_on([ax])

@@ -137,19 +137,8 @@ class SentenceDisplay(Display):
         n_lines = self._lines(72 * (width - MARGIN))[1]
         return width, (n_lines + 2) * LINE * FONT_SIZE / 72
 
-    def plot(self, ax=None) -> Self:
-        """Draw the text, broken into lines that fit the axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : SentenceDisplay
-        """
-        (ax,) = self._panels(ax)
+    def _draw(self, ax) -> None:
+        """Draw the text, broken into lines that fit the axes."""
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
         title = fill(f"attribution ({self.response}): {ends}", 2 * letters_across(ax))
@@ -163,7 +152,6 @@ class SentenceDisplay(Display):
             ax.text(column, line, word, bbox=box, **FONT)
         ax.set_xlim(0, width)
         ax.set_ylim(n_lines - 0.4, -0.6)
-        return self._drawn_on([ax])
 
 
 def _in_order(pieces) -> list[int]:
