@@ -10,7 +10,7 @@ from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._interactions import Interactions
 from skshapley._report import write_report
-from skshapley._tools._texts import absent
+from skshapley._tools._texts import absent, corrected
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Explanation.plot = property(PlotAccessor)
-Explanation.report = write_report
+Explanation.report = corrected(write_report, "Explanation.report")
 
 # Names in shap, and the equivalent calls here
 _INSTEAD = {
@@ -44,12 +44,20 @@ _INSTEAD = {
         "ShapleyExplainer(model).fit(X_train).explain(X)",
     ),
     **dict.fromkeys(("summary_plot", "beeswarm"), "explanation.plot.beeswarm()"),
-    **dict.fromkeys(("waterfall_plot", "force_plot"), "explanation.plot.waterfall(0)"),
+    **dict.fromkeys(
+        ("waterfall_plot", "waterfall", "force_plot", "force"), "explanation.plot.waterfall(0)"
+    ),
     **dict.fromkeys(("dependence_plot", "scatter"), 'explanation.plot.dependence("age")'),
     **dict.fromkeys(("load", "load_explanation"), "Explanation.load(path)"),
     **dict.fromkeys(("plot", "image_plot", "initjs"), "explanation.plot, as in plot.bar()"),
     "maskers": 'ShapleyExplainer(model, reward="interventional"), or another reward',
     "bar_plot": "explanation.plot.bar()",
+    "bar": "explanation.plot.bar()",
+    **dict.fromkeys(("explain_batches", "batches"), "skshapley.batches.explain_batches(...)"),
+    **{
+        name: f"import skshapley.{name}" for name in ("datasets", "diagnostics", "bounds", "shapiq")
+    },
+    "Settings": "skshapley.explanation.Settings",
     "sample": "ShapleyExplainer(model, max_background=100)",
     "kmeans": "ShapleyExplainer(model, max_background=100)",
 }

@@ -244,8 +244,8 @@ INSTANCES = {
     "a column of a frame": (
         FRAME,
         FRAME["age"],
-        TypeError,
-        "rows of type Series for a background of type DataFrame",
+        ValueError,
+        "got a Series: pass rows with all columns, as in fit(X_train) and explain(X_test)",
     ),
     "none": (BACKGROUND, X[:0], ValueError, "0 sample"),
     "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),

@@ -1,12 +1,17 @@
 """First calls of a new user work, or are answered by one sentence with the right call."""
 
+import copy
 import inspect
+import pickle
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import skshapley
 from skshapley import (
@@ -53,6 +58,21 @@ species[:, :, 1].plot.bar()
 species[..., 1].plot.beeswarm()
 explanation.report("new folder/report.html")
 explanation.plot.beeswarm().figure_.savefig("beeswarm.png")
+explanation.abs.mean(0)
+explanation[:, ["petal length", "petal width"]].values
+explanation[explanation.data["petal length"] > 3].plot.bar()
+explanation.loc[0].plot.waterfall()
+np.abs(explanation).mean(axis=0)
+pd.DataFrame(explanation)
+copy.deepcopy(explainer)(X[:1])
+pickle.loads(pickle.dumps(explainer)).explain(X[:2])
+explainer.explain(X[X.columns[::-1]][:2])
+explainer.explain(X[:2].to_dict("records"))
+ShapleyExplainer(model.predict_proba, X[::5])(X[:2])
+ShapleyExplainer(model).fit(X).fit(X[::3]).explain(X[:2])
+ShapleyExplainer(model).fit_transform(X[::9])
+TreeExplainer(model).fit(X)(X[:2])
+GridSearchCV(make_pipeline(explainer, several), {"shapleyexplainer__max_rows": [300]}, cv=2)
 """.strip().splitlines()
 
 # What is typed, and what the one sentence that answers contains
@@ -127,7 +147,7 @@ ANSWERED = {
     "species.plot.waterfall(0, 'setosa')": "pass all but the first by name",
     "species.plot.waterfall(0, class_index=1)": "did you mean output=1",
     "species.plot.bar(output='setosa')": "choose None or one of [0, 1, 2]",
-    "explainer(X[:3], y[:3])": "ShapleyExplainer.__call__(X)",
+    "explainer(X[:3], y[:3])": "ShapleyExplainer.explain(X)",
     "explainer(X[:3], check_additivity=False)": "leave it out",
     "TreeExplainer(model, X)": "pass all but the first by name",
     "TreeExplainer(model).shap_values(X)": "use explain(X).values",
@@ -154,7 +174,65 @@ ANSWERED = {
     "skshapley.load('phi.parquet')": "Explanation.load(path)",
     "skshapley.summary_plot(explanation)": "explanation.plot.beeswarm()",
     "skshapley.plots.bar(explanation)": "explanation.plot.bar(...)",
+    "explanation.abs()": "write explanation.abs without parentheses",
+    "explanation - explanation": "explanation.values - other.values",
+    "explanation + explanation": "skshapley.comparison.compare(explanation, other)",
+    "explanation.max(0)": "use values.max(axis=0)",
+    "explanation.T": "use values.T",
+    "explanation.iloc[0]": "use explanation[0]",
+    "explanation.row(0)": "use explanation[0]",
+    "explanation.describe()": "use to_frame().describe()",
+    "explanation.summary()": "use print(explanation)",
+    "explanation.conf_int()": "1.96 * standard_errors",
+    "explanation.stderr": "use standard_errors",
+    "explanation.p_values": "use importance()",
+    "explanation.y_pred": "use predictions",
+    "explanation.method": "use settings.method",
+    "explanation.n_features": "use len(explanation.feature_names)",
+    "explanation.frobnicate": "choose among abs, background_errors",
+    "explanation.to_frame(long=True)": "choose among kind",
+    "explanation.report('a.html', rows=5)": "did you mean max_rows=",
+    "explanation.report('a.pdf')": "pass 'a.html'",
+    "explanation[:, 'age']": "choose one of ['sepal length'",
+    "explanation[100]": "Explanation has 15 rows",
+    "species[:, :, 'setosa']": "choose one of [0, 1, 2]",
+    "explanation.plot.waterfall(explanation[0])": "such as row=0",
+    "explanation.plot.waterfall('0')": "such as row=0",
+    "explanation.plot.group_difference()": "plot.bar(cohorts=",
+    "explanation.plot.benchmark()": "choose among bar, beeswarm",
+    "explanation.plot.beeswarm(color='red')": "choose among output, max_features, ax",
+    "explanation.plot.beeswarm(figsize=(4, 4))": ".figure_.set_size_inches(",
+    "explanation.plot.force(0)": "use plot.waterfall(0)",
+    "explanation.plot.violin()": "use plot.beeswarm()",
+    "ShapleyExplainer(model).fit(y, X)": "fit(X_train)",
+    "ShapleyExplainer(model).fit(X['petal length'])": "fit(X_train)",
+    "ShapleyExplainer(model, features=['petal length'])": "explanation[:, ['age']]",
+    "ShapleyExplainer(model, tol=0.01)": "stopping=skshapley.stopping.StandardError(",
+    "ShapleyExplainer(model, timeout=10)": "max_rows",
+    "ShapleyExplainer(model, n_background=100)": "did you mean max_background=100",
+    "ShapleyExplainer(model, n_iter=100)": "did you mean max_rows=",
+    "ShapleyExplainer(model, parallel=True)": "pass n_jobs=-1",
+    "ShapleyExplainer(model, device='cuda')": "leave it out",
+    "ShapleyExplainer(model, classes=1)": "did you mean output=1",
+    "ShapleyExplainer(model).fit(X).feature_importances_": "use explain(X).importance()",
+    "ShapleyExplainer(model).fit(X).score(X, y)": "use estimator.score(X, y)",
+    "explainer.explain(X.to_numpy().tolist())": "pandas.DataFrame(rows, columns=",
+    "explainer.explain(X.astype(str))": "X.astype(background.dtypes)",
+    "explainer.explain(X[:2], row=1)": "pass row=1 to explanation.plot.waterfall",
+    "explainer.load('e.joblib')": "use joblib.load(path)",
+    "explainer.global_explanation(X)": "use explain(X).importance()",
+    "explainer.frobnicate": "choose among",
+    "clone(explainer).explain(X)": ".fit(X_train)",
+    "clone(explainer).set_params(seed=0)": "random_state",
+    "TreeExplainer(model)(X)": "TreeExplainer(model).fit(X_train)",
+    "shapley_values(len, n_players=3)": "lambda coalitions: coalitions.sum(axis=1)",
+    "skshapley.datasets_of": "choose among AmortizedExplainer",
+    "skshapley.explain_batches(model)": "skshapley.batches.explain_batches(...)",
+    "skshapley.waterfall(explanation)": "use explanation.plot.waterfall(0)",
 }
+
+
+MISTAKES = (AttributeError, KeyError, TypeError, ValueError, IndexError)
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +244,13 @@ def named():
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y == 2)
     explainer = ShapleyExplainer(model, max_rows=500, random_state=0).fit(X[::5])
     return {
+        "clone": clone,
+        "copy": copy,
+        "GridSearchCV": GridSearchCV,
+        "make_pipeline": make_pipeline,
+        "np": np,
+        "pd": pd,
+        "pickle": pickle,
         "skshapley": skshapley,
         "DataShapley": DataShapley,
         "GlobalImportance": GlobalImportance,
@@ -201,7 +286,7 @@ def test_a_first_call_works(call, named):
 
 @pytest.mark.parametrize(("call", "right"), ANSWERED.items(), ids=ANSWERED)
 def test_mistaken_calls_are_answered_with_the_right_call(call, right, named):
-    with pytest.raises((AttributeError, KeyError, TypeError, ValueError, IndexError)) as caught:
+    with pytest.raises(MISTAKES) as caught:
         eval(call, named)
     assert right in str(caught.value)
 

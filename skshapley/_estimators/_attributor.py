@@ -38,6 +38,10 @@ COUNTS = {
     ),
 }
 
+NOT_FITTED = (
+    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as the"
+    " training rows: %(name)s(model).fit(X_train)."
+)
 # How many times fewer model rows are suggested for work that takes long, and the least that are
 LESS, LEAST_MAX_ROWS = 10, 300
 # Names in shap and elsewhere, and the equivalent calls here
@@ -52,6 +56,13 @@ INSTEAD = {
     "save": "joblib.dump(explainer, path)",
     "shap_interaction_values": "ShapleyExplainer(model, interactions=True)",
     **dict.fromkeys(("importance", "feature_importances_"), "explain(X).importance()"),
+    **dict.fromkeys(("load", "from_file"), "joblib.load(path)"),
+    **dict.fromkeys(("local_explanation", "local", "explain_local"), "explain(X)"),
+    **dict.fromkeys(("global_explanation", "explain_global"), "explain(X).importance()"),
+    "score": "estimator.score(X, y)",
+    "model": "estimator",
+    **dict.fromkeys(("data", "masker"), "background_"),
+    "feature_names": "get_feature_names_out()",
     "fit_explain": "fit(X_train).explain(X)",
 }
 
@@ -314,13 +325,17 @@ class Attributor(TransformerMixin, TableEstimator):
         owner, known = type(self).__name__, dir(type(self))
         if name in known:  # a property of the stored background
             raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
-        if name.endswith("_"):  # scikit-learn asks for it in each fit
+        if name.endswith("_") and name not in INSTEAD:  # scikit-learn asks for it in each fit
             raise AttributeError(f"{owner} has no {name!r}.")
         raise AttributeError(absent(owner, name, INSTEAD, known))
 
     @abstractmethod
     def explain(self, X) -> Explanation:
         """Return the explanation of the rows of X."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Explain the predictions for the rows of X, as ``explain(X)`` does."""
+        return self.explain(*args, **kwargs)
 
     def _exact_outcome(self, X: Any) -> Outcome:
         """Return the outcome of the closed form `exact_` at a checked table."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import (
     COUNTS,
+    NOT_FITTED,
     Attributor,
     given_background,
     given_reward,
@@ -40,10 +41,6 @@ from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
-NOT_FITTED = (
-    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as the"
-    " training rows: %(name)s(model).fit(X_train)."
-)
 SINGLE_ROWS = 64  # background rows that estimate the spread over single ones
 
 
@@ -364,11 +361,6 @@ class ShapleyExplainer(Attributor):
 
         outcome = run_plan(self, game, plan, partial)
         return self._recorded(outcome, X, plan)
-
-    @corrected
-    def __call__(self, X) -> Explanation:
-        """Explain the predictions for the rows of X, as `explain` does."""
-        return self.explain(X)
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,24 @@ INSTEAD = {
     "plots": "plot, as in plot.bar()",
     "show": "plot.bar(), or report() for a page",
     "columns": "feature_names",
+    "n_features": "len(explanation.feature_names)",
+    "iloc": "explanation[0], or explanation[0, 2]",
+    "row": "explanation[0]",
+    "rows": "index",
+    **dict.fromkeys(("y_pred", "fx", "output_values"), "predictions"),
+    "method": "settings.method",
+    "stderr": "standard_errors",
+    **dict.fromkeys(
+        ("confidence_interval", "conf_int", "confidence_intervals", "intervals"),
+        "values and 1.96 * standard_errors",
+    ),
+    **dict.fromkeys(
+        ("pvalues", "p_values", "p_value"), "importance(), or skshapley.comparison.compare(...)"
+    ),
+    **dict.fromkeys(("print", "summary", "info"), "print(explanation), or plot.beeswarm()"),
+    "describe": "to_frame().describe()",
+    "explain": "explainer.explain(X)",
+    "T": "values.T",
     "head": "explanation[:5]",
     "cohorts": "skshapley.comparison.find_cohorts(explanation)",
     "display_data": "data",
@@ -49,7 +67,7 @@ INSTEAD = {
     "to_html": 'report("report.html")',
     "to_numpy": "values",
     "sum": "values.sum(axis=1)",
-    "std": "values.std(axis=0)",
+    **{name: f"values.{name}(axis=0)" for name in ("max", "min", "std", "argsort", "var")},
     **{name: f"to_frame().{name}(...)" for name in ("to_csv", "to_dict", "to_json", "to_excel")},
     **dict.fromkeys(("to_pandas", "to_dataframe", "to_df", "df"), "to_frame()"),
     **{name: f"plot.{name}(...)" for name in ("waterfall", "bar", "beeswarm", "dependence")},
@@ -217,6 +235,24 @@ class Explanation(Portable):
         parts: dict = {"values": np.abs(self.values), "others": None, "interactions": None}
         return replace(self, base_values=unknown, predictions=unknown, **parts)
 
+    def __call__(self, *args, **kwargs) -> NoReturn:
+        """Raise TypeError: ``abs`` and ``loc`` are attributes."""
+        raise TypeError(
+            "Explanation is not a function: write explanation.abs without parentheses, or explain"
+            " rows by explainer.explain(X)."
+        )
+
+    def __sub__(self, other) -> Any:
+        """Raise TypeError for explanations: a difference would lose their errors."""
+        if not isinstance(other, Explanation):
+            return NotImplemented
+        raise TypeError(
+            "Explanation takes no + and -: use explanation.values - other.values, or"
+            " skshapley.comparison.compare(explanation, other), which has errors."
+        )
+
+    __add__ = __sub__
+
     @property
     def abs(self) -> "Explanation":
         """The sizes of the attributions, as ``abs(explanation)``."""
@@ -279,6 +315,7 @@ class Explanation(Portable):
         """
         return _selection.output(self, name)
 
+    @corrected
     def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
 

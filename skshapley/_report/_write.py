@@ -90,6 +90,11 @@ def write_report(
     if not isinstance(path, str | PathLike):
         raise TypeError(f"Explanation.report takes path as a str or path; got {path!r}.")
     path = Path(path)
+    if path.suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(
+            f"Explanation.report writes an HTML page, and got {str(path)!r}: pass"
+            f" {str(path.with_suffix('.html'))!r}, and print it from a browser."
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode("utf-8", "replace"))
     return path

@@ -126,7 +126,12 @@ def check_frame(X: Any, owner: str) -> None:
 
 
 def refuse_no_table(X: Any, owner: str) -> None:
-    """Raise ValueError for None, paths and lazy frames."""
+    """Raise ValueError for None, paths, single columns and lazy frames."""
+    if isinstance(X, pd.Series):
+        raise ValueError(
+            f"{owner} takes a table of rows and columns; got a Series: pass rows with all"
+            f" columns, as in fit(X_train) and explain(X_test)."
+        )
     if isinstance(X, list | tuple) or hasattr(X, "shape") or hasattr(X, "__array__") or is_frame(X):
         return
     shown = f"{X!r:.60}" if X is None or isinstance(X, str | int | float) else type(X).__name__
@@ -192,9 +197,11 @@ def check_container(X: Any, background: Any, owner: str) -> None:
     if sparse.issparse(X):
         kinds.append(sparse.issparse)
     if any(kind(background) != kind(X) for kind in kinds):
+        names = "explainer.feature_names_in_"
+        ready = f": pandas.DataFrame(rows, columns={names})" if is_frame(background) else ""
         raise TypeError(
             f"{owner} got rows of type {type(X).__name__} for a background of type"
-            f" {type(background).__name__}: pass the same kind, with the same columns."
+            f" {type(background).__name__}: pass the same kind, with the same columns{ready}."
         )
 
 

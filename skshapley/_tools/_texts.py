@@ -24,18 +24,24 @@ def counted(n: int, noun: str) -> str:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# Common names of budgets
+BUDGETS = (
+    *("nsamples", "n_samples", "num_samples", "budget", "npermutations", "n_permutations"),
+    *("n_iter", "n_iterations"),
+)
 # Common names of parameters in other libraries. Among several, the first valid one is suggested.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "estimator": ("model", "clf", "predictor", "f"),
     "background": ("data", "masker", "X", "X_train", "background_data", "reference"),
     "X": ("data", "X_train", "X_test", "df", "rows", "background"),
     "response_method": ("model_output", "link", "output_type"),
-    "output": ("class_", "class_index", "class_name", "label", "target"),
+    "output": ("class_", "class_index", "class_name", "classes", "label", "target"),
+    "max_background": ("background_size", "n_background"),
     "random_state": ("seed", "random_seed", "rng"),
-    "max_rows": ("nsamples", "n_samples", "max_evals", "budget", "npermutations", "n_permutations"),
-    "max_evals": ("nsamples", "n_samples", "max_rows", "budget", "npermutations", "n_permutations"),
+    "max_rows": ("max_evals", *BUDGETS),
+    "max_evals": ("max_rows", *BUDGETS),
     "n_jobs": ("njobs", "n_workers", "n_cpus"),
-    "reward": ("feature_perturbation", "imputer", "value_function"),
+    "reward": ("feature_perturbation", "perturbation", "imputer", "value_function"),
     "sampler": ("approximator", "method"),
     "groups": ("feature_groups", "partition_tree", "coalitions"),
     "interactions": ("max_order", "interaction", "interaction_index"),
@@ -63,8 +69,26 @@ INSTEAD = {
     "feature_names": "names come from the columns: pass DataFrames",
     "title": "titles are matplotlib's: .ax_.set_title(...)",
     "algorithm": "leave it out: values are exact wherever they can be",
+    "figsize": "sizes are matplotlib's: .figure_.set_size_inches(width, height)",
+    "class_names": "names of classes are the labels that the classifier was fitted on",
+    **dict.fromkeys(
+        ("features", "columns", "cols"), "choose among them afterwards: explanation[:, ['age']]"
+    ),
+    **dict.fromkeys(
+        ("tol", "tolerance", "precision", "epsilon", "atol", "rtol"),
+        "pass stopping=skshapley.stopping.StandardError(rtol=0.05)",
+    ),
+    **dict.fromkeys(
+        ("max_time", "timeout", "time_limit"), "time grows with max_rows: pass a smaller one"
+    ),
+    **dict.fromkeys(("batch_size", "chunk_size"), "leave it out: memory is bounded"),
+    **dict.fromkeys(("parallel", "n_threads", "nthread"), "pass n_jobs=-1"),
+    **dict.fromkeys(("gpu", "device"), "leave it out: the model runs on its own device"),
+    "approximate": "leave it out: values are exact wherever they can be",
     "check_additivity": "leave it out: values add up, and explanation.efficiency_gap says so",
 }
+CALLS = ("fit", "explain", "__call__", "transform")  # methods without parameters of their own
+DRAWN = ("row", "max_features", "ax")  # parameters of pictures
 LONGEST_VALUE = 30  # largest number of letters of a value in a message
 
 
@@ -117,7 +141,7 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
     meant = [ours for ours, theirs in PARAMETERS.items() if wrong in (ours, *theirs)]
     here = next((ours for ours in meant if ours in known), None) or nearest(wrong, known)
     right = here or next(iter(meant), None)
-    if right is None or (here is None and "." not in owner):
+    if right is None or (here is None and owner.partition(".")[2] not in CALLS):
         return f"{owner} takes no {wrong}: choose among {', '.join(known)}."
     value = given[wrong]
     text = repr(VALUES.get(value, value) if isinstance(value, str) else value)
@@ -125,7 +149,8 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
     plain = not budget and len(text) <= LONGEST_VALUE and "\n" not in text
     call = f"{right}={text if plain else '...'}"
     if here is None:
-        return f"{owner} takes no {wrong}: pass {call} to {owner.split('.', maxsplit=1)[0]}."
+        taker = "explanation.plot.waterfall" if right in DRAWN else owner.partition(".")[0]
+        return f"{owner} takes no {wrong}: pass {call} to {taker}."
     return f"{owner} takes no {wrong}: did you mean {call}?"
 
 
@@ -140,5 +165,8 @@ def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[st
     known : iterable of str
         The existing attributes.
     """
-    meant = instead.get(name) or nearest(name, (own for own in known if not own.startswith("_")))
-    return f"{owner} has no {name!r}" + (f": use {meant}." if meant else ".")
+    public = [own for own in known if not own.startswith("_")]
+    if meant := instead.get(name) or nearest(name, public):
+        return f"{owner} has no {name!r}: use {meant}."
+    choices = "" if name.startswith("_") else f": choose among {', '.join(public)}"
+    return f"{owner} has no {name!r}{choices}."

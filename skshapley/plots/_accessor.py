@@ -30,6 +30,10 @@ INSTEAD = {
     "image": "plot.heat_map(shape)",
     "text": "plot.sentence(row)",
     "show": "plot.bar(), which draws it; matplotlib.pyplot.show() opens a window",
+    "group_difference": "plot.bar(cohorts=explanation.data['age'] > 40)",
+    "embedding": "plot.matrix(), which has similar rows side by side",
+    "box": "plot.beeswarm()",
+    "pdp": 'plot.dependence("age")',
     "multioutput_decision": "plot.decision()",
 }
 

@@ -27,7 +27,7 @@ ROW = Maybe(
         lambda row: isinstance(row, Integral) and not isinstance(row, bool),
         "the position of a row, an int",
     ),
-    hint="for a label of the index, pass row=explanation.index.get_loc(label)",
+    hint="such as row=0, or for a label row=explanation.index.get_loc(label)",
     error=TypeError,
 )
 

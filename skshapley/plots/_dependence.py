@@ -197,8 +197,9 @@ class DependenceDisplay(ByFeature, Display):
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
-        ax.vlines(x, value - half, value + half, color=NEUTRAL, linewidth=0.7,
-                  alpha=faintness(len(part)))  # fmt: skip
+        line = {"color": NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
+        known = half > 0
+        ax.vlines(x[known], (value - half)[known], (value + half)[known], **line)
         size = dot_size(len(part))
         partner, level = part["partner"].iloc[0], part["level"].to_numpy()
         groups = self.legends[feature]

@@ -133,7 +133,9 @@ class BeeswarmDisplay(ByRow, Display):
         n = len(frame) // frame["feature"].nunique()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
-        ax.hlines(y, x - half, x + half, color=NEUTRAL, linewidth=0.7, alpha=faintness(n), zorder=2)
+        line = {"color": NEUTRAL, "linewidth": 0.7, "alpha": faintness(n), "zorder": 2}
+        known = half > 0
+        ax.hlines(y[known], (x - half)[known], (x + half)[known], **line)
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
         ax.scatter(x, y, s=dot_size(n), c=level_colours()(level), linewidth=0, zorder=3,
                    rasterized=len(frame) > 5000)  # fmt: skip

@@ -54,7 +54,8 @@ class FunctionGame(Game):
         if np.shape(raw) != shape:
             raise ModelOutputError(
                 f"The reward returned values of shape {np.shape(raw)} for {n} coalitions, instead"
-                f" of {shape}; it must return one value (or one row of values) per coalition."
+                f" of {shape}; it must return one value (or one row of values) per coalition, as"
+                f" does lambda coalitions: coalitions.sum(axis=1)."
             )
         return finite_numbers(raw, "The reward", "coalition").reshape(n, -1)
 

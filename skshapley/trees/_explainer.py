@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import COUNTS, Attributor
+from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
 from skshapley._estimators._background import Background
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
@@ -193,6 +193,7 @@ class TreeExplainer(Attributor):
         self._keep_settings()
         return self
 
+    @corrected
     def explain(self, X) -> Explanation:
         """Explain the response for the rows of X.
 
@@ -211,7 +212,7 @@ class TreeExplainer(Attributor):
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
         """
-        check_is_fitted(self, "exact_")
+        check_is_fitted(self, "exact_", msg=NOT_FITTED)
         X = self._background.table(self, X)
         return self._recorded(self._exact_outcome(X), X)
 
