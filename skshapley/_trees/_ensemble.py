@@ -478,22 +478,17 @@ def plan_codes(trees) -> Codes:
 
 def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:
     """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
-    feature, threshold = trees.feature[nodes], trees.threshold[nodes]
-    order = np.argsort(threshold)
     # numpy sorts small integers by radix sort.
-    small = feature.astype(np.min_scalar_type(trees.n_features))
-    order = order[np.argsort(small[order], kind="stable")]
-    f, t = feature[order], threshold[order]
-    new_feature = np.diff(f, prepend=-1) != 0
-    new = new_feature | np.concatenate([[True], t[1:] != t[:-1]])[: len(t)]
-    position = np.cumsum(new) - 1
-    start = np.maximum.accumulate(np.where(new_feature, position, 0))
-    ranks = np.empty(len(nodes), dtype=np.int64)
-    ranks[order] = position - start
-    distinct, bounds = t[new], np.flatnonzero(new_feature[new])
-    names = f[new][bounds]
-    pieces = np.split(distinct, bounds[1:]) if len(bounds) else []
-    return dict(zip(names.tolist(), pieces, strict=True)), ranks
+    order = np.argsort(
+        trees.feature[nodes].astype(np.min_scalar_type(trees.n_features)), kind="stable"
+    )
+    feature = trees.feature[nodes][order]
+    starts = np.flatnonzero(np.diff(feature, prepend=-1))
+    thresholds, ranks = {}, np.empty(len(nodes), dtype=np.int64)
+    for name, own in zip(feature[starts].tolist(), np.split(order, starts)[1:], strict=True):
+        found = np.unique(trees.threshold[nodes[own]], return_inverse=True)
+        thresholds[name], ranks[own] = found
+    return thresholds, ranks
 
 
 def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int64]]:

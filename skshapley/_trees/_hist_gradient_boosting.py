@@ -16,11 +16,6 @@ from skshapley._trees._assemble import assemble
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
 
-# The required fields of a node, with their names in scikit-learn 1.6 to 1.9.
-NODE_FIELDS = (
-    "value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right",
-    "is_leaf", "is_categorical", "bitset_idx",
-)  # fmt: skip
 _LOG_LINK = ("poisson", "gamma")
 
 
@@ -44,35 +39,37 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         If this version of scikit-learn stores the trees in an unknown layout.
     """
     try:
-        iterations = model._predictors
-        fields = iterations[0][0].nodes.dtype.names
-        base = np.ravel(model._baseline_prediction)
-        preprocessor, raw_response = model._preprocessor, model._raw_predict
-    except AttributeError as error:
-        raise _unknown_layout(model, str(error)) from error
-    absent = [name for name in NODE_FIELDS if name not in fields]
-    if absent:
-        raise _unknown_layout(model, f"no field {absent[0]!r} in its nodes")
-    columns = np.arange(model.n_features_in_)
+        return _read(model)
+    except (AttributeError, ValueError) as error:  # a ValueError for a field of nodes
+        import sklearn
+
+        raise UnreadableModelError(
+            f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
+            f" that is not known here ({error})"
+        ) from error
+
+
+def _read(model) -> TreeEnsemble:
+    columns, preprocessor = np.arange(model.n_features_in_), model._preprocessor
     if preprocessor is not None:
         # The encoder puts the categorical columns first.
         categorical = model.is_categorical_
         columns = np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
     trees = [
         _read_tree(predictor, columns) | {"output": k}
-        for iteration in iterations
+        for iteration in model._predictors
         for k, predictor in enumerate(iteration)
     ]
     return assemble(
         trees,
-        n_outputs=len(iterations[0]),
-        base=base,
+        n_outputs=len(model._predictors[0]),
+        base=np.ravel(model._baseline_prediction),
         n_features=model.n_features_in_,
         strict=False,
         single_precision=False,
         encode=None if preprocessor is None else _Encoder(preprocessor, tuple(columns.tolist())),
         methods=_methods(model),
-        raw_response=raw_response,
+        raw_response=model._raw_predict,
     )
 
 
@@ -81,16 +78,6 @@ def _methods(model) -> tuple[str, ...]:
         # with several classes, log-odds are not a sum over trees
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
-
-
-def _unknown_layout(model, detail) -> UnreadableModelError:
-    """Return the error for a model with an unexpected layout of private attributes."""
-    import sklearn
-
-    return UnreadableModelError(
-        f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
-        f" that is not known here ({detail})"
-    )
 
 
 def _read_tree(predictor, columns) -> dict[str, Any]:

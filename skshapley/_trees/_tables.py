@@ -191,7 +191,7 @@ def grid_of(trees) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The values in groups, by pattern.
+    """The values or the interactions in groups, by pattern.
 
     Attributes
     ----------
@@ -202,9 +202,13 @@ class Table:
     owner : ndarray of shape (3, n_owned), int64
         The entry to look up, its column, and its sum.
     n_sums : int
-        One for each output and player.
-    mean : ndarray of shape (n_outputs,)
+        One for each output and player, or for each output and pair in `targets`.
+    mean : ndarray of shape (n_outputs,), or float
         The mean of the leaves over the background.
+    masks : ndarray of shape (n_looked_up, 2 ** n_bits), or None
+        The entry to look up by pattern; None: the pattern itself.
+    targets : ndarray of shape (n_sums,), int64, or ...
+        The places of the sums among all sums.
     """
 
     entries: np.ndarray
@@ -213,11 +217,13 @@ class Table:
     flag: np.ndarray
     owner: np.ndarray
     n_sums: int
-    mean: np.ndarray
+    mean: Any = 0.0
+    masks: np.ndarray | None = None
+    targets: Any = ...
 
     @classmethod
-    def of(cls, block, chunk, masks, law, shape, index, grid) -> Self:
-        """Return the table of a chunk.
+    def of(cls, block, chunk, masks, law, shape, index, grid) -> list[Self]:
+        """Return the table of the values in a chunk, as a list.
 
         Parameters
         ----------
@@ -246,21 +252,18 @@ class Table:
         real = np.broadcast_to(chunk.players < shape[1], (len(chunk.outputs), k, n))
         output, column, number = np.nonzero(real)
         player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
+        n_sums = math.prod(shape)
         if not chunk.is_single_leaves:
             owner = np.stack([number, output * k + column, player])
-            entries, n_sums = np.concatenate(made), math.prod(shape)
-            return cls(entries, start, group, 0 * group, owner, n_sums, mean)
+            entries = np.concatenate(made)
+            return [cls(entries, start, group, 0 * group, owner, n_sums, mean)]
         # Look up the own mean for all players, then the joint means player by player.
         own, joint = ([at, output, player] for at in (number, n + n * column + number))
-        return cls(
-            np.stack(made).reshape(len(made), -1),
-            np.concatenate([start, np.tile(start + (n << k), k)]),
-            np.tile(group, 1 + k),
-            np.repeat(np.concatenate([[0], 1 << np.arange(k)]), n),
-            np.concatenate([own, joint], axis=1),
-            math.prod(shape),
-            mean,
-        )
+        entries = np.stack(made).reshape(len(made), -1)
+        start = np.concatenate([start, np.tile(start + (n << k), k)])
+        flag = np.repeat(np.concatenate([[0], 1 << np.arange(k)]), n)
+        owner = np.concatenate([own, joint], axis=1)
+        return [cls(entries, start, np.tile(group, 1 + k), flag, owner, n_sums, mean)]
 
     @cached_property
     def _sums(self) -> sparse.csc_array:
@@ -278,6 +281,8 @@ class Table:
             Of the rows, in the groups of the block.
         """
         slot = patterns.take(self.group, axis=0).astype(np.intp)
+        if self.masks is not None:
+            slot = np.take_along_axis(self.masks, slot, axis=1).astype(np.intp)
         # the joint mean of player j is at the pattern with bit j set, whether or not the row fails
         slot |= self.flag[:, None]
         slot += self.start[:, None]
@@ -314,63 +319,56 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
 
 
 class Tables:
-    """The values of the players by the groups of an ensemble.
+    """Sums over the leaves of an ensemble, from tables of its groups.
 
     Parameters
     ----------
-    trees : TreeEnsemble
     blocks : list of Block
     references : References
-    n_players : int
-    index : Index
+    shape : tuple of int
+        Of the sums for one row.
+    make : callable
+        From a block, a chunk, and its masks and law, to the tables of the chunk.
     n_jobs : int or None
     """
 
-    def __init__(self, trees, blocks, references, n_players, index, n_jobs) -> None:
-        self.trees, self.blocks, self.references = trees, blocks, references
-        self.index, self.n_jobs = index, n_jobs
-        self.shape, self.grid = (trees.n_outputs, n_players), grid_of(trees)
-        self._kept: list[list[Table]] | None = None
+    def __init__(self, blocks, references, shape, make, n_jobs) -> None:
+        self.blocks, self.references, self.shape = blocks, references, shape
+        self.make, self.n_jobs = make, n_jobs
+        self.kept: list[list[Table]] | None = None
 
     def keep(self) -> Self:
         """Make all tables, and keep them."""
-        self._kept = each(lambda block: list(self._make(block)), zip(self.blocks), self.n_jobs)
+        self.kept = each(lambda block: list(self._made(block)), zip(self.blocks), self.n_jobs)
         return self
 
-    @property
-    def base_values(self) -> NDArray[np.float64]:
-        """Return the mean response over the background, from the kept tables."""
-        # Trees without splits are in no group
-        total = self.trees.base + self.trees.value[self.trees.roots].sum(axis=0)
-        return total + sum(table.mean for tables in self._kept or () for table in tables)
-
-    def _make(self, block) -> Iterator[Table]:
+    def _made(self, block) -> Iterator[Table]:
         """Yield the tables of a block."""
         patterns = self.references.patterns(block)
         for chunk in block.chunks:
             masks, law = self.references.law(block, chunk, patterns)
-            yield Table.of(block, chunk, masks, law, self.shape, self.index, self.grid)
+            yield from self.make(block, chunk, masks, law)
 
     def values(self, codes) -> NDArray[np.float64]:
-        """Return the values of some rows, ``(n_outputs, n_players, r)``.
+        """Return the sums of some rows, ``(*shape, r)``.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
         """
         rows = [codes[:, i : i + ROWS] for i in range(0, max(1, codes.shape[1]), ROWS)]
-        tables = [None] * len(self.blocks) if self._kept is None else self._kept
+        tables = [None] * len(self.blocks) if self.kept is None else self.kept
         blocks = zip(self.blocks, tables, [rows] * len(tables), strict=True)
-        found = each(self._of_block, blocks, self.n_jobs if self._kept is None else 1)
+        found = each(self._of_block, blocks, self.n_jobs if self.kept is None else 1)
         return sum(found, np.zeros((*self.shape, codes.shape[1])))
 
     def _of_block(self, block, tables, rows) -> NDArray[np.float64]:
         patterns = [block.patterns(part) for part in rows]
-        totals = [np.zeros((*self.shape, part.shape[1])) for part in rows]
-        for table in self._make(block) if tables is None else tables:
+        totals = [np.zeros((math.prod(self.shape), part.shape[1])) for part in rows]
+        for table in self._made(block) if tables is None else tables:
             for total, pattern in zip(totals, patterns, strict=True):
-                total += table.sums(pattern).reshape(total.shape)
-        return np.concatenate(totals, axis=2)
+                total[table.targets] += table.sums(pattern)
+        return np.concatenate(totals, axis=1).reshape(*self.shape, -1)
 
 
 def each(function, arguments, n_jobs) -> list:

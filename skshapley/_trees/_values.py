@@ -1,6 +1,6 @@
 """Exact values of tree ensembles: plain arrays in, plain arrays out."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +11,9 @@ from skshapley._trees._costs import MOST_BITS, Costs, count_costs
 from skshapley._trees._ensemble import Codes, plan_codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
-from skshapley._trees._pair_tables import PairTables
+from skshapley._trees._pair_tables import fit_into_memory, pair_tables
 from skshapley._trees._path_dependent import PathWalk
-from skshapley._trees._tables import References, Tables, each
+from skshapley._trees._tables import References, Table, Tables, each, grid_of
 from skshapley._trees._walks import lay_out
 from skshapley.indices import player_index
 
@@ -57,7 +57,9 @@ class TreeValues:
     _references: References
     # None if the trees are too deep for kept tables
     _tables: Tables | None
-    _pair_tables: PairTables | None
+    # By index
+    _pair_tables: dict[Any, Tables]
+    _path_walks: dict[Any, PathWalk]
     _blocks: list[Block] | None
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
@@ -99,11 +101,14 @@ class TreeValues:
             b = len(background)
             weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
             self._references = References(self._codes(background), weights)
-        self._pair_tables = self._blocks = self._tables = None
-        self._path_walks: dict[Any, PathWalk] = {}
+        self._blocks = self._tables = None
+        self._pair_tables, self._path_walks = {}, {}
         if self._costs.keeps_tables(self._n_references) and self._divide():
-            self._tables = self._make_tables().keep()
-            self.base_values = self._tables.base_values
+            self._tables = self._value_tables().keep()
+            kept, trees = self._tables.kept or [], self.trees
+            # Trees without splits are in no group
+            stumps = trees.base + trees.value[trees.roots].sum(axis=0)
+            self.base_values = stumps + sum(table.mean for tables in kept for table in tables)
         elif background is None:
             self.base_values = self._path_walk(self.index).base_values
         else:
@@ -122,10 +127,25 @@ class TreeValues:
             self._blocks = list(make_blocks(self.trees, self._codes, self.players, b))
         return all(c.n_bits <= MOST_BITS for block in self._blocks for c in block.chunks)
 
-    def _make_tables(self) -> Tables:
-        return Tables(
-            self.trees, self._blocks, self._references, self.n_players, self.index, self.n_jobs
-        )
+    def _value_tables(self) -> Tables:
+        shape = self.trees.n_outputs, self.n_players
+        make = partial(Table.of, shape=shape, index=self.index, grid=grid_of(self.trees))
+        return Tables(self._blocks, self._references, shape, make, self.n_jobs)
+
+    def _tables_of_pairs(self, index) -> Tables:
+        """Return the tables of interactions by an index; they are kept if they fit into memory."""
+        if index not in self._pair_tables:
+            p = self.n_players
+            tables = Tables(
+                self._blocks,
+                self._references,
+                (self.trees.n_outputs, p, p),
+                partial(pair_tables, n_players=p, index=index),
+                self.n_jobs,
+            )
+            kept = tables.keep() if fit_into_memory(self._blocks) else tables
+            self._pair_tables = {index: kept}
+        return self._pair_tables[index]
 
     def _path_walk(self, index) -> PathWalk:
         """Return the `PathWalk` of an index, cached by index."""
@@ -147,7 +167,7 @@ class TreeValues:
         """
         codes, b = self._codes(X), self._n_references
         if self._tables is not None:
-            found = self._each_row(self._tables.values, codes)
+            found = self._look_up(self._tables, codes)
         elif self._costs.prefers_pairs(len(X), b) or not self._divide():
             if self._references.codes is None:
                 found = self._each_row(self._path_walk(self.index).values, codes)
@@ -155,9 +175,14 @@ class TreeValues:
                 given = self._references.codes, self._references.weights
                 found = self._each_row(self._frontier.values, codes, *given)
         else:
-            tables = self._make_tables()
-            found = [tables.values(codes[:, i : i + ROWS]) for i in range(0, len(X), ROWS)]
+            found = self._look_up(self._value_tables(), codes)
         return np.ascontiguousarray(np.concatenate(found, axis=-1).transpose(2, 1, 0))
+
+    def _look_up(self, tables, codes) -> list[NDArray[np.float64]]:
+        """Return the sums of rows by tables, made once for all rows."""
+        if tables.kept is not None:
+            return self._each_row(tables.values, codes)
+        return [tables.values(codes[:, i : i + ROWS]) for i in range(0, codes.shape[1], ROWS)]
 
     def _each_row(self, function, codes, *given) -> list[NDArray[np.float64]]:
         """Return the results of a function over chunks of rows, computed by threads."""
@@ -196,7 +221,7 @@ class TreeValues:
         """
         index = self.index if index is None else player_index(index, "TreeValues")
         codes = self._codes(X)
-        references, n_outputs = self._references, self.trees.n_outputs
+        references = self._references
         if self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide():
             if references.codes is None:
                 found = self._each_row(self._path_walk(index).pairs, codes)
@@ -204,12 +229,8 @@ class TreeValues:
                 given = references.codes, references.weights, index
                 found = self._each_row(self._frontier.pairs, codes, *given)
         else:
-            tables = self._pair_tables
-            if tables is None or tables.index != index:
-                tables = PairTables(self._blocks, references, n_outputs, self.n_players, index)
-                self._pair_tables = tables
-            parts = [codes[:, i : i + ROWS] for i in range(0, len(X), ROWS)] or [codes]
-            found = [tables.values(part) for part in parts]
+            halves = self._look_up(self._tables_of_pairs(index), codes)
+            found = [half + half.swapaxes(1, 2) for half in halves]
         return np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
 
     def predict(self, X) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._memory import working_bytes
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._products import BLOCK_SHARE, ProductForm, ProductGames
+from skshapley.closed_forms._products import BLOCK_SHARE, ProductForm
 from skshapley.closed_forms._waves import (
     MOST_ENUMERATED,
     MOST_REACH,
@@ -97,9 +97,11 @@ class Exponential(LinearCurve, ProductForm):
         self.rows_ = as_dense(self.background_)
         # factors are relative to the mean row; otherwise, large columns would overflow
         self.mean_ = self.weights_ @ self.rows_
-        typical = np.exp(self.mean_ @ self.coef + self.intercept)
-        self.games_ = ProductGames(self._factors, typical * self.outputs, self.n_players_)
         return self.weights_ @ self.predict(self.background_)
+
+    @property
+    def _weights_of_terms(self) -> NDArray[np.float64]:
+        return np.exp(self.mean_ @ self.coef + self.intercept) * self.outputs
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         exponents = np.zeros((n, len(rows), 1))

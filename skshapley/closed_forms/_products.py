@@ -14,7 +14,7 @@ from the other factors, never by division, because a factor may be 0.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,102 +36,6 @@ ARRAYS = 6
 # adds. The middle of SVR and GaussianProcessRegressor with 300 and 1,500 terms of 5, 20 and 60
 # columns on one thread: 4 to 8, and 8 to 50 for a term.
 NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
-
-Factors = Callable[[Any, slice], NDArray[np.float64]]
-
-
-def cost_of_products(n_references: int, n_players: int, n_columns: int) -> float:
-    """Return the cost of one row to explain, in calls of its model for one row.
-
-    Both are proportional to the number of terms.
-    """
-    products = n_references * n_players * len(SHAPLEY.law(n_players - 1)[0])
-    return products * NODE_NS / (TERM_NS + COLUMN_NS * n_columns)
-
-
-class ProductGames:
-    """Games of products, in blocks of bounded memory.
-
-    Parameters
-    ----------
-    factors : callable
-        ``factors(table, terms)`` returns the factors ``(p, n, len(terms))`` of the players at the n
-        rows of a table, for a slice of the terms.
-    coef : ndarray of shape (T, k)
-        Weights of the terms in each output.
-    n_players : int
-    """
-
-    def __init__(self, factors: Factors, coef: NDArray[np.float64], n_players: int) -> None:
-        self.factors, self.coef, self.n_players = factors, coef, n_players
-
-    def mean(
-        self,
-        X: Any,
-        background: Any,
-        weights: NDArray[np.float64],
-        index: Index = SHAPLEY,
-        pairs: bool = False,
-    ) -> NDArray[np.float64]:
-        """Return values against the weighted background, ``(r, p, k)``.
-
-        Parameters
-        ----------
-        X, background : arrays of shape (r, d), (b, d)
-        weights : ndarray of shape (b,)
-            With sum 1.
-        index : Index, default=Shapley's
-        pairs : bool, default=False
-            Whether to return interactions of pairs instead, ``(r, p, p, k)``.
-        """
-        p = self.n_players
-        result = np.zeros((len(X), *([p, p] if pairs else [p]), self.coef.shape[1]))
-        value = pair_shares if pairs else single_shares
-        nodes = index.law(p - 2 if pairs else p - 1)
-        for rows, refs, terms, A, B in self._blocks(X, background):
-            # (p, r', T') or (p, p, r', T'): the mean over references first
-            mean = value(
-                A, B, nodes, lambda share, refs=refs: np.einsum("rbt,b->rt", share, weights[refs])
-            )
-            result[rows] += np.moveaxis(self._outputs(mean, terms), -2, 0)
-        return result
-
-    def single(self, X: Any, references: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
-        """Return values against single references, ``(r, q, p, k)``."""
-        result = np.zeros((len(X), len(references), self.n_players, self.coef.shape[1]))
-        nodes = index.law(self.n_players - 1)
-        for rows, refs, terms, A, B in self._blocks(X, references):
-            share = single_shares(A, B, nodes, lambda share: share)
-            result[rows, refs] += np.moveaxis(self._outputs(share, terms), 0, 2)
-        return result
-
-    def _outputs(self, shares: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
-        """Return shares ``(..., T)`` as outputs ``(..., k)``.
-
-        The sums run along each line, because the rounding of a matrix product depends on other
-        lines.
-        """
-        return np.stack([(shares * coef).sum(axis=-1) for coef in self.coef[terms].T], axis=-1)
-
-    def _blocks(self, X: Any, references: Any) -> Iterator[tuple]:
-        """Yield rows, references and terms, and the factors of both, block by block.
-
-        The order of blocks, and thus the rounding of a row, does not depend on other rows.
-        """
-        bytes_each = 8 * ARRAYS * self.n_players
-        room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each))
-        most = max(1, int(room // bytes_each))
-        width = max(1, min(len(self.coef), most))  # a machine may have no support vectors
-        depth = min(len(references), max(1, most // width))
-        height = max(1, most // (width * depth))
-        for t in range(0, len(self.coef), width):
-            terms = slice(t, t + width)
-            for b in range(0, len(references), depth):
-                refs = slice(b, b + depth)
-                B = self.factors(references[refs], terms)
-                for r in range(0, len(X), height):
-                    rows = slice(r, r + height)
-                    yield rows, refs, terms, self.factors(X[rows], terms), B
 
 
 def single_shares(A, B, nodes, kept) -> NDArray[np.float64]:
@@ -186,29 +90,25 @@ class ProductForm(ClosedForm):
     coef : ndarray of shape (T, k)
         Factor of each term in each output.
     constant : ndarray of shape (k,)
-    games_ : ProductGames
-    rows_ : ndarray of shape (b, d)
-        The background.
     """
 
     # An index is a distribution of the number of other present players.
     indices = pair_indices = None
     coef: NDArray[np.float64]
     constant: NDArray[np.float64]
-    games_: ProductGames
-    rows_: NDArray[np.float64]
 
     @abstractmethod
     def _products(self, rows: Any, terms: slice, owners: Any, n: int) -> NDArray[np.float64]:
         """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
 
+    @property
+    def _weights_of_terms(self) -> NDArray[np.float64]:
+        """The weights of the terms in each output, ``(T, k)``."""
+        return self.coef
+
     def _fit(self) -> NDArray[np.float64]:
         self.rows_ = as_dense(self.background_)
-        self.games_ = ProductGames(self._factors, self.coef, self.n_players_)
         return self.weights_ @ self.predict(self.background_)
-
-    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
-        return self._products(rows, terms, self.column_player_, self.n_players_)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over the terms, ``(r, k)``."""
@@ -224,15 +124,68 @@ class ProductForm(ClosedForm):
     @property
     def cost_(self) -> float:  # type: ignore[override]
         """Cost of explaining a row, in calls of the model for one row; known after `fit`."""
-        return cost_of_products(len(self.weights_), self.n_players_, len(self.column_player_))
+        # both are proportional to the number of terms
+        nodes, _ = SHAPLEY.law(self.n_players_ - 1)
+        products = len(self.weights_) * self.n_players_ * len(nodes)
+        return products * NODE_NS / (TERM_NS + COLUMN_NS * len(self.column_player_))
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        return self.games_.mean(as_dense(X), self.rows_, self.weights_, self.index)
+        nodes = self.index.law(self.n_players_ - 1)
+        return self._mean(X, (self.n_players_,), single_shares, nodes)
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
-        return self.games_.mean(as_dense(X), self.rows_, self.weights_, index, pairs=True)
+        p = self.n_players_
+        return self._mean(X, (p, p), pair_shares, index.law(p - 2))
+
+    def _mean(self, X, shape, shares, nodes) -> NDArray[np.float64]:
+        """Return shares of players or of pairs against the weighted background."""
+        X, weights = as_dense(X), self.weights_
+        result = np.zeros((len(X), *shape, self.n_outputs))
+        for rows, refs, terms, A, B in self._blocks(X, self.rows_):
+            # (p, r', T') or (p, p, r', T'): the mean over references first
+            mean = shares(
+                A, B, nodes, lambda share, refs=refs: np.einsum("rbt,b->rt", share, weights[refs])
+            )
+            result[rows] += np.moveaxis(self._outputs(mean, terms), -2, 0)
+        return result
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        return self.games_.single(as_dense(X), self.rows_[np.asarray(rows)], self.index)
+        X, against = as_dense(X), self.rows_[np.asarray(rows)]
+        result = np.zeros((len(X), len(against), self.n_players_, self.n_outputs))
+        nodes = self.index.law(self.n_players_ - 1)
+        for some, refs, terms, A, B in self._blocks(X, against):
+            share = single_shares(A, B, nodes, lambda share: share)
+            result[some, refs] += np.moveaxis(self._outputs(share, terms), 0, 2)
+        return result
+
+    def _outputs(self, shares: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
+        """Return shares ``(..., T)`` as outputs ``(..., k)``.
+
+        The sums run along each line, because the rounding of a matrix product depends on other
+        lines.
+        """
+        coef = self._weights_of_terms[terms].T
+        return np.stack([(shares * weights).sum(axis=-1) for weights in coef], axis=-1)
+
+    def _blocks(self, X: Any, references: Any) -> Iterator[tuple]:
+        """Yield rows, references and terms, and the factors of both, block by block.
+
+        The order of blocks, and thus the rounding of a row, does not depend on other rows.
+        """
+        bytes_each = 8 * ARRAYS * self.n_players_
+        room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each))
+        most = max(1, int(room // bytes_each))
+        n_terms, players = len(self._weights_of_terms), (self.column_player_, self.n_players_)
+        width = max(1, min(n_terms, most))  # a machine may have no support vectors
+        depth = min(len(references), max(1, most // width))
+        height = max(1, most // (width * depth))
+        for t in range(0, n_terms, width):
+            terms = slice(t, t + width)
+            for b in range(0, len(references), depth):
+                refs = slice(b, b + depth)
+                B = self._products(references[refs], terms, *players)
+                for r in range(0, len(X), height):
+                    rows = slice(r, r + height)
+                    yield rows, refs, terms, self._products(X[rows], terms, *players), B

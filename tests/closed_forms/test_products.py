@@ -8,7 +8,7 @@ import sklearn
 from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms._products import ProductGames, cost_of_products
+from skshapley.closed_forms._products import ProductForm
 from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES
@@ -16,13 +16,28 @@ from skshapley.indices import INDICES
 RNG = np.random.default_rng(0)
 
 
+class Products(ProductForm):
+    """Products of the factors ``(p, n, T')`` that a function of rows and terms returns."""
+
+    def __init__(self, factors, coef, p):
+        self.factors, self.coef, self.p = factors, coef, p
+        self.constant, self.n_outputs = np.zeros(coef.shape[1]), coef.shape[1]
+
+    def combined(self, matrix, constant=0.0):
+        raise NotImplementedError
+
+    def _products(self, rows, terms, owners, n):
+        return self.factors(rows[:, 0].astype(int), terms)
+
+    def against(self, rows, weights=None):
+        return self.fit(rows, weights, np.zeros(1, dtype=int), self.p)
+
+
 def games(p, terms, zeros, k=2, r=3, b=4):
     """Return factors of r rows and b references, ``(p, ., terms)``, as games."""
     tables = RNG.random((p, r + b, terms))
     tables[RNG.random(tables.shape) < zeros] = 0.0
-    made = ProductGames(
-        lambda rows, part: tables[:, rows[:, 0], part], RNG.normal(size=(terms, k)), p
-    )
+    made = Products(lambda rows, part: tables[:, rows, part], RNG.normal(size=(terms, k)), p)
     rows = np.arange(r + b)[:, None]
     return made, tables, rows[:r], rows[r:]
 
@@ -49,14 +64,14 @@ def by_definition(v, p):
 @pytest.mark.parametrize("p", [1, 2, 5, 8])
 def test_values_are_exact_for_factors_of_zero(p, zeros):
     made, tables, X, references = games(p, 6, zeros)
-    found = made.single(X, references)
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    found = made.against(references, weights).references(X, np.arange(4))
     for x in range(3):
         for r in range(4):
             truth = by_definition(worth(tables, made.coef, x, 3 + r), p)
             np.testing.assert_allclose(found[x, r], truth, rtol=0, atol=1e-14)
-    weights = np.array([0.1, 0.2, 0.3, 0.4])
     mean = np.einsum("rbpk,b->rpk", found, weights)
-    np.testing.assert_allclose(made.mean(X, references, weights), mean, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(made.attributions(X), mean, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("p", [1, 2, 7, 40])
@@ -70,33 +85,36 @@ def test_quadrature_nodes_integrate_polynomials_exactly(p):
 def test_many_players_neither_underflow_nor_divide_by_zero():
     """Of 200 factors of 1e-3 against ones, products are 1e-600: zero, and nothing is NaN."""
     p = 200
-    made = ProductGames(
-        lambda rows, part: np.broadcast_to(np.where(rows[:, 0] == 0, 1e-3, 1.0)[None, :, None],
-                                           (p, len(rows), 1)).copy(),
-        np.ones((1, 1)), p,
-    )  # fmt: skip
-    found = made.single(np.array([[0]]), np.array([[1]]))
+    made = Products(
+        lambda rows, part: np.full((p, len(rows), 1), np.where(rows == 0, 1e-3, 1.0)[:, None]),
+        np.ones((1, 1)),
+        p,
+    )
+    found = made.against(np.array([[1]])).references(np.array([[0]]), [0])
     np.testing.assert_allclose(found, -1 / p, rtol=1e-12)
 
 
 def test_values_do_not_depend_on_the_block_size():
     made, _, X, references = games(5, 200, 0.1)
-    weights = np.full(4, 0.25)
-    values, pairs = (made.mean(X, references, weights, pairs=of) for of in (False, True))
+    made.against(references)
+    values, pairs = made.attributions(X), made.pairs(X)
     with sklearn.config_context(working_memory=1e-3):
-        np.testing.assert_allclose(made.mean(X, references, weights), values, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(
-            made.mean(X, references, weights, pairs=True), pairs, rtol=0, atol=1e-12
-        )
+        np.testing.assert_allclose(made.attributions(X), values, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(made.pairs(X), pairs, rtol=0, atol=1e-12)
 
 
 def test_costs_grow_with_players_and_background_rows():
     """b p ceil(p / 2) products, and the model's own columns in a row of its."""
-    assert cost_of_products(200, 10, 10) == 2 * cost_of_products(100, 10, 10)
-    assert cost_of_products(100, 20, 10) == 4 * cost_of_products(100, 10, 10)
-    assert cost_of_products(100, 10, 20) < cost_of_products(100, 10, 10)
+
+    def cost(b, p, d):
+        made = Products(lambda rows, part: np.ones((p, len(rows), 1)), np.ones((1, 1)), p)
+        return made.fit(np.zeros((b, d)), None, np.zeros(d, dtype=int), p).cost_
+
+    assert cost(200, 10, 10) == 2 * cost(100, 10, 10)
+    assert cost(100, 20, 10) == 4 * cost(100, 10, 10)
+    assert cost(100, 10, 20) < cost(100, 10, 10)
     # ten players against 100 rows: some thousand rows of the model, of the 33,300 of sampling
-    assert 500 < cost_of_products(100, 10, 10) < 5000
+    assert 500 < cost(100, 10, 10) < 5000
 
 
 def test_the_cheaper_of_closed_form_and_sampling_is_used():
