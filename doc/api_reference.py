@@ -57,7 +57,7 @@ API = [
             *("DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
             *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
-            *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
+            *("InteractionsDisplay", "OverOutputsDisplay", "SmallMultiples", "PlotAccessor"),
             "Display",
         ],
     ),

@@ -39,6 +39,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 
@@ -219,16 +220,18 @@ class SurvivalAt:
     ...     def predict_survival_function(self, X, return_array):
     ...         return np.tile([0.9, 0.5], (len(X), 1))
     >>> SurvivalAt([0.5, 1.5, 3.0])(Known(), np.zeros((1, 2)))
-    array([[1. , 0.9, 0.5]])
+       0.5  1.5  3.0
+    0  1.0  0.9  0.5
     """
 
     times: Sequence[float]
 
-    def __call__(self, estimator, X) -> NDArray[np.float64]:
-        """Return the survival of rows X ``(n, d)``, ``(n, n_times)``."""
+    def __call__(self, estimator, X) -> pd.DataFrame:
+        """Return the survival of rows X ``(n, d)``, ``(n, n_times)``, with the times as names."""
         said = estimator.predict_survival_function(X, return_array=True)
         last = estimator[-1] if hasattr(estimator, "steps") else estimator  # of a pipeline
-        return self.look_up(last.unique_times_, np.asarray(said))
+        times = np.asarray(self.times, dtype=np.float64)
+        return pd.DataFrame(self.look_up(last.unique_times_, np.asarray(said)), columns=times)
 
     def look_up(self, known_times, survival) -> NDArray[np.float64]:
         """Return survival at the times, 1 before the first known time.

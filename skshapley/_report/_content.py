@@ -10,7 +10,7 @@ from skshapley._records._gap import gap_shows
 from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit
 from skshapley.explanation import Explanation
-from skshapley.plots._common import adding_up, response_name
+from skshapley.plots._common import adding_up, numbers_of_outputs, response_name
 from skshapley.plots._partners import strongest_partners
 
 VALUE_DIGITS = 6
@@ -63,6 +63,7 @@ def content(
         "features": [str(name) for name in explanation.feature_names[kept]],
         "n_others": len(rest),
         "columns": [column(shown.data.iloc[:, player]) for player in kept],
+        "places": numbers_of_outputs(explanation),
         "outputs": [_output(whole, rows, kept, rest, n_partnered) for whole in outputs],
         "names": None
         if explanation.output_names is None

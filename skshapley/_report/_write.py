@@ -23,6 +23,7 @@ SCRIPTS = (
     "elements.js",
     "texts.js",
     "charts.js",
+    "curves.js",
     "importance.js",
     "beeswarm.js",
     "dependence.js",

@@ -21,7 +21,8 @@ def read_hazards(model: Any, method: Any, ask: Ask) -> ClosedForm:
     if not isinstance(method, SurvivalAt):
         return line_of(model, method, ask)
     line = line_of(model, "predict", ask)
-    survival = method(model, in_model_columns(model, np.zeros((1, model.n_features_in_))))
+    origin = in_model_columns(model, np.zeros((1, model.n_features_in_)))
+    survival = method(model, origin).to_numpy()
     hazards = line.combined([[1.0]], -line.intercept)
     return Curve(hazards, partial(_powers, survival), np.eye(survival.shape[1]))
 

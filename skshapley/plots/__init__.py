@@ -10,6 +10,7 @@ from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ComparisonDisplay, DumbbellDisplay, ImportanceDisplay
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
+from skshapley.plots._over_outputs import OverOutputsDisplay
 from skshapley.plots._sentence import SentenceDisplay
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "InteractionsDisplay",
     "MaskingCurveDisplay",
     "MatrixDisplay",
+    "OverOutputsDisplay",
     "PlotAccessor",
     "SentenceDisplay",
     "SmallMultiples",

@@ -12,6 +12,7 @@ from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ImportanceDisplay
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
+from skshapley.plots._over_outputs import OverOutputsDisplay
 from skshapley.plots._sentence import SentenceDisplay
 
 P = ParamSpec("P")
@@ -96,6 +97,7 @@ class PlotAccessor:
     heat_map = _method("heat_map", HeatMapDisplay.from_explanation)
     importance = _method("importance", ImportanceDisplay.from_explanation)
     interactions = _method("interactions", InteractionsDisplay.from_explanation)
+    over_outputs = _method("over_outputs", OverOutputsDisplay.from_explanation)
     sentence = _method("sentence", SentenceDisplay.from_explanation)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -181,6 +181,14 @@ def kind_of_outputs(explanation) -> str:
     return "class " if getattr(settings, "response_method", None) in _OF_CLASSES else ""
 
 
+def numbers_of_outputs(explanation) -> list[float] | None:
+    """Return the names of outputs that are ascending floats, such as times; else None."""
+    names = [] if explanation.output_names is None else explanation.output_names.tolist()
+    floats = len(names) > 1 and all(isinstance(name, float) for name in names)
+    ascending = floats and not kind_of_outputs(explanation) and (np.diff(names) > 0).all()
+    return names if ascending else None
+
+
 def levels(column) -> NDArray[np.float64]:
     """Return where each value lies between the low and the high values of its column, in [0, 1].
 

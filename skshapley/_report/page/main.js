@@ -8,6 +8,7 @@ function drawPictures() {
   const output = content.outputs[state.output];
   const open = (row) => rows.open(row);
   drawImportance(content, output, state.all);
+  drawCurves(content);
   drawBeeswarm(content, output, state.all, open);
   drawDependence(content, output, open);
   drawInteractions(content, output, open);

@@ -155,7 +155,7 @@ class Rows {
         draw(!all);
         box.lastChild.focus();
       } }, all ? "The strongest only" : `All ${content.features.length} features`);
-      box.replaceChildren(...[waterfall(content, output, row, all), more].filter(Boolean));
+      box.replaceChildren(...[waterfall(content, output, row, all), rowCurves(content, row), more].filter(Boolean));
     };
     draw(false);
     return element("tr", { class: "detail" }, box);

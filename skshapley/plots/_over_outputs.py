@@ -1,0 +1,134 @@
+"""Curves of attributions over outputs that are numbers, such as times."""
+
+from typing import Self
+
+import numpy as np
+import pandas as pd
+
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
+from skshapley.plots._common import (
+    HALF_WIDTH,
+    numbers_of_outputs,
+    one_row,
+    response_name,
+    row_table,
+)
+from skshapley.plots._display import Display
+from skshapley.plots._style import COLOURS, LARGE_PANEL, ink, label_x, label_y, legend
+
+
+class OverOutputsDisplay(Display):
+    """Attributions as curves over outputs that are numbers, such as the times of `SurvivalAt`.
+
+    Each feature has a line: its attributions for one row, or their mean size over all rows. The
+    bands are 95 % intervals.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``output``, ``value``, ``standard_error``.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import OverOutputsDisplay
+    >>> def at_two_times(X):
+    ...     return pd.DataFrame(X @ [[1.0, 2.0]], columns=[0.5, 1.5])
+    >>> explainer = ShapleyExplainer(at_two_times).fit(np.zeros((1, 1)))
+    >>> OverOutputsDisplay.from_estimator(explainer, np.ones((1, 1))).frame()
+      feature  output  value  standard_error
+    0      x0     0.5    1.0             0.0
+    1      x0     1.5    2.0             0.0
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
+    @classmethod
+    def from_explanation(cls, explanation, row=None, *, max_features=6, ax=None) -> Self:
+        """Draw the attributions of one row, or the importances over all rows.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            An explanation with numbers as names of its outputs.
+        row : int, default=None
+            Position of the row. None: the mean size over several rows.
+        max_features : int or None, default=6
+            Number of features to show, the largest first. None: all.
+        ax : matplotlib Axes, default=None
+            The axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        display : OverOutputsDisplay
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For outputs that are no numbers, or an invalid row, max_features or ax.
+        """
+        given = {"row": row, "max_features": max_features, "ax": ax}
+        check_drawing(cls, explanation, output=None, **given)
+        if numbers_of_outputs(explanation) is None:
+            raise ValueError(
+                f"{cls.__name__} got outputs that are no numbers in order: explain several times,"
+                f" such as response_method=SurvivalAt([1.0, 2.0])."
+            )
+        chosen = one_row(explanation, row)
+        sizes = np.abs(chosen.values).mean(axis=0).max(axis=1)
+        kept = np.argsort(-sizes, kind="stable")[:max_features]
+        parts = {name: chosen[:, kept].output(name) for name in explanation.output_names.tolist()}
+        if len(chosen) == 1:
+            tables = {name: row_table(part).drop(columns="data") for name, part in parts.items()}
+            what = response_name(explanation)
+        else:
+            tables = {
+                name: part.importance()[["importance", "standard_error"]]
+                .rename(columns={"importance": "value"})
+                .rename_axis("feature")
+                .loc[chosen.feature_names[kept]]
+                .reset_index()
+                for name, part in parts.items()
+            }
+            what = f"{response_name(explanation)}, mean size"
+        table = pd.concat(tables, names=["output", "place"]).reset_index()
+        return cls(table[["feature", "output", "value", "standard_error"]], what).plot(ax)
+
+    def _size(self, alone) -> tuple[float, float]:
+        return LARGE_PANEL
+
+    def plot(self, ax=None) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            The axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        self : OverOutputsDisplay
+        """
+        (ax,) = self._panels(ax)
+        lines = {}
+        for place, (feature, part) in enumerate(self.table.groupby("feature", sort=False)):
+            half = HALF_WIDTH * part["standard_error"]
+            x, y, colour = part["output"], part["value"], COLOURS[place % len(COLOURS)]
+            ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
+            lines[feature] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+        ax.axhline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+        label_x(ax, "output")
+        label_y(ax, f"attribution ({self.response})")
+        legend(ax, list(lines.values()), lines)
+        return self._drawn_on([ax])
