@@ -108,19 +108,8 @@ class OverOutputsDisplay(Display):
     def _size(self, alone) -> tuple[float, float]:
         return LARGE_PANEL
 
-    def plot(self, ax=None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            The axes to draw on; a new figure by default.
-
-        Returns
-        -------
-        self : OverOutputsDisplay
-        """
-        (ax,) = self._panels(ax)
+    def _draw(self, ax) -> None:
+        """Draw the curves."""
         lines = {}
         for place, (feature, part) in enumerate(self.table.groupby("feature", sort=False)):
             half = HALF_WIDTH * part["standard_error"]
@@ -131,4 +120,3 @@ class OverOutputsDisplay(Display):
         label_x(ax, "output")
         label_y(ax, f"attribution ({self.response})")
         legend(ax, list(lines.values()), lines)
-        return self._drawn_on([ax])
