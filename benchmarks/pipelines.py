@@ -1,25 +1,25 @@
 """Pipelines at the speed of their model: preprocessing once against preprocessing every hybrid row.
 
-A table of 30 columns: numbers with gaps, and strings with 6 values each; 10,000 rows to fit on, a
-background of 100 rows, 20 instances, 250 evaluations each, antithetic permutations: the trees are
-not read from their tables. Numbers are imputed and scaled; XGBoost classifies with 100 trees of
-depth 6 (3 where it says "shallow"). "once" is the default, "every row" is
-``InterventionalReward(transformed=False)``. Costs are CPU seconds of this process on one thread,
-the lesser of two runs, measured in turn, `fit` and `explain` together; "model alone" is the last
-step on as many rows, transformed beforehand. The largest difference of attributions between both
-ways is in the last column. The ratio cannot pass that of "every row" to "model alone".
+The table has 30 columns: numbers with missing values, and strings with 6 values each. The pipeline
+is fitted on 10,000 rows. It imputes and scales the numbers, and ends in an XGBoost classifier with
+100 trees of depth 6 ("shallow": 3). 20 rows are explained against 100 background rows by antithetic
+permutations, with 250 evaluations each. Exact values of trees are switched off.
 
-The second table has the default where the response is the sum of the trees, a regression or
-log-odds: nothing is sampled, and the trees are read behind the columns that the pipeline makes.
-"every row" samples, as above, without either short cut. "difference" is the largest one of the
-default's attributions from `TreeExplainer` on the transformed table, one group of columns for each
-raw one. Sampled values differ by their sampling error: "error" is the root mean square of their
-differences from the exact ones, and stands beside that of their standard errors.
+"once" is the default. "every row" is ``InterventionalReward(transformed=False)``. Costs are CPU
+seconds on one thread for `fit` and `explain` together, the smaller of two alternated runs. "model
+alone" is the last step on as many rows, transformed beforehand. The ratio of both ways cannot
+exceed the ratio of "every row" to "model alone". The last column is the largest difference of
+attributions.
 
-Five times faster than every row, which is the goal, the default is with room for regressions and
-log-odds, which it reads. The probability of a classifier is no sum of trees and is sampled: no way
-of masking can be five times faster there in the first line, where predicting alone takes more than
-a fifth of the time of every row.
+The second table shows responses that are sums of trees: regressions and log-odds. Their default is
+exact, with raw columns as players. "every row" samples without either shortcut. "difference" is the
+largest difference to `TreeExplainer` on the transformed table, with one group of columns for each
+raw column. "error" is the root mean squared error of the sampled values. It is shown beside the
+root mean square of their standard errors.
+
+The goal was to be five times as fast as "every row". For regressions and log-odds, the default is
+faster than that. The probability of a classifier is sampled. In the first line, predicting alone
+takes more than a fifth of the time of "every row", so no method can reach the goal there.
 
 Run ``OMP_NUM_THREADS=1 python -m benchmarks.pipelines``; it writes
 ``benchmarks/results/pipelines.md``.

@@ -1,14 +1,13 @@
 """CPU seconds to reach an error against the whole table, beside other packages.
 
 Five models on five tables are explained with budgets from small to large. The error of a setting is
-|phi - truth|^2 / |truth|^2, in the geometric mean over ten rows. A cell is the CPU time of the
-cheapest setting that reaches the error, `fit` included: that of 1 row, and that of 10, 100 and
-1,000 rows, as the cost of ten rows times 1, 10 and 100, with one `fit`; our exact values of the
-forest are timed on so many rows. Other packages get samples
-of the background of 100 and 1,000 rows, and all of it. The truth of the forest is exact; other
-truths come from a hundred times the default budget. Settings in which the model would take more
-than 12 seconds for ten rows are left out. Run ``make bench-speed``, with SKSHAPLEY_DATA set; it
-writes benchmarks/results/speed.md.
+|phi - truth|^2 / |truth|^2, as a geometric mean over ten rows. A cell is the CPU time of the
+fastest setting that reaches the error, `fit` included. Times for 10, 100 and 1,000 rows are those
+of ten rows times 1, 10 and 100, plus one `fit`. Our exact values of the forest are timed on the
+stated number of rows. The other packages use samples of 100 and 1,000 background rows, and the
+whole background. True values of the forest are exact. Other true values have a hundred times the
+default budget. Settings are omitted if the model alone would take more than 12 seconds for ten
+rows. Run ``make bench-speed``, with SKSHAPLEY_DATA set; it writes benchmarks/results/speed.md.
 """
 
 import argparse

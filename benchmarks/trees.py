@@ -184,7 +184,7 @@ def one_row(model, X, calls=300):
     named = type(model)(**model.get_params()).fit(frame[:2000], model.predict(X[:2000]))
     row, frow = X[-1:], frame[-1:]
     matrix, booster = xgboost.DMatrix(row), model.get_booster()
-    shown = {
+    calls_of = {
         "TreeExplainer, array": TreeExplainer(model).fit(X[:100]).explain,
         "ShapleyExplainer, array": ShapleyExplainer(model).fit(X[:100]).explain,
         "shap": Shap(model, X[:100]).explain,
@@ -194,7 +194,7 @@ def one_row(model, X, calls=300):
         ),
         "XGBoost predict": model.predict,
     }
-    tasks = {name: (function, row) for name, function in shown.items()}
+    tasks = {name: (function, row) for name, function in calls_of.items()}
     tasks["TreeExplainer, frame"] = TreeExplainer(named).fit(frame[:100]).explain, frow
     tasks["ShapleyExplainer, frame"] = ShapleyExplainer(named).fit(frame[:100]).explain, frow
     took = {name: [] for name in tasks}

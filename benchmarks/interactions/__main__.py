@@ -1,14 +1,16 @@
 """Interactions of pairs beside shapiq's, on four sets of games.
 
-"benchmark" are complete games of sixteen families, on which constants of the process were chosen;
-"held-out" are twelve families of kinds that others publish, on other games of which one was, where
-a fit begins; "jumps" are ten families with steps, and "models" rows of tree models of 10 to 30
-inputs.
+- "benchmark" has complete games of sixteen families. Constants of the Gaussian process were chosen
+  on these families.
+- "held-out" has twelve families of published kinds. One constant, the start of a fit, was chosen on
+  other games of these kinds.
+- "jumps" has ten families of games with steps.
+- "models" has rows of tree models with 10 to 30 inputs.
 
-The error is sum (I - truth)^2/sum truth^2 over all pairs, its geometric mean over games and seeds;
-truths come from enumeration, those of trees in closed form. Coverage is the share of pairs within
-1.96 standard errors. All methods see the same values and spend the same number of evaluations, m
-times the players.
+The error is sum (I - truth)^2/sum truth^2 over all pairs, as a geometric mean over games and seeds.
+True values come from enumeration, and for trees from closed forms. Coverage is the share of pairs
+within 1.96 standard errors. All methods use the same values and the same number of evaluations, m
+times the number of players.
 
     python -m benchmarks.interactions [--sets models] [--games 2] [--seeds 2] [--shapiq]
     python -m benchmarks.interactions --cost

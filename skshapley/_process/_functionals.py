@@ -26,7 +26,7 @@ from skshapley.indices import INDICES, Index
 SHAPLEY = INDICES["shapley"]
 Orders = tuple[np.ndarray, np.ndarray]  # of orders two, and four and more
 # Pairs of players that calibrate the errors of all pairs. Ten of 45 are too few: intervals are a
-# tenth narrower, and the largest deviation is 16 standard errors instead of 12.
+# tenth narrower.
 MOST_WITNESSES = 500
 
 
