@@ -109,7 +109,7 @@ PARAMETERS = {
     "jobs none": (dict(n_jobs=0), ValueError, "n_jobs as None or an int but 0; got 0"),
     "jobs text": (dict(n_jobs="all"), ValueError, "got 'all'"),
     "verbose": (dict(verbose="yes"), ValueError, "a bool or an int >= 0; got 'yes'"),
-    "method": (dict(response_method="predict"), ValueError, "which is called as it is"),
+    "method": (dict(response_method="predict"), ValueError, "which is called directly"),
 }
 
 

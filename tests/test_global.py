@@ -454,7 +454,7 @@ LABELS = np.repeat([0, 1], 12)
     [
         (LABELS[:5], None, "inconsistent numbers of samples"),
         (LABELS[:, None], None, r"one label per row as y, shape \(24,\); got shape \(24, 1\)"),
-        (LABELS * 3, None, r"got the label 3 at row 12, .*: it knows \[0, 1\]"),
+        (LABELS * 3, None, r"got the label 3 at row 12, but .* only for \[0, 1\]"),
         (np.where(LABELS, np.nan, 0), None, "got the label nan at row 12"),
         (LABELS.astype(str), None, "got the label '0' at row 0"),
         (LABELS, np.ones(3), r"sample_weight for each row, shape \(24,\)"),

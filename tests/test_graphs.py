@@ -116,8 +116,8 @@ def test_connected_sets_are_complete_and_distinct(network, largest):
     [
         (("grid", (2, 3)), r"grid shape \(2, 3\) of 6 nodes for 5 players"),
         (np.zeros((4, 4)), r"shape \(4, 4\) for 5 players"),
-        (np.triu(np.ones((5, 5))), "not symmetric"),
-        (nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 4)]), "not symmetric"),
+        (np.triu(np.ones((5, 5))), "asymmetric adjacency matrix"),
+        (nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 4)]), "asymmetric adjacency matrix"),
     ],
 )
 def test_graphs_of_another_size_are_refused(graph, message):

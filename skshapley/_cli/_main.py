@@ -90,8 +90,8 @@ def _explain_arguments(add: Add) -> None:
     add("--data", type=Path, required=True, metavar="PATH", help="the rows to explain")
     add("--out", type=Path, required=True, metavar="FOLDER", help="where the results go")
     add("--config", type=Path, metavar="FILE", help="parameters of the explainer, TOML or JSON")
-    add("--columns", nargs="+", metavar="NAME", help="columns of a model that knows no names")
-    add("--keys", nargs="+", metavar="NAME", help="columns that tell rows apart")
+    add("--columns", nargs="+", metavar="NAME", help="columns of a model without feature names")
+    add("--keys", nargs="+", metavar="NAME", help="columns that identify rows")
     add("--batch-rows", type=_positive, metavar="N", help="rows a batch (4096; of documents 256)")
     add(
         "--on-error",

@@ -118,7 +118,7 @@ class Header:
         """
         columns, expected = metadata.schema.to_arrow_schema(), self.expected()
         if columns.names != [*expected]:
-            raise ValueError("its columns are not those of its header")
+            raise ValueError("its columns differ from its header")
         for name, kind in zip(columns.names, map(str, columns.types), strict=True):
             nested = "<" in kind or kind in ("binary", "large_binary")
             if kind not in expected[name] if expected[name] else nested:

@@ -19,7 +19,7 @@ class DamagedFileError(OSError, ValueError):
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
             f"{str(path)!r} is damaged or was not written by skshapley: {str(why).rstrip('.')};"
-            f" restore it, or make it anew."
+            f" restore it, or save it again."
         )
 
 

@@ -85,7 +85,7 @@ INSTEAD = {
     **dict.fromkeys(("parallel", "n_threads", "nthread"), "pass n_jobs=-1"),
     **dict.fromkeys(("gpu", "device"), "leave it out: the model runs on its own device"),
     "approximate": "leave it out: values are exact wherever they can be",
-    "check_additivity": "leave it out: values add up, and explanation.efficiency_gap says so",
+    "check_additivity": "leave it out: values add up, and explanation.efficiency_gap shows it",
 }
 CALLS = ("fit", "explain", "__call__", "transform")  # methods without parameters of their own
 DRAWN = ("row", "max_features", "ax")  # parameters of pictures

@@ -245,8 +245,8 @@ class ExplanationDataset:
         lost = sorted(set(range(n_batches)) - set(numbers))
         if lost:
             raise FileNotFoundError(
-                f"{str(part_path(self.path, lost[0]))!r} is missing, one of {len(lost)}:"
-                f" explain_batches makes them anew when it is called as before."
+                f"{str(part_path(self.path, lost[0]))!r} is missing ({len(lost)} in all):"
+                f" repeat the call of explain_batches to write them."
             )
 
     def __repr__(self) -> str:

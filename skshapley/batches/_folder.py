@@ -135,7 +135,7 @@ class Folder:
         """
         n_rows = self._manifest["n_rows"]
         if n_rows is not None and batch.rows[-1] >= n_rows:
-            self.refuse(f"the source goes on after {n_rows} rows, where it ended. Restore it")
+            self.refuse(f"the source now has more than {n_rows} rows. Restore it")
         self._digest = table_digest(batch.X, batch.index)
         skipped = skipped_path(self.path, batch.number)
         for path in (part_path(self.path, batch.number), skipped):

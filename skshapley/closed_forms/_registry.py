@@ -101,6 +101,4 @@ def _check_own(model: Any, method: Any, read: type, library: str) -> None:
             return
         own = next((name for name in asked if name in vars(kind)), None)
         if own is not None and kind.__module__.partition(".")[0] != library:
-            raise UnreadableModelError(
-                f"{kind.__name__} has a {own} of its own, which need not be that of {read.__name__}"
-            )
+            raise UnreadableModelError(f"{kind.__name__} overrides {own} of {read.__name__}")

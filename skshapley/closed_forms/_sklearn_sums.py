@@ -249,7 +249,7 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
     affine = none or (name in AFFINE and not getattr(transformer, "clip", False))
     if not affine or not type(transformer).__module__.startswith("sklearn."):
         raise UnreadableModelError(
-            f"The target is transformed by {name}, whose inverse is not known to be affine"
+            f"The target is transformed by {name}, and its inverse may not be affine"
         )
     constant = transformer.inverse_transform(np.zeros((1, k)))
     return transformer.inverse_transform(np.eye(k)) - constant, constant[0]

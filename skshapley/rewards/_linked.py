@@ -109,7 +109,7 @@ class LinkedGame(WrappedGame):
             low, high = np.min(means), np.max(means)
             raise ModelOutputError(
                 f"link={self.link!r} returned no finite number for each mean response; they are"
-                f" between {low:.4g} and {high:.4g}. Choose a link that takes them, or link=None."
+                f" between {low:.4g} and {high:.4g}. Choose a link that accepts them, or link=None."
             )
         return values
 

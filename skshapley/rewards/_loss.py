@@ -121,8 +121,8 @@ class LogLoss(Loss):
         if unseen:
             raise ValueError(
                 f'{self.owner} with loss="log_loss" got the label {unseen[0]!r} at row'
-                f" {labels.index(unseen[0])}, for which the model has no probability: it knows"
-                f" {classes}."
+                f" {labels.index(unseen[0])}, but the model has probabilities only"
+                f" for {classes}."
             )
         return np.array([position[label] for label in labels], dtype=np.intp)
 

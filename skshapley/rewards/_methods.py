@@ -74,8 +74,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     if is_torch_module(estimator) or (callable(estimator) and not hasattr(estimator, "predict")):
         if method != "auto":
             raise ValueError(
-                f"{owner} got response_method={method!r} for a {own.__name__}, which is called as"
-                f' it is: leave it at "auto", or pass a function of (model, X), where X is a table.'
+                f"{owner} got response_method={method!r} for a {own.__name__}, which is called"
+                f' directly: leave it at "auto", or pass a function of (model, X) for a table X.'
             )
         return FUNCTION
     kind = estimator_type(estimator)

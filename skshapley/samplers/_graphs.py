@@ -130,7 +130,7 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
         )
     if (matrix != matrix.T).nnz:
         raise ValueError(
-            f"{owner} got a graph whose adjacency matrix is not symmetric; edges have no direction"
+            f"{owner} got a graph with an asymmetric adjacency matrix; edges have no direction"
             f" here: pass A + A.T."
         )
     return _from_edges(np.stack(matrix.nonzero()), n_nodes)

@@ -64,7 +64,7 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     if wrong:
         raise ValueError(
             f"{owner} got an order of player {wrong[0]!r}: number the {n_players} players from 0,"
-            f" as columns or groups stand in the table."
+            f" in the order of columns or groups."
         )
     before = np.zeros((n_players, n_players), dtype=bool)
     for one, two in edges:

@@ -59,7 +59,7 @@ class GaussianProcess(Solver):
     accepts = (OddDesign,)
     default_sampler = "odd"
     traits = SolverTraits(any_index=(OddDesign,), symmetric_pairs=(OddDesign,))
-    _constraints = {"pilots": Count(least=0, hint="0 fits every instance by itself")}
+    _constraints = {"pilots": Count(least=0, hint="0 fits each row separately")}
     _case: type[Case] = Case
 
     def __init__(self, pilots: int = 2) -> None:

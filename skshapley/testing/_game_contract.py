@@ -103,7 +103,7 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
             found, whole = getattr(part, name), getattr(game, name)
             assert found == whole, f"take({chosen}) has {name}={found} instead of {whole}"
         assert np.array_equal(part.reference_weights, game.reference_weights), "other weights"
-        assert part.shared is game.shared, f"take({chosen}) does not hand on `shared` as it is"
+        assert part.shared is game.shared, f"take({chosen}) does not pass on `shared` unchanged"
         coalitions = _coalitions(game, r)
         for references in (None, _references(game, r)):
             expected = values_of(game, coalitions, rows, references)
@@ -262,7 +262,7 @@ def _assert_idle(
     coalitions, others = (_coalitions(game, len(rows), seed) for seed in (0, 1))
     changed = np.where(matters[:, None], coalitions, others)
     one, other = values(game, coalitions, rows), values(game, changed, rows)
-    assert_close(one, other, rtol, f"coalitions that are alike in the {which} players")
+    assert_close(one, other, rtol, f"coalitions with equal {which} players")
 
 
 def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:
@@ -289,7 +289,7 @@ def _assert_array(found, shape: tuple[int, ...], kind: type, what: str) -> None:
 
 def _assert_alike(found: dict, expected: dict, rtol: float, who: str) -> None:
     """Raise AssertionError unless ends and flags agree to rounding."""
-    assert found.keys() == expected.keys(), f"differing {who} is None at times"
+    assert found.keys() == expected.keys(), f"differing {who} is sometimes None"
     for name, part in expected.items():
         assert_close(found[name], part, rtol, f"{name} {who}")
 

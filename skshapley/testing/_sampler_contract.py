@@ -102,7 +102,7 @@ def check_sampler_turns(sampler: Sampler) -> None:
     started.ask(np.arange(2), n)
     with suppress(RuntimeError):
         started.ask(np.arange(2), n)
-        raise AssertionError("ask was called twice without tell")
+        raise AssertionError("ask was called twice, without tell in between")
 
 
 def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) -> None:

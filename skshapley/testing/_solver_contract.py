@@ -67,7 +67,7 @@ def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
     after = running.result().values
     assert np.array_equal(after[1], before[1]), "an instance changed without an update"
     both = _solved(clone(solver), [(first, values), (second, more)]).values
-    assert np.array_equal(after[going], both[going]), "an instance depends on who else goes on"
+    assert np.array_equal(after[going], both[going]), "a row depends on the other continuing rows"
 
 
 def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:

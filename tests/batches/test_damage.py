@@ -122,7 +122,7 @@ def test_lost_parts_are_named_and_recomputed(name, table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(FileNotFoundError, match=rf"{name}' is missing, one of 1"):
+    with pytest.raises(FileNotFoundError, match=rf"{name}' is missing \(1 in all\)"):
         ExplanationDataset(tmp_path).read()
     assert len(ExplanationDataset(tmp_path).check()) == 1
     explain_batches(explainer, table, tmp_path, batch_rows=5)

@@ -204,7 +204,7 @@ def test_iterators_are_identified_by_their_batches(table, explainer, tmp_path):
     for other, message in (
         (edited(table), "rows 0 to 4"),
         (table[:20], "the source ends after 20 rows, and it had more"),
-        (pd.concat([table, table[:5]], ignore_index=True), "the source goes on after 25 rows"),
+        (pd.concat([table, table[:5]], ignore_index=True), "the source now has more than 25 rows"),
         (table[:18], "rows 15 to 17"),
     ):
         with pytest.raises(FileExistsError, match=message):

@@ -429,7 +429,7 @@ def test_method_that_the_model_does_not_have(method):
 
 
 def test_method_of_a_function():
-    with pytest.raises(ValueError, match="for a function, which is called as it is"):
+    with pytest.raises(ValueError, match="for a function, which is called directly"):
         Response(lambda X: X[:, 0], "predict")
 
 
