@@ -245,7 +245,7 @@ INSTANCES = {
         FRAME,
         FRAME["age"],
         ValueError,
-        "got a Series: pass rows with all columns, as in fit(X_train) and explain(X_test)",
+        "got a Series: pass rows with all columns, as in fit",
     ),
     "none": (BACKGROUND, X[:0], ValueError, "0 sample"),
     "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),
