@@ -154,7 +154,8 @@ class InteractionsDisplay(ByRow, Display):
         The font size fits the cell; illegible numbers are omitted.
         """
         texts = {
-            place: number(value) + (f"\n±{number(half[place])}" if half[place] > 0 else "")
+            place: number(value)
+            + (f"\n±{number(half[place], digits=2)}" if half[place] > 0 else "")
             for place, value in np.ndenumerate(values)
             if not np.isnan(value)
         }

@@ -49,16 +49,16 @@ def short_names(names, width=MAX_NAME) -> list[str]:
     ]
 
 
-def number(value, signed=False, scale=0.0) -> str:
-    """Return a number with three significant digits, or all of the integer part.
+def number(value, signed=False, scale=0.0, digits=3) -> str:
+    """Return a number with a few significant digits, or all of the integer part.
 
     A rounding error relative to `scale` is 0.
     """
     if abs(value) <= ROUNDING_RTOL * scale:
         return "0"
     size = abs(value)
-    decimals = max(0, 2 - int(np.floor(np.log10(size))))
-    form = f".{decimals}f" if 1e-4 <= size < 1e6 else ".2e"
+    decimals = max(0, digits - 1 - int(np.floor(np.log10(size))))
+    form = f".{decimals}f" if 1e-4 <= size < 1e6 else f".{digits - 1}e"
     return f"{value:{'+' if signed else ''}{form}}".replace("-", MINUS)
 
 

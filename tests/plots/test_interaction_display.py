@@ -69,7 +69,7 @@ def test_errors_are_written_below_the_numbers(with_pairs):
     display = with_pairs().plot.interactions(row=0)
     texts = [text.get_text() for text in display.ax_.texts]
     assert len(texts) == 15
-    assert sum("±0.980" in text for text in texts) == 10
+    assert sum("±0.98" in text for text in texts) == 10
     assert "faded" in display.ax_.get_xlabel()
     plain = with_pairs(errors=False).plot.interactions(row=0)
     assert not any("±" in text.get_text() for text in plain.ax_.texts)
