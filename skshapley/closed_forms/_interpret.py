@@ -2,21 +2,19 @@
 
 from collections.abc import Callable
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.preprocessing import FunctionTransformer
 
 from skshapley._tables._inputs import is_frame
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sklearn_linear import probability
+from skshapley.closed_forms._sklearn_linear import probability, shares_of
 from skshapley.closed_forms._sklearn_sums import wrapper_of
-from skshapley.closed_forms._sums import Part, Reader, View
+from skshapley.closed_forms._sums import Found, Part, Reader, view_by
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
 
@@ -69,22 +67,22 @@ def _n_bins(bins: Any) -> int:
     return len(bins) + (2 if isinstance(bins, dict) else 3)
 
 
-def read_machine(model: Any, method: str, ask: Ask) -> list[Part]:
+def read_machine(model: Any, method: str, ask: Ask) -> Found:
     """Return the sum of a machine's tables: its prediction, or the log-odds of two classes."""
     n_classes = len(getattr(model, "classes_", ()))
     several = n_classes > 2
     wanted = "decision_function" if several else ("log_odds" if n_classes else "predict")
     if max(map(len, model.term_features_)) > 2:
         raise UnreadableModelError(f"{type(model).__name__} has terms of three features")
+    if several and method == "predict_proba":
+        scores = ask(model, wanted)
+        check_method(model, method, [method] if scores.additive else [], wanted)
+        return shares_of(scores)
     curve = None if several else CURVES.get((model.link_, method))
     if curve is not None and max(map(len, model.term_features_)) == 1:
-        source = np.array([feature for (feature,) in model.term_features_])
+        source = [feature for (feature,) in model.term_features_]
         form: ClosedForm = curve(np.ones(len(source)), float(np.ravel(model.intercept_)[0]))
-        return [
-            Part(
-                form, View(source, len(model.bins_), (FunctionTransformer(partial(_terms, model)),))
-            )
-        ]
+        return [Part(form, view_by(_terms, source, len(model.bins_), model))]
     readable = [wanted, "decision_function"] if model.link_ in LINKS else []
     check_method(model, method, readable, wanted if n_classes else None)
     terms = [
@@ -96,18 +94,8 @@ def read_machine(model: Any, method: str, ask: Ask) -> list[Part]:
         ([keys.index(key) for key in term], scores if several else scores[..., None])
         for term, scores in zip(terms, model.term_scores_, strict=True)
     ]
-    source = np.array([feature for _, feature in keys])
-    form = Tables(tables, np.reshape(model.intercept_, -1))
-    return [
-        Part(
-            form,
-            View(
-                source,
-                len(model.bins_),
-                (FunctionTransformer(partial(_codes, _coding(model, keys))),),
-            ),
-        )
-    ]
+    view = view_by(_codes, [feature for _, feature in keys], len(model.bins_), _coding(model, keys))
+    return [Part(Tables(tables, np.reshape(model.intercept_, -1)), view)]
 
 
 READERS: dict[str, Reader] = {

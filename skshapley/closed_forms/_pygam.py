@@ -1,17 +1,15 @@
 """Reader of generalised additive models, from `pygam`."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import FunctionTransformer
 
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sums import Part, View
+from skshapley.closed_forms._sums import Part, view_by
 from skshapley.exceptions import UnreadableModelError
 
 # Link -> the curve of a sum of terms; only the first may have terms of several columns
@@ -46,12 +44,10 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
     if by or link not in CURVES or (joint and link != "IdentityLink"):
         raise UnreadableModelError(f"{type(model).__name__} has a link, or terms, of another kind")
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
-    source = np.array([model.terms[place].feature for place in terms])
-    width, steps = (
-        model.statistics_["m_features"],
-        (FunctionTransformer(partial(_evaluated, model, terms)),),
-    )
-    plain = Part(CURVES[link](np.ones(len(terms)), constant), View(source, width, steps))
+    source = [model.terms[place].feature for place in terms]
+    width = model.statistics_["m_features"]
+    form = CURVES[link](np.ones(len(terms)), constant)
+    plain = Part(form, view_by(_evaluated, source, width, model, terms))
     if not terms:
         plain = Part(LinearTerms(np.zeros((width, 1)), [constant]))
     return [plain, *(_tensor(model, place) for place in joint)]
@@ -67,9 +63,7 @@ def _tensor(model: Any, place: int) -> Part:
         powers[np.arange(len(own)), start + own] = 1
     coef = model.coef_[model.terms.get_coef_indices(place)]
     source = np.repeat([spline.feature for spline in splines], sizes)
-    view = View(
-        source, model.statistics_["m_features"], (FunctionTransformer(partial(_splines, splines)),)
-    )
+    view = view_by(_splines, source, model.statistics_["m_features"], splines)
     return Part(Monomials(powers, coef[:, None], [0.0]), view)
 
 

@@ -1,20 +1,19 @@
 """Readers of scikit-learn's linear models and of naive Bayes, from their public attributes."""
 
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.preprocessing import Binarizer, FunctionTransformer
+from sklearn.preprocessing import Binarizer
 from sklearn.utils.extmath import softmax
 
 from skshapley._tables._model_columns import in_model_columns
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Curve, Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Found, Part, Reader, View
+from skshapley.closed_forms._sums import Found, Part, Reader, View, view_by
 
 REGRESSORS = (
     *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
@@ -147,8 +146,7 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)
     coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
     form = _posterior(model, method, LinearTerms(coef.T, logs))
-    view = View(np.tile(np.arange(d), 2), d, (FunctionTransformer(partial(_with_squares, centre)),))
-    return [Part(form, view)]
+    return [Part(form, view_by(_with_squares, np.tile(np.arange(d), 2), d, centre))]
 
 
 READERS: dict[str, Reader] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
@@ -158,10 +159,22 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
 
 def _of_several(model: Any, method: str, ask: Ask) -> Found:
     """Return one output for each member: several targets, or one class against the rest."""
+    if method == "predict_proba" and hasattr(model, "classes_") and len(model.classes_) > 2:
+        odds = Sum(
+            _side_by_side([_member(model, one, "log_odds", ask) for one in model.estimators_])
+        )
+        check_method(model, method, [method] if odds.additive and not model.multilabel_ else [])
+        return Curve(odds, _shares, np.eye(odds.n_outputs))
     forms = [_member(model, one, method, ask) for one in model.estimators_]
     readable = ["decision_function"] if hasattr(model, "classes_") else ["predict"]
     check_method(model, method, readable if all(form.n_outputs == 1 for form in forms) else [])
     return _side_by_side(forms)
+
+
+def _shares(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of classes, each against the rest, divided by their sum."""
+    single = expit(odds)
+    return single / single.sum(axis=1, keepdims=True)
 
 
 def _of_targets(model: Any, method: str, ask: Ask) -> Found:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import FunctionTransformer
 
 from skshapley._tables._inputs import as_array, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, concatenate
@@ -42,6 +44,11 @@ class View:
         for step in self.steps:
             X = step.transform(X)
         return X
+
+
+def view_by(function: Callable[..., Any], source: Any, width: int, *given: Any) -> View:
+    """Return the view of columns that ``function(*given, X)`` makes, each of one column."""
+    return View(np.asarray(source), width, (FunctionTransformer(partial(function, *given)),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,15 @@
 
 from typing import Self
 
-import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
     HALF_WIDTH,
+    errors_of,
     numbers_of_outputs,
     one_row,
     response_name,
-    row_table,
 )
 from skshapley.plots._display import Display
 from skshapley.plots._style import COLOURS, LARGE_PANEL, ink, label_x, label_y, legend
@@ -80,29 +79,25 @@ class OverOutputsDisplay(Display):
         """
         given = {"row": row, "max_features": max_features, "ax": ax}
         check_drawing(cls, explanation, output=None, **given)
-        if numbers_of_outputs(explanation) is None:
+        outputs = numbers_of_outputs(explanation)
+        if outputs is None:
             raise ValueError(
                 f"{cls.__name__} got outputs that are no numbers in order: explain several times,"
                 f" such as response_method=SurvivalAt([1.0, 2.0])."
             )
-        chosen = one_row(explanation, row)
-        sizes = np.abs(chosen.values).mean(axis=0).max(axis=1)
-        kept = np.argsort(-sizes, kind="stable")[:max_features]
-        parts = {name: chosen[:, kept].output(name) for name in explanation.output_names.tolist()}
+        chosen, what = one_row(explanation, row), response_name(explanation)
         if len(chosen) == 1:
-            tables = {name: row_table(part).drop(columns="data") for name, part in parts.items()}
-            what = response_name(explanation)
+            both = [chosen.feature_names, outputs]
+            index = pd.MultiIndex.from_product(both, names=["feature", "output"])
+            values = {"value": chosen.values.ravel(), "standard_error": errors_of(chosen).ravel()}
+            table = pd.DataFrame(values, index).reset_index()
         else:
-            tables = {
-                name: part.importance()[["importance", "standard_error"]]
-                .rename(columns={"importance": "value"})
-                .rename_axis("feature")
-                .loc[chosen.feature_names[kept]]
-                .reset_index()
-                for name, part in parts.items()
-            }
-            what = f"{response_name(explanation)}, mean size"
-        table = pd.concat(tables, names=["output", "place"]).reset_index()
+            table = chosen.importance().rename(columns={"importance": "value"}).reset_index()
+            what = f"{what}, mean size"
+        sizes = table["value"].abs().groupby(table["feature"], sort=False).max()
+        kept = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
+        lines = [table[table["feature"] == name].sort_values("output") for name in kept]
+        table = pd.concat(lines, ignore_index=True)
         return cls(table[["feature", "output", "value", "standard_error"]], what).plot(ax)
 
     def _size(self, alone) -> tuple[float, float]:

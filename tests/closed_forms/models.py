@@ -401,6 +401,10 @@ MORE = {
     "probability, LDA, three": (LinearDiscriminantAnalysis(), X, THREE, "predict_proba"),
     "probability, counts, three": (MultinomialNB(), COUNTS, THREE, "predict_proba"),
     "probability, normal, three": (GaussianNB(), SCALED, THREE, "predict_proba"),
+    "probability, each against the rest": (
+        OneVsRestClassifier(make_pipeline(StandardScaler(), LogisticRegression())), X, THREE,
+        "predict_proba",
+    ),
     "linear leaves": (
         lightgbm.LGBMRegressor(
             n_estimators=4, num_leaves=6, min_child_samples=9, linear_tree=True, verbose=-1

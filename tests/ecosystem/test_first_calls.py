@@ -73,6 +73,12 @@ def margins_of_a_machine_of_three_classes():
     return model.fit(NUMBERS, target), NUMBERS, {"response_method": "decision_function"}
 
 
+def probabilities_of_a_machine_of_three_classes():
+    how = {"outer_bags": 1, "interactions": 0}
+    model, target = ebm("ExplainableBoostingClassifier", np.digitize(Y, [-0.5, 0.5]), **how)
+    return model.fit(NUMBERS, target), NUMBERS, {}
+
+
 def survivors():
     util = pytest.importorskip("sksurv.util")
     time = np.exp(2 + Y / 3 + 0.1 * RNG.normal(size=N))
@@ -264,6 +270,7 @@ CASES = (
     logistic_regression_of_interpret, linear_gam, tensors_of_a_gam, a_gam_of_one_tensor,
     poisson_gam, logistic_gam, resampled,
     resampled_trees, balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder,
+    probabilities_of_a_machine_of_three_classes,
     target_encoder, function_of_columns, margins_of_a_machine_of_three_classes, cox_model,
     cox_model_with_a_penalty, boosted_lines, boosted_survival_trees,
     boosted_survival_trees_with_dropout, survival_forest, survival_forest_of_little_memory,
