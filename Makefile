@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-margins bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,6 +122,9 @@ bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; dat
 
 bench-background: $(STAMP)-bench ## errors against whole tables, with other packages; data in SKSHAPLEY_DATA; ten minutes
 	$(SINGLE) $(BIN)/python -m benchmarks.background
+
+bench-margins: $(STAMP)-bench ## probabilities of boosted trees with and without their log-odds; ten minutes
+	$(SINGLE) $(BIN)/python -m benchmarks.margins
 
 bench-coverage: $(STAMP)-bench ## coverage, false alarms and stopping over families; ten minutes
 	$(SINGLE) $(BIN)/python -m benchmarks.coverage_families

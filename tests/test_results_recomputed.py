@@ -46,6 +46,16 @@ def of_couples(task):
     return cell
 
 
+def of_probabilities(line):
+    from benchmarks import margins
+
+    _, ways, *rows = next(task for task in margins.tasks() if task[0] == line["task"])
+    truth = margins.true_values(ways, *rows)
+    budget = line["budget"] if line["budget"] == "auto" else int(line["budget"])
+    now = margins.errors(ways[line["way"]], *rows, truth, budget)
+    return line["error"], now["error"], 0.05 * line["error"]
+
+
 def of_coverage(line):
     from benchmarks import coverage
 
@@ -351,6 +361,9 @@ RECOMPUTED = {
         lambda table: table[
             (table["task"] == "friedman1, XGBoost") & table["method"].str.startswith("skshapley")
         ],
+    ),
+    BENCHMARKS / "margins.csv": Recomputed(
+        of_probabilities, "make bench-margins", among("task", "friedman1, XGBoost")
     ),
     BENCHMARKS / "amortized.md": Recomputed(
         of_amortized, "python -m benchmarks.amortized", among("table", "friedman1"), markdown()

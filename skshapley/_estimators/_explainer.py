@@ -32,6 +32,7 @@ from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._tools._texts import corrected
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._base import explained
+from skshapley.closed_forms._margins import Margins
 from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
@@ -265,6 +266,8 @@ class ShapleyExplainer(Attributor):
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
+            if plan.takes_parts and self.reward_.margins_ is None:
+                self.reward_.margins_ = Margins.of(self.reward_)
             self.reward_.deal(generator(plan.entropy, Stream.ORDER))
         return plan if self._auto else replace(plan, lesson=self._lesson(plan))
 

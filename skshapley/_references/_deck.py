@@ -15,7 +15,8 @@ error.
 Deville & Särndal (1992), Calibration estimators in survey sampling, JASA 87; Breidt & Opsomer
 (2017), Model-assisted survey estimation with modern prediction techniques, Statistical Science 32.
 Traits have mean zero over the table, so the estimate is the regression's intercept. It is the mean
-of the predictions over the table plus the mean of the residuals over the sample.
+of the predictions over the table plus the mean of the residuals over the sample. A control variate
+with a known mean over the table, such as an attribution of the log-odds, joins the traits.
 """
 
 from dataclasses import dataclass
@@ -287,7 +288,9 @@ class Survey:
     rows: np.ndarray
     players: np.ndarray
 
-    def mean(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean(
+        self, values: np.ndarray, control: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return estimates of table means, and leave-one-out errors of each row's prediction.
 
         For each player and output, the regression is used if it predicts left-out rows better than
@@ -297,6 +300,8 @@ class Survey:
         ----------
         values : ndarray of shape (m, p, k)
             One for each row.
+        control : ndarray of shape (m, p) or None, default=None
+            A control variate of each player: a quantity with mean 0.
 
         Returns
         -------
@@ -309,11 +314,13 @@ class Survey:
         traits = self.deck.traits
         if traits is None or m < LEAST_REGRESSED:
             return means, errors
-        fitted, unseen = self._regressed(values, traits)
+        fitted, unseen = self._regressed(values, traits, control)
         better = (unseen**2).sum(axis=0) < (errors**2).sum(axis=0)
         return np.where(better, fitted, means), np.where(better, unseen, errors)
 
-    def _regressed(self, values: np.ndarray, traits: Traits) -> tuple[np.ndarray, np.ndarray]:
+    def _regressed(
+        self, values: np.ndarray, traits: Traits, control: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the intercepts and the leave-one-out errors of ridge regressions."""
         (m, p, k), rows = values.shape, self.rows
         common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
@@ -324,6 +331,10 @@ class Survey:
         turn = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False).T
         seen = common @ turn
         own = traits.own(rows, self.players)  # (m, p, n)
+        if control is not None:
+            size = np.sqrt((control**2).mean(axis=0))
+            standard = control / np.where(size > 0, size, 1.0)
+            own = np.concatenate([own, standard[:, :, None]], axis=2)
         n = own.shape[2]
         flat = own.reshape(m, p * n)
         beyond = seen @ (seen.T @ flat)

@@ -206,7 +206,11 @@ class Cohort:
         v_empty, v_full = (v / units[:, 0] for v in self._ends())
         plan = self.block.plan
         wanted = (plan.lesson, self.deck, plan.index, plan.pairs)
-        self.solver.start(SolverTask(self.count, v_empty, v_full, self.players, *wanted))
+        margins = self.block.game.margins
+        if margins is not None:
+            rows = self.block.rows[self.members]
+            margins = margins[rows[:, None], self.players]
+        self.solver.start(SolverTask(self.count, v_empty, v_full, self.players, *wanted, margins))
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return v(empty) and v(all) in the solver's units, for each group of a sample."""

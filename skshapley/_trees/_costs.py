@@ -27,6 +27,8 @@ LOOK_UP_NS = 3.0
 PAIR_ENTRY_NS, PAIR_LOOK_UP_NS = 5.0, 4.0
 # Fit makes tables if they cost no more than explaining this many rows without tables
 ROWS_WORTH_TABLES = 20
+# Largest cost of the tables of a control variate
+QUICK_NS = 5e8
 # Leaves of more path players have no tables
 MOST_BITS = 18
 # Cost of the training data in background rows; cost of a leaf in path-dependent interactions
@@ -76,6 +78,10 @@ class Costs:
         size, rows = 2 * 2.0**k @ self.leaves, ROWS_WORTH_TABLES
         fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
         return bool(self.has_tables and fits and self._by_tables(rows) <= self._in_pairs(rows, b))
+
+    def quick(self, b) -> bool:
+        """Return True if fit makes tables within about a second."""
+        return self.keeps_tables(b) and self._by_tables(0) <= QUICK_NS
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""

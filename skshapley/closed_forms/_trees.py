@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, TreeValues, read_trees
+from skshapley._trees._costs import count_costs
 from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
 from skshapley.indices import Index
 
@@ -63,6 +64,16 @@ class Trees(ClosedForm):
         if self.background_ is None:  # absent players follow the training data down the trees
             return self.solver_.fit().base_values
         return self.solver_.fit(self._matrix(self.background_), self.weights_).base_values
+
+    def quick(self, column_player: Any, n_references: int) -> bool:
+        """Return whether the form fits in about a second, and then explains by lookups.
+
+        Parameters
+        ----------
+        column_player : ndarray of shape (d,), int
+        n_references : int
+        """
+        return count_costs(self.trees, column_player).quick(n_references)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the trees, ``(r, k)``."""

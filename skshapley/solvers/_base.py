@@ -171,6 +171,8 @@ class SolverTask:
         Index of the players' values.
     pairs : Index or None
         Index of the requested interactions; None for no interactions.
+    margins : ndarray of shape (r, n_players) or None
+        Known Shapley values of the log-odds of the values (`Game.margins`).
     """
 
     n_players: int
@@ -181,6 +183,7 @@ class SolverTask:
     deck: Deck | None = None
     index: Index = INDICES["shapley"]
     pairs: Index | None = None
+    margins: np.ndarray | None = None
 
 
 class Solver(Parametrised, ABC):
@@ -232,6 +235,7 @@ class Solver(Parametrised, ABC):
         """
         self.n_players_, self.v_empty_, self.v_full_ = task.n_players, task.v_empty, task.v_full
         self.index_, self.pairs_, self.deck_ = task.index, task.pairs, task.deck
+        self.margins_ = task.margins
         alike = np.broadcast_to(np.arange(task.n_players), (len(task.v_empty), task.n_players))
         self.players_ = alike if task.players is None else task.players
         self._start(task)

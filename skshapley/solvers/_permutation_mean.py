@@ -15,6 +15,7 @@ position is a control variate (`skshapley.solvers._positions`).
 from typing import cast
 
 import numpy as np
+from scipy.special import logit
 
 from skshapley._references import Deck, Survey
 from skshapley.designs import OrderedDesign, PermutationDesign
@@ -55,8 +56,14 @@ class DealtUnits:
         self._found: list[tuple[np.ndarray, np.ndarray, float, np.ndarray] | None]
         self._found = [None for _ in players]
 
-    def add(self, rows: np.ndarray, references: np.ndarray, units: np.ndarray) -> None:
-        """Add units ``(r, u, p, k)`` and their background rows ``(r, u)``."""
+    def add(
+        self, rows: np.ndarray, references: np.ndarray, units: np.ndarray, controls: np.ndarray
+    ) -> None:
+        """Add units ``(r, u, p, k)`` and their background rows ``(r, u)``.
+
+        The control variates of the units are ``(r, u, p, 1)``, or NaN.
+        """
+        units = np.concatenate([units, controls], axis=3)
         for i, row in enumerate(rows):
             self._units[row].append(units[i])
             self._rows[row].append(references[i])
@@ -102,7 +109,9 @@ class DealtUnits:
         again = np.delete(np.arange(len(rows)), first)  # few
         np.add.at(means, at[again], units[again])
         means /= times[:, None, None]
-        values, missed = Survey(self._deck, cards[order], players).mean(means)
+        control = None if np.isnan(means[0, 0, -1]) else means[:, :, -1]
+        means, units = means[:, :, :-1], units[:, :, :-1]
+        values, missed = Survey(self._deck, cards[order], players).mean(means, control)
         total = _spread_of_chunks(missed, self._deck.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
         rough = means.var(axis=0, ddof=1) if m > 1 else np.full_like(values, np.nan)
@@ -143,6 +152,7 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
 
 
 ROUNDING = 32 * np.finfo(float).eps  # of the values: smaller changes of a player count as 0
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
@@ -219,7 +229,8 @@ class PermutationMean(Solver):
             if self._dealt is None:
                 deck = cast(Deck, self.deck_)  # the engine passes one with every sample
                 self._dealt = DealtUnits(deck, self.players_, design.unit)
-            self._dealt.add(rows, design.references[:, :: design.unit], units)
+            controls = self._controls(rows, design, values)
+            self._dealt.add(rows, design.references[:, :: design.unit], units, controls)
             return
         if self._centring is None:
             self._prepare(design, p, k)
@@ -233,6 +244,18 @@ class PermutationMean(Solver):
         positions = np.argsort(design.permutations, axis=2).astype(np.int32).reshape(cut)
         walks = Walks(rows, _strata(design), units, steps, positions, shares)
         self._seen().add(walks, self._scale.range)
+
+    def _controls(self, rows, design, values) -> np.ndarray:
+        """Return the units' contributions to the log-odds minus their known means, or NaN.
+
+        They are ``(r, u, p, 1)``.
+        """
+        r, n, p = design.permutations.shape
+        if self.margins_ is None:
+            return np.full((r, n // design.unit, p, 1), np.nan)
+        steps = design.contributions(_log_odds(values[:, :, :1]))
+        units = steps.reshape(r, -1, design.unit, p, 1).mean(axis=2)
+        return units - self.margins_[rows][:, None, :, None]
 
     def _prepare(self, design, p, k) -> None:
         """Allocate the strata of the first design."""
@@ -298,6 +321,10 @@ class PermutationMean(Solver):
         if len(self._weights) > 1:
             apart = background_errors(m, self._weights, mean, cost * squares, spent)
         return Estimate(values, errors, apart)
+
+
+def _log_odds(probabilities: np.ndarray) -> np.ndarray:
+    return logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def _strata(design) -> np.ndarray:

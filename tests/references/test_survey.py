@@ -31,18 +31,25 @@ def test_regression_removes_the_variance_of_the_traits():
     assert (ratio < [0.1, 0.4, 1.2]).all(), ratio
 
 
-def test_leave_one_out_errors_agree_with_refits():
+@pytest.mark.parametrize("controlled", [False, True])
+def test_leave_one_out_errors_agree_with_refits(controlled):
     """Compared with regressions that omit one row each."""
     _, quantity, deck = setting(n=300)
     rows = deck.dealt(np.random.default_rng(2))[:40]
     survey = Survey(deck, rows, np.arange(3))
     values = quantity[rows][:, :, None]
-    _, errors = survey._regressed(values, deck.traits)
+    control = None
+    if controlled:
+        control = quantity[rows] ** 3
+        control /= np.sqrt((control**2).mean(axis=0))
+    _, errors = survey._regressed(values, deck.traits, control)
     for i in (0, 7, 39):
         others = np.delete(np.arange(40), i)
         for player in range(3):
             common = np.column_stack([np.ones(40), deck.traits.common[rows]])
             own = deck.traits.own(rows, np.array([player]))[:, 0]
+            if controlled:
+                own = np.column_stack([own, control[:, player]])
             design = np.column_stack([common, own])
             penalty = np.diag([0.0, *np.full(design.shape[1] - 1, 5.0)])
             part = design[others]
@@ -69,3 +76,18 @@ def test_few_rows_or_missing_traits_use_the_plain_mean():
     rows = np.arange(50)
     mean, _ = Survey(plain, rows, np.arange(3)).mean(quantity[rows][:, :, None])
     np.testing.assert_allclose(mean[:, 0], quantity[rows].mean(axis=0))
+
+
+def test_a_control_variate_takes_off_what_it_explains():
+    """Noise that no trait explains, of variance 1; a control that leaves .1 of its deviation."""
+    _, _, deck = setting()
+    rng, off = np.random.default_rng(5), []
+    for _ in range(40):
+        rows = rng.permutation(2000)[:200]
+        control = rng.normal(size=(200, 3))
+        values = 7 + 3 * control + 0.3 * rng.normal(size=(200, 3))
+        mean, errors = Survey(deck, rows, np.arange(3)).mean(values[:, :, None], control)
+        off.append(mean[:, 0] - 7)
+        assert 0.2 < errors.std() < 0.5
+    # the ideal is .3 / sqrt(200) = .021; of 120, the root mean square is above .03 never
+    assert np.sqrt(np.mean(np.square(off))) < 0.03
