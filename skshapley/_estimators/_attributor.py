@@ -268,11 +268,9 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         if outcome.entries.shape[1] > 1 and getattr(self, "interactions", False):
             pairs: Any = pair_index(self.interactions, type(self).__name__)
             p = outcome.n_players
-            interactions = Interactions.of_entries(
-                values,
-                errors,
-                p,
-                base_values=shaped(outcome.v_empty),
+            interactions = Interactions.of_outcome(
+                outcome,
+                names is None,
                 feature_names=self.players_.names,
                 index=pairs.name,
                 rows=data.index,

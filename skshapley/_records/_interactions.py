@@ -10,7 +10,7 @@ import pandas as pd
 
 from skshapley._records._importance import importance
 from skshapley._records._inferred import flat, long_frame
-from skshapley._records._outcome import changed, freeze, joined
+from skshapley._records._outcome import Outcome, changed, freeze, joined
 from skshapley._records._pair_interchange import NAMES, parts_of_shapiq, to_shapiq
 from skshapley._tables._portable import Portable
 from skshapley._tools._texts import counted
@@ -75,24 +75,30 @@ class Interactions(Portable):
         freeze(self)  # unpickled arrays are writeable
 
     @classmethod
-    def of_entries(
-        cls, values: np.ndarray, errors: np.ndarray | None, p: int, **others: Any
+    def of_pairs(
+        cls, attributions: np.ndarray, pairs: np.ndarray, errors: np.ndarray, **others: Any
     ) -> Self:
-        """Return the record of a run's results.
+        """Return the record of numbers of pairs.
 
         Parameters
         ----------
-        values, errors : ndarray of shape (r, p + p (p - 1)/2) or (r, p + p (p - 1)/2, k)
-            Of players, then of pairs in the order of ``np.triu_indices(p, 1)``. Errors are None
-            if unknown.
-        p : int
-            Number of players.
+        attributions : ndarray of shape (r, p) or (r, p, k)
+        pairs, errors : ndarray of shape (r, p (p - 1)/2) or (r, p (p - 1)/2, k)
+            In the order of ``np.triu_indices(p, 1)``. Errors are NaN if unknown.
         **others
             The other attributes.
         """
-        known = errors is not None and not np.isnan(errors[:, p:]).all()
-        square = _square(errors[:, p:], p) if known else None  # type: ignore[index]
-        return cls(_square(values[:, p:], p), square, values[:, :p], **others)
+        p, unknown = attributions.shape[1], np.isnan(errors).all()
+        square = None if unknown else _square(errors, p)
+        return cls(_square(pairs, p), square, attributions, **others)
+
+    @classmethod
+    def of_outcome(cls, outcome: Outcome, one_output: bool, **others: Any) -> Self:
+        """Return the record of a run's entries: players, then pairs."""
+        p, outputs = outcome.n_players, 0 if one_output else slice(None)
+        entries = outcome.values, outcome.standard_errors, outcome.v_empty
+        values, errors, base = (part[..., outputs] for part in entries)
+        return cls.of_pairs(values[:, :p], values[:, p:], errors[:, p:], base_values=base, **others)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -325,13 +325,10 @@ def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) 
     for name in PAIRS:
         flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         pairs = flat.reshape(r, k, p * (p - 1) // 2).swapaxes(1, 2)
-        pairs = pairs if values.ndim == 3 else pairs[..., 0]
-        found.append(np.concatenate([values, pairs], axis=1))
-    whole, errors = found
-    return Interactions.of_entries(
-        whole,
-        errors,
-        p,
+        found.append(pairs if values.ndim == 3 else pairs[..., 0])
+    return Interactions.of_pairs(
+        values,
+        *found,
         base_values=parts["base_values"],
         feature_names=parts["feature_names"],
         index=index,

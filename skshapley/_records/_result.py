@@ -63,20 +63,17 @@ class ShapleyResult:
 
         values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
         ends = shaped(outcome.v_empty), shaped(outcome.v_full)
-        interactions = None
+        interactions, p = None, outcome.n_players
         if pairs is not None:
-            p = outcome.n_players
-            interactions = Interactions.of_entries(
-                values[None],
-                errors[None],
-                p,
-                base_values=ends[0][None],
+            interactions = Interactions.of_outcome(
+                outcome,
+                one_output,
                 feature_names=np.arange(p),
                 index=pairs,
                 rows=pd.RangeIndex(1),
                 output_names=None if one_output else np.arange(values.shape[1]),
             )
-            values, errors = values[:p], errors[:p]
+        values, errors = values[:p], errors[:p]
         return cls(
             values,
             None if np.isnan(errors).all() else errors,

@@ -20,11 +20,10 @@ def with_pairs(explanation_maker):
         rng = np.random.default_rng(1)
         p, rest = n_features, explanation.values.shape[2:]
         pairs = rng.normal(size=(n_rows, p * (p - 1) // 2, *rest))
-        entries = np.concatenate([explanation.values, pairs], axis=1)
-        record = Interactions.of_entries(
-            entries,
-            np.full(entries.shape, 0.5) if errors else None,
-            p,
+        record = Interactions.of_pairs(
+            explanation.values,
+            pairs,
+            np.full(pairs.shape, 0.5 if errors else np.nan),
             base_values=explanation.base_values,
             feature_names=explanation.feature_names,
             index="shapley",

@@ -41,10 +41,10 @@ def make_explanation(n_rows=40, n_features=6, *, outputs=None, pairs=False):
     if not pairs:
         return explanation
     numbers = rng.normal(size=(n_rows, n_features * (n_features - 1) // 2, *flat[0].shape[2:]))
-    interactions = Interactions.of_entries(
-        np.concatenate([flat[0], numbers], axis=1),
-        None,
-        n_features,
+    interactions = Interactions.of_pairs(
+        flat[0],
+        numbers,
+        np.full(numbers.shape, np.nan),
         base_values=flat[2],
         feature_names=explanation.feature_names,
         index="shapley",
