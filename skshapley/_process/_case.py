@@ -5,13 +5,7 @@ import numpy as np
 from skshapley._process._errors import background_errors, overlooked, standard_errors
 from skshapley._process._even import EvenKernel
 from skshapley._process._fit import fit_even, fit_odd
-from skshapley._process._functionals import (
-    SHAPLEY,
-    EvenValues,
-    Functional,
-    Interactions,
-    OddValues,
-)
+from skshapley._process._functionals import SHAPLEY, EvenValues, Functional, Interactions, OddValues
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
 from skshapley._process._lesson import Lesson
 from skshapley._process._odd import OddKernel

@@ -5,15 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skshapley._process._kernel import (
-    LONGEST,
-    LOWEST,
-    NOISE,
-    SHORTEST,
-    SIZE,
-    Evidence,
-    Kernel,
-)
+from skshapley._process._kernel import LONGEST, LOWEST, NOISE, SHORTEST, SIZE, Evidence, Kernel
 from skshapley._process._pairs import Pairs
 
 # Start of the fit: from the prior's mean, -6, it rarely finds a strong effect of the size, and

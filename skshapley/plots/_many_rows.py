@@ -7,14 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.plots._checks import AXES, COUNT
-from skshapley.plots._common import (
-    HALF_WIDTH,
-    closed,
-    errors_of,
-    fold,
-    levels,
-    response_name,
-)
+from skshapley.plots._common import HALF_WIDTH, closed, errors_of, fold, levels, response_name
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._places import dot_size, faintness, swarm
 from skshapley.plots._style import (

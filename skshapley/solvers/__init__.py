@@ -16,8 +16,7 @@ from skshapley.solvers._gp_left_out import LeaveOneOutProcess
 from skshapley.solvers._least_squares import LeastSquares
 from skshapley.solvers._linear import Linear, MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
-from skshapley.solvers._regression_adjustment import RegressionAdjustment
-from skshapley.solvers._sample_reuse import SampleReuse
+from skshapley.solvers._sample_reuse import RegressionAdjustment, SampleReuse
 from skshapley.solvers._sgd import ProjectedSGD
 from skshapley.solvers._stratified_mean import StratifiedMean
 

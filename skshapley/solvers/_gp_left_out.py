@@ -7,14 +7,7 @@ With them, phi(f) = phi(m) + phi(f - m) is estimated by maximum sample reuse.
 
 import numpy as np
 
-from skshapley._process import (
-    Case,
-    OddDesign,
-    Pairs,
-    Posterior,
-    RandomOddDesign,
-    overlooked,
-)
+from skshapley._process import Case, OddDesign, Pairs, Posterior, RandomOddDesign, overlooked
 from skshapley._tools._counting import log_binomial
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
