@@ -43,7 +43,6 @@ from skshapley.rewards import (
 from skshapley.rewards._loss import LossGame
 from skshapley.rewards._rows import RowPool
 from skshapley.rewards._tokens import TokenGame
-from skshapley.rewards._transport import CausalPool
 from skshapley.testing import HybridGame, RandomGame, StackedGame
 from skshapley.testing.contracts import CONTRACTS
 
@@ -335,5 +334,5 @@ def test_every_game_of_the_package_is_tested() -> None:
 
 def test_every_row_mixer_is_tested() -> None:
     pools = {type(made(f"interventional, {setting}")._pool) for setting in SETTINGS}
-    pools |= {type(made("conditional, outputs")._pool), CausalPool}  # the latter in test_reward
+    pools |= {type(made("conditional, outputs")._pool)}
     assert not descendants(RowPool) - pools

@@ -105,8 +105,15 @@ def n_background(estimator: Any) -> int:
     return b if most is None else min(b, most)
 
 
-def herded_background(estimator: Any, response: Response) -> Background:
-    """Return the background of an estimator, of at most `max_background` rows."""
+def fit_reward(estimator: Any, reward: Reward, response: Response) -> None:
+    """Fit the reward of an estimator to its background, reduced to `max_background` rows."""
+    estimator._background = _herded(estimator, response)
+    estimator.reward_ = reward.fit(
+        response, estimator.background_, estimator.background_weights_, estimator.players_
+    )
+
+
+def _herded(estimator: Any, response: Response) -> Background:
     background, n = estimator._background, n_background(estimator)
     if n == len(background.weights):
         return background

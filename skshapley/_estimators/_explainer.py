@@ -12,9 +12,9 @@ from skshapley._estimators._attributor import (
     COUNTS,
     NOT_FITTED,
     Attributor,
+    fit_reward,
     given_background,
     given_reward,
-    herded_background,
     n_background,
     plan_of,
     run_plan,
@@ -233,10 +233,7 @@ class ShapleyExplainer(Attributor):
         plan, b = None, n_background(self)
         if type(reward) is InterventionalReward and reward.link is None:
             plan = self._decided(Size(self.players_.n_players, b, b))
-        self._background = herded_background(self, response)
-        self.reward_ = reward.fit(
-            response, self.background_, self.background_weights_, self.players_
-        )
+        fit_reward(self, reward, response)
         if plan is None:
             r = self.reward_
             size = Size(self.players_.n_players, r.n_references_, r.rows_per_value_)

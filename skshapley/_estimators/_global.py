@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skshapley._estimators._attributor import (
     COUNTS,
     TableEstimator,
+    fit_reward,
     given_background,
     given_reward,
-    herded_background,
     n_background,
     plan_of,
     run_plan,
@@ -179,10 +179,7 @@ class GlobalImportance(TableEstimator):
         plain = type(reward) is InterventionalReward
         least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
         self._plan = plan_of(self, least, process=False)  # raises for invalid values
-        self._take(herded_background(self, response))
-        self.reward_ = reward.fit(
-            response, self.background_, self.background_weights_, self.players_
-        )
+        fit_reward(self, reward, response)
         if self._samples:
             self.reward_.deal(generator(self._plan.entropy, Stream.ORDER))
         return self

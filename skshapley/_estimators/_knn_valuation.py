@@ -81,17 +81,15 @@ class Neighbours(NamedTuple):
     def shares(self, point: int, ranks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the utility of sets of neighbours ``(t, size)``, by rank, for one point."""
         size, right = ranks.shape[1], self.right[point][ranks]
-        weights = self._weights(self.distance[point][ranks])
-        if weights is None:
+        if self.weights == "uniform":
             return right.sum(axis=1) / self.k
+        weights = self._weights(self.distance[point][ranks])
         total = weights.sum(axis=1)
         share = np.divide((right * weights).sum(axis=1), total, out=np.zeros(len(ranks)),
                           where=total > 0)  # fmt: skip
         return share * (size / self.k)
 
-    def _weights(self, distance: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        if self.weights == "uniform":
-            return None
+    def _weights(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
         if callable(self.weights):
             return np.asarray(self.weights(distance), dtype=np.float64)
         same = distance == 0  # points at distance 0 have all the weight
@@ -99,14 +97,10 @@ class Neighbours(NamedTuple):
             return np.where(same.any(axis=1, keepdims=True), same, 1 / distance)
 
     @property
-    def n_sets(self) -> int:
-        """The number of sets of at most K neighbours, times validation points."""
-        return len(self.order) * sum(comb(self.n_players, size) for size in self.sizes)
-
-    @property
     def exact(self) -> bool:
-        """Whether `values` is feasible."""
-        return self.weights == "uniform" or self.n_sets <= MOST_SETS
+        """Whether `values` is feasible: whether there are few sets of at most K neighbours."""
+        n_sets = len(self.order) * sum(comb(self.n_players, size) for size in self.sizes)
+        return self.weights == "uniform" or n_sets <= MOST_SETS
 
     def values(self, index: Index) -> NDArray[np.float64]:
         """Return the values of the training points by an index, ``(n,)``."""

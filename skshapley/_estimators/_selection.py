@@ -36,7 +36,6 @@ from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._tables._inputs import (
     column_names,
     in_order_of,
-    is_foreign,
     is_frame,
     n_rows,
     narwhal,
@@ -142,14 +141,10 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
     if isinstance(X, np.ndarray):
         return np.column_stack([X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))])
     new = dict(zip(_new_names(names, n), zip(drawn, orders, strict=True), strict=True))
-    if is_foreign(X):
-        table = narwhal(X)
-        shuffled = [
-            narwhal(take_rows(X, order))[names[j]].alias(name) for name, (j, order) in new.items()
-        ]
-        return table.with_columns(*shuffled).to_native()
-    columns = {name: X.iloc[order, j].set_axis(X.index, axis=0) for name, (j, order) in new.items()}
-    return pd.concat([X, pd.DataFrame(columns)], axis=1)
+    shuffled = [
+        narwhal(take_rows(X, order))[names[j]].alias(name) for name, (j, order) in new.items()
+    ]
+    return narwhal(X).with_columns(*shuffled).to_native()
 
 
 def shuffled_columns(X: Any, order: np.ndarray) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._trees._leaf_games import meeting_weights, pair_worths
-from skshapley._trees._walks import Layout, Walk, walk
+from skshapley._trees._walks import Layout, walk
 from skshapley.indices import Index
 
 # Starts in one block: few enough for most of their state to stay in the cache
@@ -63,9 +63,7 @@ class Frontier:
         values : ndarray of shape (n_outputs, n_players, r)
         """
         total = np.zeros((instances.shape[1], self.layout.n_outputs, self.n_players))
-        for first in range(0, len(weights), REFERENCES):
-            part = slice(first, first + REFERENCES)
-            self._add(total, instances, references[:, part], weights[part])
+        self._add(total, instances, references, weights)
         return total.transpose(1, 2, 0)
 
     def values_by_reference(self, instances, references) -> NDArray[np.float64]:
@@ -82,9 +80,7 @@ class Frontier:
         """
         r, b = instances.shape[1], references.shape[1]
         total = np.zeros((b, r, self.layout.n_outputs, self.n_players))
-        for first in range(0, b, REFERENCES):
-            part = slice(first, first + REFERENCES)
-            self._add(total[part], instances, references[:, part], None)
+        self._add(total, instances, references, None)
         return total.transpose(1, 0, 3, 2)
 
     def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
@@ -105,15 +101,11 @@ class Frontier:
         """
         p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
         total, worths = np.zeros((r * k, p * p)), pair_worths(self.layout.most_decided, index)
-        for first in range(0, len(weights), REFERENCES):
-            part = slice(first, first + REFERENCES)
-            own, b = weights[part], len(weights[part])
-            most = min(SUMS // p, b * (SUMS // p**2))
-            for tree, instance, walked in self._runs(instances, references[:, part], most):
-                for column, at in self._columns(tree, instance):
-                    sums = self._pair_sums(walked, worths, own, column, len(tree))
-                    # One after another: the trees of a row add to the same numbers.
-                    np.add.at(total, at, sums)
+        for part, tree, instance, walked in self._runs(instances, references, SUMS // p**2):
+            for column, at in self._columns(tree, instance):
+                sums = self._pair_sums(walked, worths, weights[part], column, len(tree))
+                # One after another: the trees of a row add to the same numbers.
+                np.add.at(total, at, sums)
         found = total.reshape(r, k, p, p)
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
@@ -126,17 +118,18 @@ class Frontier:
         instances, references : ndarray of shape (n_rows, r) and (n_rows, b)
         weights : ndarray of shape (b,), or None
         """
-        r, b, p = instances.shape[1], references.shape[1], self.n_players
-        for tree, instance, walked in self._runs(instances, references, SUMS // p):
+        r, p = instances.shape[1], self.n_players
+        for part, tree, instance, walked in self._runs(instances, references):
+            b = len(part)
             n = len(tree) * b
             slot = walked.origins(n)[n:] * p + walked.players
             for column, at in self._columns(tree, instance):
                 worth = self._worth(walked, n, self.layout.value[column])
                 sums = np.bincount(slot, weights=worth, minlength=n * p).reshape(len(tree), b, p)
                 if weights is None:
-                    at = at[:, None] + np.arange(b) * r * self.layout.n_outputs
+                    at = at[:, None] + part * r * self.layout.n_outputs
                 else:
-                    sums = (sums * weights[:, None]).sum(axis=1)
+                    sums = (sums * weights[part, None]).sum(axis=1)
                 cell = at[..., None] * p + np.arange(p)
                 # One after another: the trees of a row add to the same numbers.
                 np.add.at(total.reshape(-1), cell.ravel(), sums.ravel())
@@ -147,23 +140,24 @@ class Frontier:
             output = column if self.layout.output is None else self.layout.output[tree]
             yield column, instance * self.layout.n_outputs + output
 
-    def _runs(self, instances, references, most) -> Iterator[tuple[Any, Any, Walk]]:
-        """Yield the trees and the rows of some runs, and their lineages.
+    def _runs(self, instances, references, most=STARTS) -> Iterator[tuple[Any, ...]]:
+        """Yield background rows, the trees and the rows to explain of some runs, and lineages.
 
-        A run is a tree and a row to explain, with all background rows. A block has at most `most`
-        starts, but at least one run.
+        A run is a tree and a row to explain, with up to `REFERENCES` background rows. A block has
+        at most `most` runs, and at least one.
         """
         layout, (n_rows, r), b = self.layout, instances.shape, references.shape[1]
         if not n_rows:
             return  # all trees are single leaves
-        X, R = (np.ascontiguousarray(codes.T).ravel() for codes in (instances, references))
-        n_runs = len(layout.roots) * r
-        step = max(1, min(STARTS, most) // b)
-        for first in range(0, n_runs, step):
-            tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
-            roots = np.repeat(layout.roots[tree], b)
-            at_x, at_r = np.repeat(instance * n_rows, b), np.tile(np.arange(b) * n_rows, len(tree))
-            yield tree, instance, walk(layout, roots, X, at_x, R, at_r)
+        X, n_runs = np.ascontiguousarray(instances.T).ravel(), len(layout.roots) * r
+        for part in np.split(np.arange(b), range(REFERENCES, b, REFERENCES)):
+            R, b = np.ascontiguousarray(references[:, part].T).ravel(), len(part)
+            step = max(1, min(STARTS // b, SUMS // self.n_players // b, most))
+            for first in range(0, n_runs, step):
+                tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
+                roots, at_x = np.repeat(layout.roots[tree], b), np.repeat(instance * n_rows, b)
+                at_r = np.tile(np.arange(b) * n_rows, len(tree))
+                yield part, tree, instance, walk(layout, roots, X, at_x, R, at_r)
 
     def _worth(self, walked, n_starts, value) -> NDArray[np.float64]:
         """Return the worth of each branching to its player, for one column of values."""

@@ -116,7 +116,7 @@ GROUPS = 8  # groups of orders; their spread measures the error
 FLOPS = 2e9  # operations for the orders of one output; 8 d^3 each
 LEAST_ORDERS, MOST_ORDERS = 2**9, 2**15
 BATCH_BYTES = 2**22
-MOST_NUMBERS = 2**22  # coefficients; above this number, nothing is learned
+MOST_NUMBERS = 2**23  # coefficients; above this number, nothing is learned
 SPREAD_ROWS = 256  # background rows to measure the spread of values
 
 
@@ -127,18 +127,20 @@ class QuadraticValues:
     Attributes
     ----------
     centre : ndarray of shape (d,)
-    by_group : ndarray of shape (c, GROUPS p, 1 + d + d (d + 1) / 2)
+    constants, lines, squares : ndarray of shape (c, GROUPS, p), (..., d) and (..., d, d)
         Coefficients of 1, columns and products, from each group of orders.
     rows : ndarray of shape (u, d)
         Background rows, centred.
-    tilts : ndarray of shape (c, p d, d), leans : ndarray of shape (c, p, d)
+    tilts : ndarray of shape (c, p, d, d), leans : ndarray of shape (c, p, d)
         The value against row r has the term r'(tilt x - lean).
     bends : ndarray of shape (c, u, p)
         The term that depends on r only.
     """
 
     centre: np.ndarray
-    by_group: np.ndarray
+    constants: np.ndarray
+    lines: np.ndarray
+    squares: np.ndarray
     rows: np.ndarray
     tilts: np.ndarray
     leans: np.ndarray
@@ -146,21 +148,17 @@ class QuadraticValues:
 
     def __call__(self, standard) -> Known:
         """Return the values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
-        apart = standard - self.centre
-        c, p, d = self.leans.shape
-        first, second = np.triu_indices(d)
-        values = np.empty((len(apart), GROUPS, p, c))
-        variances = np.empty((len(apart), p, c))
-        for i, x in enumerate(apart):  # one by one, so that rounding does not depend on other rows
-            terms = np.concatenate([[1.0], x, x[first] * x[second]])
-            for output in range(c):
-                values[i, :, :, output] = (self.by_group[output] @ terms).reshape(GROUPS, p)
-                lines = (self.tilts[output] @ x).reshape(p, d) - self.leans[output]
-                against = self.rows @ lines.T + self.bends[output]
-                variances[i, :, output] = against.var(axis=0)
+        found, spreads = [], []
+        for x in standard - self.centre:  # one by one: rounding does not depend on other rows
+            found.append(self.constants + (self.lines + self.squares @ x) @ x)
+            slopes = self.tilts @ x - self.leans
+            spreads.append((self.rows @ slopes.swapaxes(1, 2) + self.bends).var(axis=1))
+        c, groups, p = self.constants.shape
+        values = np.reshape(found, (-1, c, groups, p)).transpose(2, 0, 3, 1)
+        variances = np.reshape(spreads, (-1, c, p)).swapaxes(1, 2)
         # 1.2 times the spread of 8 groups: Student's t with 7 degrees of freedom
-        errors = values.std(axis=1, ddof=1) / np.sqrt(GROUPS) * 1.2065
-        return Known(values.mean(axis=1), errors, variances)
+        errors = values.std(axis=0, ddof=1) / np.sqrt(GROUPS) * 1.2065
+        return Known(values.mean(axis=0), errors, variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,33 +206,20 @@ def quadratic_values(
         For the orders.
     """
     (c, d), p = part.slopes.shape, column_player.max() + 1
-    if c * p * GROUPS * (1 + d + d * (d + 1) // 2) > MOST_NUMBERS or p == 1:
+    if c * p * GROUPS * (1 + d + d * d) > MOST_NUMBERS or p == 1:
         return None
     apart = standard - part.centre
     covariance = (apart * weights[:, None]).T @ apart
     n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (2 * GROUPS)
     moved = correlation, covariance, column_player
     groups = [_means(part, *moved, n_pairs, rng) for _ in range(GROUPS)]
-    first, second = np.triu_indices(d)
-    by_group = []
-    for constants, lines, squares, _ in groups:
-        both = squares + np.swapaxes(squares, 2, 3)
-        both[..., np.arange(d), np.arange(d)] /= 2
-        parts = constants[..., None], lines, both[..., first, second]
-        by_group.append(np.concatenate(parts, axis=2))
-    _, lines, squares, crosses = (np.mean(means, axis=0) for means in zip(*groups, strict=True))
+    by_group = [np.stack(means, axis=1) for means in zip(*groups, strict=True)]
+    lines, squares, crosses = (each.mean(axis=1) for each in by_group[1:])
     rows = apart[rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)]
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
     tilts = 2 * np.swapaxes(crosses, 2, 3) - squares - np.swapaxes(squares, 2, 3)
     bends = np.einsum("ud,cpde,ue->cup", rows, squares - 2 * crosses, rows, optimize=True)
-    return QuadraticValues(
-        part.centre,
-        np.stack(by_group, axis=1).reshape(c, GROUPS * p, -1),
-        rows,
-        tilts.reshape(c, p * d, d),
-        lines,
-        bends,
-    )
+    return QuadraticValues(part.centre, *by_group[:3], rows, tilts, lines, bends)
 
 
 def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[NDArray[np.float64]]:

@@ -155,6 +155,21 @@ class TransportModel(NumericModel):
         """Return the pool of moved background rows for the rows X ``(r, d)``."""
         return TransportPool(X, self)
 
+    def moves(self, given, present, rows, references) -> NDArray[np.float64]:
+        """Return the moves of background rows in standard units, ``(n, q, d)``.
+
+        Parameters
+        ----------
+        given : ndarray of shape (r, d)
+            Rows to explain in standard units.
+        present : ndarray of shape (n, d), bool
+        rows : ndarray of shape (n,), int
+        references : ndarray of shape (n, q), int
+        """
+        starts = chain_starts(present, rows, references)
+        gaps = given[rows[starts]][:, None] - self.scores[references[starts]]
+        return moves(self.correlation, present, starts, gaps)
+
     @property
     def bytes_per_row(self) -> int:
         """Return the approximate memory of one mixed row."""
@@ -198,9 +213,7 @@ class TransportPool(RowPool):
     def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
         present = coalitions[:, self.column_player]
-        starts = chain_starts(present, rows, references)
-        gaps = self.given[rows[starts]][:, None] - self.scores[references[starts]]
-        return moves(self._model.correlation, present, starts, gaps)
+        return self._model.moves(self.given, present, rows, references)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -217,34 +230,16 @@ class CausalModel(TransportModel):
     components: tuple[np.ndarray, ...]
     confounded: tuple[bool, ...]
 
-    def pool(self, X) -> RowPool:
-        """Return the pool of moved background rows for the rows X ``(r, d)``."""
-        return CausalPool(X, self)
-
-
-class CausalPool(TransportPool):
-    """Rows to explain, and background rows that follow the effects of the present columns.
-
-    Parameters
-    ----------
-    X : array or frame of shape (r, d)
-    model : CausalModel
-    """
-
-    _model: CausalModel
-
-    def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
-        """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
-        present = coalitions[:, self.column_player]
-        gaps = self.given[rows][:, None] - self.scores[references]
+    def moves(self, given, present, rows, references) -> NDArray[np.float64]:
+        """Return the moves of background rows that follow the effects of present columns."""
+        gaps = given[rows][:, None] - self.scores[references]
         moved = np.where(present[:, None], gaps, 0.0)
         earlier = np.zeros(present.shape[1], dtype=bool)
-        model = self._model
-        for component, confounded in zip(model.components, model.confounded, strict=True):
+        for component, confounded in zip(self.components, self.confounded, strict=True):
             known = np.broadcast_to(earlier, present.shape)
             if not confounded:  # its present columns predict the absent ones
                 known = known | (present & component)
-            found = regressed(model.correlation, known, moved)
+            found = regressed(self.correlation, known, moved)
             np.copyto(moved, found, where=(component & ~present)[:, None])
             earlier = earlier | component
         return moved
