@@ -29,13 +29,13 @@ class DocumentExplainer:
     reward : DocumentReward
     plan : Plan
         The plan of a document with one token; other documents adapt it.
-    settings : Settings
+    facts : dict
         The settings shared by all documents.
     """
 
     reward: DocumentReward
     plan: Plan
-    settings: Settings
+    facts: dict[str, Any]
 
     @classmethod
     def fitted(cls, explainer: Any, X: Any, response: Response, sample_weight: Any) -> Self:
@@ -67,7 +67,7 @@ class DocumentExplainer:
         plan = plan_of(explainer, Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
         response.probe(reward.container_(texts[:CHUNK_TEXTS]), " on documents")
-        settings = Settings(
+        facts = dict(
             model=label(explainer.estimator),
             response_method=label(response.method),
             output=explainer.output,
@@ -77,7 +77,7 @@ class DocumentExplainer:
             why_sampled=WHY_SAMPLED,
             random_state=label(explainer.random_state),
         )
-        return cls(reward, plan, settings)
+        return cls(reward, plan, facts)
 
     def redrawn(self, entropy: int) -> Self:
         """Return this explainer with other entropy."""
@@ -120,9 +120,7 @@ class DocumentExplainer:
         plan = self.plan.sized(Size(game.n_players))
         outcome = run(game, plan, n_jobs=n_jobs)
         result = ShapleyResult.from_outcome(outcome, game.one_output)
-        used = Settings.of(outcome, plan)
-        parts = {name: getattr(used, name) for name in ("sampler", "solver", "max_rows", "entropy")}
-        return game.function.explained(result, replace(self.settings, **parts), index)
+        return game.function.explained(result, Settings.of(outcome, plan, **self.facts), index)
 
 
 def _joined(explanations: list[Explanation], index: pd.Index) -> Explanation:

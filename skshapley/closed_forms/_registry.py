@@ -73,18 +73,15 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     """
     for kind in type(model).__mro__:
         library = kind.__module__.partition(".")[0]
-        reader = _reader(f"{library}.{kind.__name__}")
+        name = f"{library}.{kind.__name__}"
+        reader = READERS.get(name)
+        if reader is None and name in installed_readers():
+            reader = installed_readers()[name].load()
         if reader is not None:
             _check_own(model, method, kind, library)
             found = reader(model, method, read_model)
             return Sum(found) if isinstance(found, list) else found
     raise UnreadableModelError(f"{type(model).__name__}.{method} has no closed form here")
-
-
-def _reader(name: str) -> Reader | None:
-    if name not in READERS and name in installed_readers():
-        return installed_readers()[name].load()
-    return READERS.get(name)
 
 
 @cache

@@ -49,9 +49,9 @@ class NumericReward(BackgroundReward):
         plain = self.response_, self.background_, self.weights_, self.players_.column_player
         return self._model(*plain, self.correlation_, margins, owner)
 
-    @abstractmethod
     def _margins(self, table, weights) -> Margins:
         """Return the margins of a table of numbers ``(b, d)``."""
+        return NormalMargins(table, weights)
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
         """Return the correlation of a table in standard units, and its shrinkage."""
@@ -220,7 +220,7 @@ class ConditionalReward(_TransportReward):
 
     def _margins(self, table, weights) -> Margins:
         if self.covariance is None:
-            return NormalMargins(table, weights)
+            return super()._margins(table, weights)
         shape, d = np.shape(self.covariance), table.shape[1]
         if shape != (d, d):
             raise ValueError(

@@ -15,7 +15,7 @@ from skshapley.rewards._conditional import NumericReward
 from skshapley.rewards._gaussian import squared_distances
 from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._reward import InterventionalGame
-from skshapley.rewards._transport import NormalMargins, NumericModel
+from skshapley.rewards._transport import NumericModel
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,9 +131,6 @@ class EmpiricalReward(NumericReward):
     def __init__(self, sigma: float = 0.1, eta: float = 0.95) -> None:
         self.sigma = sigma
         self.eta = eta
-
-    def _margins(self, table, weights) -> NormalMargins:
-        return NormalMargins(table, weights)
 
     def _model(self, *parts) -> NearModel:
         return NearModel(*parts, sigma=self.sigma, eta=self.eta, label="raw columns of near rows")

@@ -213,13 +213,14 @@ def quadratic_values(
     n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (2 * GROUPS)
     moved = correlation, covariance, column_player
     groups = [_means(part, *moved, n_pairs, rng) for _ in range(GROUPS)]
-    by_group = [np.stack(means, axis=1) for means in zip(*groups, strict=True)]
-    lines, squares, crosses = (each.mean(axis=1) for each in by_group[1:])
+    # (c, GROUPS, p, ...)
+    constants, lines, squares, crosses = (np.stack(g, axis=1) for g in zip(*groups, strict=True))
+    leans, curves, mixed = (each.mean(axis=1) for each in (lines, squares, crosses))
     rows = apart[rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)]
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
-    tilts = 2 * np.swapaxes(crosses, 2, 3) - squares - np.swapaxes(squares, 2, 3)
-    bends = np.einsum("ud,cpde,ue->cup", rows, squares - 2 * crosses, rows, optimize=True)
-    return QuadraticValues(part.centre, *by_group[:3], rows, tilts, lines, bends)
+    tilts = 2 * np.swapaxes(mixed, 2, 3) - curves - np.swapaxes(curves, 2, 3)
+    bends = np.einsum("ud,cpde,ue->cup", rows, curves - 2 * mixed, rows, optimize=True)
+    return QuadraticValues(part.centre, constants, lines, squares, rows, tilts, leans, bends)
 
 
 def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[NDArray[np.float64]]:
