@@ -1,9 +1,8 @@
 """Explain an XGBoost model and a neural network on real data, in half a minute.
 
-The data, bundled with scikit-learn, are 569 breast tumours measured under the microscope: thirty
-features of the cell nuclei, and whether the tumour was malignant (Street, Wolberg and Mangasarian,
-1993). The attributions and interactions of the trees are exact. The network is sampled, and each
-attribution has a standard error.
+The data are bundled with scikit-learn (Street, Wolberg and Mangasarian, 1993): 569 breast tumours,
+each with thirty measurements of cell nuclei, and its diagnosis. The attributions and interactions
+of the trees are exact. The network is sampled, and each attribution has a standard error.
 
 Run it with `make demo`, or `python examples/demo.py`; the files go to demo_output/.
 """

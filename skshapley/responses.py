@@ -229,7 +229,9 @@ class SurvivalAt:
     def __call__(self, estimator, X) -> pd.DataFrame:
         """Return the survival of rows X ``(n, d)``, ``(n, n_times)``, with the times as names."""
         said = estimator.predict_survival_function(X, return_array=True)
-        last = estimator[-1] if hasattr(estimator, "steps") else estimator  # of a pipeline
+        last = (
+            estimator[-1] if hasattr(estimator, "steps") else estimator
+        )  # the last step of a pipeline
         times = np.asarray(self.times, dtype=np.float64)
         return pd.DataFrame(self.look_up(last.unique_times_, np.asarray(said)), columns=times)
 

@@ -79,6 +79,14 @@ NOT_PLAIN = re.compile(
     r"\bis none\b"
 )
 
+# A comment names its subject, and a test the tested behaviour.
+NOT_PLAIN_COMMENT = re.compile(
+    r"#+ (?i:of|whose|in which|of which)\b|(?i:\b(whoever|told|but for|be it|nobody)\b)"
+)
+NOT_PLAIN_TEST = re.compile(
+    r"_(what|who|whose|whoever|told|nobody|somebody|anew|company|walks?|hybrids?)_"
+)
+
 FRAGMENT = re.compile(r"\d+\.[a-z0-9-]+\.(feature|change|fix|doc)\.md")
 
 
@@ -259,12 +267,26 @@ def first_lines_are_plain(source: Source) -> Iterator[str]:
                 )
 
 
+def comments_are_plain(source: Source) -> Iterator[str]:
+    above = ["", *source.text.splitlines()]
+    for token in tokenize.generate_tokens(StringIO(source.text).readline):
+        line = token.start[0]
+        if token.type != tokenize.COMMENT or above[line - 1].lstrip().startswith("#"):
+            continue  # the rule is for the first line of a comment
+        if found := NOT_PLAIN_COMMENT.search(token.string):
+            yield (
+                f"{source.name}:{line} has the comment {token.string!r}: name its subject instead "
+                f"of {found[0]!r}"
+            )
+
+
 RULES: list[Callable[[Source], Iterator[str]]] = [
     imports_run_downward,
     no_assert,
     short_enough,
     no_hidden_randomness,
     first_lines_are_plain,
+    comments_are_plain,
 ]
 
 
@@ -272,6 +294,22 @@ RULES: list[Callable[[Source], Iterator[str]]] = [
 def test_package_follows_rule(rule):
     complaints = [complaint for source in package_sources() for complaint in rule(source)]
     assert not complaints, "\n" + "\n".join(complaints)
+
+
+def unclear_names(text: str) -> list[str]:
+    """Return the names of tests that do not name the tested behaviour."""
+    return [name for name in re.findall(r"def (test_\w+)\(", text) if NOT_PLAIN_TEST.search(name)]
+
+
+def test_names_of_tests_are_plain():
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
+    found = [name for path in paths for name in unclear_names(path.read_text(encoding="utf-8"))]
+    assert not found, f"name the tested behaviour, subject first, in {found}"
+
+
+def test_unclear_names_are_found():
+    text = "def test_" + "what_is_left():\n    pass\n\n\ndef test_somewhat_larger():\n    pass\n"
+    assert unclear_names(text) == ["test_" + "what_is_left"]
 
 
 def test_rooms_have_no_import_cycles():
@@ -351,6 +389,11 @@ BROKEN = {
     ),
     "names a walk": (first_lines_are_plain, "designs", '"""Designs of walks."""'),
     "refuses": (first_lines_are_plain, "designs", '"""Refuse a list of its own."""'),
+    "has a comment without subject": (
+        comments_are_plain,
+        "designs",
+        "SHARE = 0.5  # of the memory",
+    ),
 }
 
 
@@ -390,6 +433,11 @@ KEPT = {
         first_lines_are_plain,
         "designs",
         'def f():\n    """Return values somewhat smaller than the threshold told_."""',
+    ),
+    "has a comment with a subject": (
+        comments_are_plain,
+        "designs",
+        "SHARE = 0.5  # share of memory",
     ),
     "names None": (first_lines_are_plain, "designs", '"""A design; the price is None."""'),
 }

@@ -102,8 +102,9 @@ HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=instances[3].reshap
 # Other segmentations, and the content of absent tiles
 # ----------------------------------------------------
 # `TileReward` takes one image and tiles of any shape. Here, the tiles are the dark strokes of the
-# digit, and the paper is one more player. The values depend on what replaces an absent tile: white
-# paper, a blur of the image, or the pixels of other digits, over which the response is averaged.
+# digit, and the paper is one more player. The values depend on the content of absent tiles: white
+# paper, a blur of the image, or the pixels of other digits. With other digits, responses are
+# averaged.
 
 image = instances[3].reshape(8, 8)
 dark, _ = label(image > 0.5)

@@ -27,10 +27,11 @@ from skshapley.rewards import Game, InterventionalReward
 from skshapley.rewards._game import empty_values
 
 N_REFERENCES = 4  # background rows of the first and last steps
-COLUMNS_WEIGHT = 2.0  # of numeric columns in the distances of rows, beside steps and predictions
+# Weight of numeric columns in the distances of rows, beside steps and predictions.
+COLUMNS_WEIGHT = 2.0
 LEAST_TAUGHT = 30  # rows; with fewer, nothing is learned
 BLOCK_ROWS = 2**17  # mixed rows prepared at once
-# Of the explainer
+# Attributes taken from the explainer
 FOLLOWED = (
     *("_background", "_model", "_entropy", "exact_", "reward_"),
     *("n_features_in_", "feature_names_in_"),

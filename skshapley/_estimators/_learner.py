@@ -15,9 +15,10 @@ LINEAR = 0.1  # weight of linear functions of a mean input, relative to the Mate
 WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of taught rows
 PENALTIES = 10.0 ** np.arange(-5, 1)
 SEARCH_ROWS = 1000  # rows on which width and penalty are chosen
-CONFIDENCE = 0.9  # of the calibrated intervals
-LEAST_OWN = 0.5  # of squared residuals; the rest may be noise. Coverage was 89-91 % on six tables
-ROUNDING = 1e-6  # of the spread of the targets: the error of exactly learned targets
+CONFIDENCE = 0.9  # Confidence of the calibrated intervals
+# Share of the squared residuals; the rest may be noise. Coverage was 89-91 % on six tables.
+LEAST_OWN = 0.5
+ROUNDING = 1e-6  # Error of exactly learned targets, relative to their spread
 BLOCK_ROWS = 512  # rows per block of kernels
 
 

@@ -171,7 +171,7 @@ def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
     out = {}
     for players in _sets(p, order):
         s = len(players)
-        share = np.zeros(p - s + 1)  # by the number of other players
+        share = np.zeros(p - s + 1)  # for each number of other players
         share[0] = 1.0
         larger = np.arange(order + 1, p + 1)
         of_larger = comb(larger - 1, order) / comb(larger + order - 1, order + s)

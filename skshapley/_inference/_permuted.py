@@ -17,7 +17,7 @@ import numpy as np
 from skshapley._tools._random import generator
 
 LEAST_PERMUTATIONS = 999
-ROUNDING = 1e-9  # of the largest error: less variation counts as none
+ROUNDING = 1e-9  # Share of the largest error: less variation counts as none
 
 
 def limits_of_changes(

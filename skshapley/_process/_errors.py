@@ -40,7 +40,8 @@ FEW = 0.5
 # intervals by 6 % without covering more. With 3/n for every game of steps, they are 10 % wider, and
 # cover 93.2 % of the values.
 PREDICTED = 1e-2
-MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
+# Largest share of distinct values in a game with steps, and digits of the comparison.
+MOST_DISTINCT, DIGITS = 0.5, 9
 TINY = np.finfo(float).tiny
 
 Refit = Callable[[Pairs], Kernel]  # fits hyper-parameters to some of the values

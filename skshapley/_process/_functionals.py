@@ -24,7 +24,7 @@ from skshapley._process._pairs import Blocks, Pairs
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
-Orders = tuple[np.ndarray, np.ndarray]  # of orders two, and four and more
+Orders = tuple[np.ndarray, np.ndarray]  # parts of orders two, and four and more
 # Pairs of players that calibrate the errors of all pairs. Ten of 45 are too few: intervals are a
 # tenth narrower.
 MOST_WITNESSES = 500

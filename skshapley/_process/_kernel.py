@@ -21,7 +21,7 @@ from skshapley._process._pairs import Pairs
 # of nearly equal points succeeds. 1e-5 acts as noise: the squared error is 1.7 times as large.
 # 1e-12 leaves .85 of it.
 JITTER = 1e-8
-PANEL = 128  # rows of a matrix in one step: few enough to stay in the cache
+PANEL = 128  # rows of a matrix in one step, to save memory; 16 to 1,024 are as fast
 # Bounds of the reaches; the least one is SHORTEST/p. From .1/p on, inactive players keep
 # interactions: the squared error is 1.5 times as large. With reaches up to .6 it is 1.06 times as
 # large, and up to 2.5 it is .98 times as large.
@@ -72,7 +72,7 @@ class Kernel(ABC):
     size: float
 
     lowest_spread = higher_spread = 0.0
-    scalars: ClassVar[tuple[Prior, ...]]  # of the parameters after the reaches, without blocks
+    scalars: ClassVar[tuple[Prior, ...]]  # priors after the reaches, without blocks
 
     @classmethod
     def priors(cls, blocked: bool) -> np.ndarray:

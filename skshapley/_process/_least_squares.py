@@ -7,14 +7,16 @@ import numpy as np
 from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior
 
-# Of the largest value: smaller residuals are rounding. Least squares with a condition number of
-# 1e6 loses six of sixteen digits.
+# Rounding, relative to the largest value: smaller residuals count as 0. Least squares with a
+# condition number of 1e6 loses six of sixteen digits.
 NOTHING = 1e-9
-ROUNDING = 1e-13  # of the game's own values; the even part's values are their differences
+# Relative to the game's own values, because values of the even part are their differences.
+ROUNDING = 1e-13
 # Least number of points of a block beyond the unknowns, for least squares: a second spare point
 # confirms the agreement of the first one.
 SPARE = 2
-MISSED = 1.5  # of the range over the number of spare points: 3/n over 1.96, the "rule of three"
+# Factor of the range over the number of spare points: 3/n over 1.96, the "rule of three".
+MISSED = 1.5
 # Spare points: this many zeros indicate a constant game. With fewer, an event of probability 3 %
 # may be unseen, and its size is unknown, so the error is unknown, too.
 ENOUGH_ZEROS = 100

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import Design
 
-NOTHING = 1e-12  # of the whole's variance: blocks that leave at most this much complete it
-# Of the largest value: rounding of sums over the background. Half the difference of two values of
-# size 1 is a multiple of 1.1e-16, and a sum over a background adds some of these.
+NOTHING = 1e-12  # Share of the whole's variance: blocks that leave at most this much complete it
+# Rounding of sums over the background, relative to the largest value. Half the difference of two
+# values of size 1 is a multiple of 1.1e-16, and a sum over a background adds some of these.
 ROUNDING = 1e-14
 
 

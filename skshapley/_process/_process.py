@@ -9,8 +9,8 @@ from skshapley._process._functionals import Functional
 from skshapley._process._kernel import Kernel
 from skshapley._process._pairs import Blocks, Pairs
 
-# Of every ten pairs. With one, intervals cover 66 % on votes instead of 70 %. With five, few pairs
-# remain for the predictions: coverage falls from 92.9 to 92.6 %.
+# Held-out pairs of every ten. With one, intervals cover 66 % on votes instead of 70 %. With five,
+# few pairs remain for the predictions: coverage falls from 92.9 to 92.6 %.
 HELD_OUT = 3
 # Steps between held-out pairs, coprime to ten. Single players come first, then pairs by size, so a
 # stride of 1 holds out whole kinds: intervals then cover 66 % on votes instead of 70 %.

@@ -261,7 +261,7 @@ class Cohort:
         if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors, _, additive = self._result()
             if errors is not None:
-                # of the players: requests for other values must not change the players' values
+                # the players only: requests for other values must not change the players' values
                 at = slice(None) if self.block.plan.pairs is None else slice(self.count)
                 done = stopping.done(values[self.open, at], errors[self.open, at])
                 if additive is not None and self.left:

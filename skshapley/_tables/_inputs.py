@@ -64,7 +64,7 @@ def as_pandas(X: Any) -> pd.DataFrame:
     if isinstance(X, pd.DataFrame):
         return X
     if is_foreign(X):
-        # by column, because polars' own conversion needs pyarrow
+        # convert single columns, because polars' own conversion needs pyarrow
         return pd.DataFrame({column.name: _pandas(column) for column in narwhal(X).iter_columns()})
     return pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=column_names(X))
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
 
-# Of splitmix64's finaliser
+# Factors of splitmix64's finaliser
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 

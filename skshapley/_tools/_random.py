@@ -14,9 +14,9 @@ class Stream(IntEnum):
 
     HERD = 1  # background rows to keep
     DESIGN = 2  # designs shared by rows
-    PLAIN_ORDER = 3  # of background rows without known quantities
+    PLAIN_ORDER = 3  # order of background rows without known quantities
     ORDER = 4  # balanced order of background rows
-    REFERENCES = 5  # of each row of a global explanation
+    REFERENCES = 5  # background rows for each row of a global explanation
     PILOTS = 6  # background rows to learn hyper-parameters from
     SINGLE_ROWS = 7  # background rows that measure the spread of single ones
     SPLIT = 8  # background rows to fit a part of the game

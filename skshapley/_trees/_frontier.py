@@ -25,7 +25,7 @@ from skshapley.indices import Index
 
 # Starts in one block: few enough for most of their state to stay in the cache
 STARTS = 1 << 13
-# Numbers in the values of these starts
+# Most numbers in the values of one block of starts
 SUMS = 1 << 21
 # Background rows in one sum for a row to explain
 REFERENCES = 2048
@@ -194,7 +194,7 @@ class Frontier:
         value = self.layout.value[column].take(walked.ends)
         value *= np.tile(weights, n_runs).take(origin)
         worth = worths.take(self.layout.count_decided(walked.sides), axis=0) * value[:, None]
-        # The worth to a branching's player and a present player, or an absent player
+        # The interaction of a branching's player with a present player, and with an absent one
         of_either = np.empty((n, 2))
         for first, last in walked.steps()[::-1]:
             parent, new = walked.parents[first:last], slice(n_starts + first, n_starts + last)

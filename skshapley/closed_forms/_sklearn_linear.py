@@ -87,7 +87,7 @@ def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
 
 def _of_glm(model: Any, method: str, ask: Ask) -> Found:
     check_method(model, method, ["predict"], "predict")
-    # of TweedieRegressor, "auto" is the identity for normal targets only
+    # TweedieRegressor's link "auto" is the identity for normal targets only
     link = getattr(model, "link", "log")
     if link == "identity" or (link == "auto" and model.power <= 0):
         return affine(model)

@@ -65,7 +65,7 @@ class Tables(ClosedForm):
 
     def _fit(self) -> NDArray[np.float64]:
         self.codes_ = _codes(self.background_)
-        # of each table of two columns, the mean over the second and over the first
+        # the mean of each table of two columns over the second, and over the first
         self.means_ = [self._means(*table) for table in self.tables]
         return self.weights_ @ self.predict(self.background_)
 

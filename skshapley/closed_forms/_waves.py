@@ -211,7 +211,7 @@ def _powers(t: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray
     """
     powers = np.empty((*t.shape[:-1], len(frequencies), t.shape[-1]), dtype=complex)
     powers[..., 0, :] = np.exp(1j * frequencies[0] * t)
-    turn, done = powers[..., :1, :] ** 2, 1  # by `done` frequencies on
+    turn, done = powers[..., :1, :] ** 2, 1  # factor of a shift by `done` frequencies
     while done < len(frequencies):
         more = powers[..., done : 2 * done, :]
         np.multiply(powers[..., : more.shape[-2], :], turn, out=more)

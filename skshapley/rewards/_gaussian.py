@@ -20,18 +20,18 @@ LEAST_SHRINKAGE = 1e-6
 # From this number of references, one matrix per coalition is cheaper than one update per column:
 # with 8 references, 8,192 rows of 30 columns take 25 ms either way
 FEW_REFERENCES = 8
-CHUNK_BYTES = 2**24  # of the matrices factorised at once
+CHUNK_BYTES = 2**24  # Memory of the matrices that are factorised together
 # Rows multiplied by a matrix in one call. BLAS rounds differently for other numbers of rows, and a
 # result must not depend on the other rows.
 BLOCK_ROWS = 16
-LEAST_ROWS = 128  # for common factors
+LEAST_ROWS = 128  # Smallest number of rows for common factors
 MOST_COLUMNS = 128
 MOST_FACTORS = 3
 SHRINKAGES = (0.5, 0.8, 0.95, 1.0)  # towards the correlation of the factors
 FOLDS = 4
 CLEARLY = 3.0  # standard errors by which held-out rows must be likelier
-ROUNDS = 20  # of principal axes
-MOST_COMMON = 0.999  # of a column's variance
+ROUNDS = 20  # Iterations of principal axes
+MOST_COMMON = 0.999  # Largest share of a column's variance due to common factors
 
 
 def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:

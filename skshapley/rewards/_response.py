@@ -185,7 +185,7 @@ class Response:
             self.names = column_names(raw)
         else:
             self.names = self._classes if by_class else list(range(self.n_columns))
-        # Of two classes, the negative one is redundant; two labels are not.
+        # The negative one of two classes is redundant, unlike one of two labels.
         two = by_class and self.n_columns == 2 and not self.whole
         binary = two and _are_complements(values, self.method)
         self.column = self._fixed_column(binary)

@@ -21,7 +21,7 @@ from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
 
-HYBRID_SHARE = 1 / 8  # of the working memory, for the mixed rows of one call
+HYBRID_SHARE = 1 / 8  # Share of the working memory for the mixed rows of one call
 
 
 class Reward(Parametrised, ABC):
@@ -120,7 +120,7 @@ class BackgroundReward(Portable, Reward):
         self._set_sizes(len(weights))
         self.deck_: Deck | None = None
         self.margins_ = None
-        self.__dict__.pop("varies_", None)  # of another background
+        self.__dict__.pop("varies_", None)  # computed for another background
         self.masked_ = self._prepared()
         rest = self.masked_.response
         self.empty_ = rest.over(self.masked_.background, "background rows")
@@ -149,7 +149,7 @@ class BackgroundReward(Portable, Reward):
         deck = Deck.balanced(self.background_, self.empty_, weights, column_player, rng)
         self.deck_ = deck
         if n > MOST_CARDS:
-            _ = self.varies_  # of all rows, before the reduction
+            _ = self.varies_  # computed from all rows, before the reduction
             rows = deck.rows
             self.empty_ = self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
+# Mixed rows, and bytes of a column, in one step. Much smaller or larger steps cost up to 6 %.
 CHUNK_ROWS = 8192
 PIECE_BYTES = 2**18
 
@@ -160,7 +161,7 @@ class ArrayPool(ColumnPool):
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
-        if object in (self.X.dtype, self.background.dtype):  # which may contain pd.NA
+        if object in (self.X.dtype, self.background.dtype):  # objects may include pd.NA
             return super().unlike(rows, references)
         own, other = self.X[rows], self.background[references]
         return ~((own == other) | (pd.isna(own) & pd.isna(other)))
@@ -209,11 +210,11 @@ class SparsePool(RowPool):
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         own, other = self.X[rows], self.background[references]
-        for part in (own, other):  # by their bits: missing equals missing
+        for part in (own, other):  # compare bits, so that missing equals missing
             part.data = part.data.astype(np.float64).view(np.int64)
         unequal = own != other
         own.data, other.data = np.ones(own.nnz), np.ones(other.nnz)
-        return (unequal + (own != other)).toarray()  # zeros may be stored by one alone
+        return (unequal + (own != other)).toarray()  # one of them may store zeros
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return mixed rows in the background's container."""

@@ -52,7 +52,7 @@ def asked_module(module: Any, X: Any) -> Any:
     kind = torch.float32 if parameter is None else parameter.dtype
     device = None if parameter is None else parameter.device
     training = [part for part in module.modules() if part.training]
-    module.eval()  # in which dropout is off
+    module.eval()  # switches dropout off
     try:
         with torch.no_grad():
             values = as_numpy(module(torch.as_tensor(table).to(device=device, dtype=kind)))
@@ -75,7 +75,7 @@ def as_numpy(raw: Any) -> Any:
     """
     if hasattr(raw, "detach") and hasattr(raw, "cpu"):
         raw = raw.detach().cpu()
-        return (raw.double() if raw.is_floating_point() else raw).numpy()  # which has no bfloat16
+        return (raw.double() if raw.is_floating_point() else raw).numpy()  # numpy has no bfloat16
     if hasattr(raw, "__dlpack__") and not hasattr(raw, "__array__"):
         return np.from_dlpack(raw)
     return raw

@@ -41,7 +41,8 @@ from skshapley.samplers._odd_designs import (
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # used by the Gaussian process; further ones are drawn at random
 MOST_CHOSEN = 1100  # up to this number, pairs are chosen one by one
-FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before a choice
+# Share of the pairs, and pairs per player, that are placed before a choice.
+FIRST_SHARE, LEAST_FIRST = 0.5, 1.5
 LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
 # From 300 pairs on, half of the chosen pairs have sizes by leverage score; with fewer pairs,
 # proportionally less. A Gaussian process prefers middle sizes. If a game varies more at other

@@ -123,11 +123,12 @@ def _different(coalitions: np.ndarray) -> np.ndarray:
     return kept[(size > 0) & (size < coalitions.shape[1])]
 
 
-MOST_BLOCK_PAIRS = 1500  # in total, for all blocks
+MOST_BLOCK_PAIRS = 1500  # Pairs of all blocks together
 # Up to this number of blocks, more pairs pay. With 100 rows of 20 columns and 70 evaluations per
 # player, four blocks have .7 times the squared error of two, and .6 times that of all rows
 FEW_BLOCKS, MOST_IN_FEW = 10, 3000
-ENOUGH = 1 / 3  # of all pairs: these against all rows are more informative than others on blocks
+# Share of all pairs from which on pairs against all rows are more informative than blocks.
+ENOUGH = 1 / 3
 LEAST_ROWS = 8  # from this number on, blocks need fewer pairs than one permutation on each row
 # Smallest number of rows for which blocks gain, counted as 1/sum of squared weights: in total, and
 # per pair per player. At 4 evaluations per player, blocks have .9 and .5 times the squared error of

@@ -52,7 +52,7 @@ class DealtUnits:
         self._deck, self._players, self._unit = deck, players, unit
         self._units: list[list[np.ndarray]] = [[] for _ in players]
         self._rows: list[list[np.ndarray]] = [[] for _ in players]
-        # of each row, until it gets more units
+        # units of each row so far
         self._found: list[tuple[np.ndarray, np.ndarray, float, np.ndarray] | None]
         self._found = [None for _ in players]
 
@@ -151,7 +151,7 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     return squares / ((n - 1) * n) * widening(np.minimum(degrees, n - 1.0)) ** 2
 
 
-ROUNDING = 32 * np.finfo(float).eps  # of the values: smaller changes of a player count as 0
+ROUNDING = 32 * np.finfo(float).eps  # share of the values: smaller changes of a player count as 0
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 

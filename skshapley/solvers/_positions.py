@@ -13,7 +13,7 @@ import numpy as np
 from skshapley._tools._moments import Moments
 
 HELD_UNITS = 256  # stored by position; later units are centred on these
-ROUNDING = 1e-9  # of the range of contributions: players with less variation are constant
+ROUNDING = 1e-9  # Share of the range of contributions: players with less variation are constant
 LEAST_DEGREES = 3  # degrees of freedom to fit a coefficient
 
 
@@ -206,7 +206,7 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     wide = slope[:, None, None]
     rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
-    # by chance alone, the ratio of both has the mean of F, d/(d - 2)
+    # under independence, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
     chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
     explained = above**2

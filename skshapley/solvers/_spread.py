@@ -62,13 +62,13 @@ def degrees_of_tails(n: int, squares: np.ndarray, fourth: np.ndarray) -> np.ndar
     return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
 
 
-UNSEEN = 1.5  # of the range over the number of draws: 3/n over 1.96
-# To the power of the draws: the probability that all miss an event of probability 2/5. Below six
+UNSEEN = 1.5  # Factor of the range over the number of draws: 3/n over 1.96
+# FEW**n is the probability that n draws miss an event of probability 2/5. Below six
 # draws, an event of this size is missed more often than once in twenty runs (.6^6 = .047).
 FEW = 0.6
-# Of the range: draws with less variation agree. Against 3,000 background rows, the allowance for
-# unseen events widens intervals by 6 % (95.7 % cover instead of 95.6 %). A share of .1 widens them
-# by half, and 98.5 % cover.
+# Share of the range: draws with less variation agree. Against 3,000 background rows, the allowance
+# for unseen events widens intervals by 6 % (95.7 % cover instead of 95.6 %). A share of .1 widens
+# them by half, and 98.5 % cover.
 AGREE = 1e-3
 
 

@@ -13,7 +13,7 @@ from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
 from skshapley.solvers._spread import Scale, effective_degrees, missed, unseen, widening
 
-# Of all degrees of freedom: few strata that differ tell little of how many are effective
+# Share of all degrees of freedom. The effective number is uncertain if few strata differ.
 LEAST_FREEDOM = 1 / 3
 
 

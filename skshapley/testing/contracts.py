@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
 OWNER = "parametrize_contract"
-# Of each kind of contract, its checks by name, and the components that each of them takes
+# For each kind of contract, the checks by name, and the arguments of each check
 CONTRACTS: dict[str, tuple[Checks, tuple[str, ...]]] = {
     "sampler": (SAMPLER_CHECKS, ("sampler",)),
     "solver": (SOLVER_CHECKS, ("sampler", "solver")),

@@ -183,7 +183,7 @@ class GloveGame(CooperativeGame):
         from scipy.stats import hypergeom  # slow to import
 
         hands, before = np.array([self.n_left, self.n_right]), np.arange(self.n_players)
-        # of `before` others, more than half hold the other hand
+        # more than half of the `before` others hold the other hand
         chances = hypergeom.sf(before // 2, self.n_players - 1, hands[::-1, None], before)
         return np.repeat(chances.mean(axis=1), hands)
 

@@ -259,6 +259,6 @@ class TreeExplainer(Attributor):
                 f" one of {labels}."
             )
         position = labels.index(output)
-        if binary and trees.n_outputs == 1:  # of the second class
+        if binary and trees.n_outputs == 1:  # log-odds of the second class
             return (trees.combined([[-1.0]]) if position == 0 else trees), None
         return trees.take_output(position), None

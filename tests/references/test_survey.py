@@ -78,7 +78,7 @@ def test_few_rows_or_missing_traits_use_the_plain_mean():
     np.testing.assert_allclose(mean[:, 0], quantity[rows].mean(axis=0))
 
 
-def test_a_control_variate_takes_off_what_it_explains():
+def test_control_variates_remove_the_variance_that_they_explain():
     """Noise that no trait explains, of variance 1; a control that leaves .1 of its deviation."""
     _, _, deck = setting()
     rng, off = np.random.default_rng(5), []
