@@ -408,7 +408,7 @@ def test_html_escapes_names(k):
     assert "<b>job" not in html
     assert "<script>" not in html
     assert "<i>no" not in html
-    assert html.count("<tr>") == html.count("</tr>") == 1 + P * (k or 1)
+    assert html.count("</tr>") == 1 + P * (k or 1)
     assert "3 of 5" in html
 
 

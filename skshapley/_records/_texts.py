@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
 MOST_SHOWN = 10
-BAR = '<div style="width:{:.1f}em;height:.8em;background:#3b78b4"></div>'
 
 
 def as_text(explanation: "Explanation") -> str:
@@ -23,21 +22,13 @@ def as_text(explanation: "Explanation") -> str:
 def as_html(explanation: "Explanation") -> str:
     """Return the method and a table of the most important players as HTML, names escaped."""
     frame = explanation.importance()[["importance", "standard_error"]].head(MOST_SHOWN)
-    frame = frame.reset_index()
-    titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
-    longest = frame["importance"].max() or 1.0
-    lines = ""
-    for _, *line in frame.itertuples():
-        cells = (f"{v:.4g}" if isinstance(v, float) else escape(str(v)) for v in line)
-        bar = BAR.format(10 * np.nan_to_num(line[-2] / longest))
-        lines += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{bar}</td></tr>"
+    table = frame.reset_index().to_html(index=False, float_format="{:.4g}".format, border=0)
     facts = _sentences(explanation)
     if len(explanation) and np.any(rows := np.nan_to_num(explanation.n_model_rows)):
         facts.append(f"{rows.mean():,.0f} model rows for each row")
     if explanation.converged.any() and not explanation.converged.all():
         facts.append(f"{explanation.converged.sum()} of {len(explanation)} rows converged")
     head = f"<b>{escape(_title(explanation))}</b><br>{escape('; '.join(facts))}"
-    table = f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
     return f"<div>{head}{table}</div>"
 
 
