@@ -21,7 +21,7 @@ from skshapley._tools._constraints import Constraint, Count, Maybe, check_parame
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import progress, span
 from skshapley._tools._random import Stream, entropy_from, generator
-from skshapley._tools._texts import absent
+from skshapley._tools._texts import Hinting
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
@@ -192,7 +192,7 @@ def faster(estimator: Any, plan: Plan, seconds: float) -> str:
     return "; ".join(calls)
 
 
-class TableEstimator(MetaEstimatorMixin, BaseEstimator):
+class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     """Base class of estimators that explain the rows of a table against a background."""
 
     estimator: Any
@@ -326,13 +326,7 @@ def _known(errors: np.ndarray | None) -> np.ndarray | None:
 class Attributor(TransformerMixin, TableEstimator):
     """Base class of explainers: attributions of the response, row by row."""
 
-    def __getattr__(self, name: str) -> Any:
-        owner, known = type(self).__name__, dir(type(self))
-        if name in known:  # a property of the stored background
-            raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
-        if name.endswith("_") and name not in INSTEAD:  # scikit-learn asks for it in each fit
-            raise AttributeError(f"{owner} has no {name!r}.")
-        raise AttributeError(absent(owner, name, INSTEAD, known))
+    _instead = INSTEAD
 
     @abstractmethod
     def explain(self, X) -> Explanation:

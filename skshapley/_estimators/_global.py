@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import ceil
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -118,6 +118,11 @@ class GlobalImportance(TableEstimator):
 
     stopping = None
     _decided_by = "loss", "reward", "response_method", "sampler", "solver", "max_rows"
+
+    _instead: ClassVar = {
+        "plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)",
+        **dict.fromkeys(("importances_", "values_", "importance"), "explain(X, y).values"),
+    }
 
     @corrected
     def __init__(

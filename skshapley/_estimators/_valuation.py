@@ -15,7 +15,7 @@ from skshapley._run._engine import run
 from skshapley._run._plan import Size, is_auto, make_plan
 from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
-from skshapley._tools._texts import corrected
+from skshapley._tools._texts import Hinting, corrected
 from skshapley.indices import Index, player_index
 from skshapley.rewards import DataGame, FunctionGame
 from skshapley.samplers import Sampler
@@ -27,7 +27,7 @@ def _is_error_score(value: Any) -> bool:
     return (isinstance(value, str) and value in ("empty", "raise")) or Number().allows(value)
 
 
-class DataShapley(MetaEstimatorMixin, BaseEstimator):
+class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
     """Shapley values of training points, or of groups of them, for the score of a model.
 
     Parameters

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from skshapley._records._pair_interchange import to_shapiq
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._tables._portable import Portable
 from skshapley._tools._files import write_whole
-from skshapley._tools._texts import absent, corrected
+from skshapley._tools._texts import Hinting, corrected
 
 UNKNOWN = Settings()
 # Names in shap and elsewhere, and their counterparts
@@ -75,7 +75,7 @@ INSTEAD = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Portable):
+class Explanation(Hinting, Portable):
     """Attributions of r rows over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
@@ -162,6 +162,7 @@ class Explanation(Portable):
     interactions: Interactions | None = None
     others: np.ndarray | None = None
 
+    _instead = INSTEAD
     # `skshapley/__init__.py` sets pictures and reports, which are in higher layers.
     plot: ClassVar[Any]
     report: ClassVar[Callable[..., Path | None]]
@@ -174,12 +175,6 @@ class Explanation(Portable):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__post_init__()  # unpickled arrays are writeable
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name) -> Any:
-            text = absent(type(self).__name__, name, INSTEAD, dir(self))
-            raise AttributeError(text, name=name, obj=self)
 
     @property
     def efficiency_gap(self) -> np.ndarray:
@@ -345,6 +340,7 @@ class Explanation(Portable):
             frame.attrs["method"] = self.settings.method
         return frame
 
+    @corrected
     def importance(
         self, cohorts=None, *, confidence: float | None = None, simultaneous: bool = True
     ) -> pd.DataFrame:

@@ -8,10 +8,11 @@ import pandas as pd
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._records._explanation import Explanation
 from skshapley._records._inferred import check_confidence, inferences, units
+from skshapley._tools._texts import Hinting
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GlobalExplanation:
+class GlobalExplanation(Hinting):
     """SAGE values: the mean loss of a model saved by each player, with standard errors.
 
     They are weighted means of the attributions of the losses of single rows, and add up to
@@ -44,6 +45,8 @@ class GlobalExplanation:
 
     rows: Explanation
     weights: np.ndarray
+
+    _instead = {"plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)"}
 
     @property
     def feature_names(self) -> np.ndarray:

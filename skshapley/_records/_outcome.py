@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skshapley._tools._texts import unaddressed
+from skshapley._tools._texts import Hinting, unaddressed
 
 
 def label(thing: object) -> str:
@@ -18,7 +18,7 @@ def label(thing: object) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Settings:
+class Settings(Hinting):
     """The parameters and methods of an explanation; None if not applicable.
 
     Attributes

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 # Memory address in a repr: "<function f at 0x7f3c>", "<Model 0x7f3c>", "Model(0x7f3c)"
 ADDRESS = re.compile(r"(?<=\S)( at)? 0x[0-9a-fA-F]{4,}|(?<=[(<=])0x[0-9a-fA-F]{4,}")
@@ -152,6 +152,25 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
         taker = "explanation.plot.waterfall" if right in DRAWN else owner.partition(".")[0]
         return f"{owner} takes no {wrong}: pass {call} to {taker}."
     return f"{owner} takes no {wrong}: did you mean {call}?"
+
+
+class Hinting:
+    """Base class with errors that suggest the right attribute."""
+
+    # Names elsewhere, and ours
+    _instead: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            owner, known = type(self).__name__, dir(type(self))
+            if name in known:  # a property that needs `fit`
+                text = f"{owner} has no {name} yet: call fit(X_train) first."
+            elif name.endswith("_") and name not in self._instead:  # scikit-learn asks in each fit
+                text = f"{owner} has no {name!r}."
+            else:
+                text = absent(owner, name, self._instead, [*known, *self.__dict__])
+            raise AttributeError(text, name=name, obj=self)
 
 
 def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]) -> str:

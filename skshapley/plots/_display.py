@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
-from skshapley._tools._texts import absent, counted
+from skshapley._tools._texts import Hinting, counted
 from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
@@ -57,7 +57,7 @@ INSTEAD = {
 }
 
 
-class Drawn(ABC):
+class Drawn(Hinting, ABC):
     """A picture drawn by `plot`, with its numbers as a frame.
 
     Attributes
@@ -75,6 +75,7 @@ class Drawn(ABC):
 
     response: str
     table: pd.DataFrame
+    _instead = INSTEAD
 
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
@@ -141,9 +142,6 @@ class Drawn(ABC):
         about = "" if response == "response" else f" of the {response}"
         hint = ".figure_ is the picture, .frame() its data"
         return f"<{type(self).__name__}: {features}{about}; {hint}>"
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(absent(type(self).__name__, name, INSTEAD, dir(type(self))))
 
     @property
     def _said(self) -> str:
