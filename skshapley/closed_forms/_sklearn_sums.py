@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Curve, Exponential
@@ -16,7 +18,13 @@ from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sklearn_linear import probability
 from skshapley.closed_forms._sums import Found, Part, Reader, Sum, View
 from skshapley.exceptions import UnreadableModelError
-from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
+from skshapley.rewards._columnwise import (
+    MixedColumnsError,
+    chosen_columns,
+    passes,
+    sources,
+    take_columns,
+)
 
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
@@ -54,35 +62,67 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
     width = getattr(pipeline, "n_features_in_", None)
     if width is None:  # the first step belongs to another library
         raise UnreadableModelError(f"{type(transformers[0][1]).__name__} has no n_features_in_")
-    source = np.arange(width)
-    for place, (name, step) in enumerate(transformers):
+    return _behind(transformers, ask(final, method), width)
+
+
+def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[Part]:
+    """Return a form on the columns that some steps make."""
+    source, linear = np.arange(width), isinstance(last, LinearTerms)
+    for place, (name, step) in enumerate(steps):
         if type(step).__name__ == "PolynomialFeatures":
-            behind = [later for _, later in transformers[place + 1 :]]
-            last: ClosedForm = _of_powers(step, behind, ask(final, method))
-            transformers = transformers[:place]
+            last, steps = _of_powers(step, _scaled(steps[place:], last)), steps[:place]
             break
         try:
             source = source[sources(step, len(source))]
         except MixedColumnsError as mixed:
+            if not place and type(step).__name__ == "ColumnTransformer" and linear:
+                return _of_columns(step, _scaled(steps, last))
             raise UnreadableModelError(f"{mixed} (step {name!r})") from mixed
-    else:
-        last = ask(final, method)
-    return [Part(last, View(source, width, tuple(step for _, step in transformers)))]
+    return [Part(last, View(source, width, tuple(step for _, step in steps)))]
 
 
-def _of_powers(powers: Any, scalers: list, form: ClosedForm) -> ClosedForm:
-    """Return linear terms of polynomial features, which may be scaled, as a sum of monomials."""
-    scaled = all(type(step).__name__ in AFFINE for step in scalers)
-    if not scaled or not isinstance(form, LinearTerms) or powers.powers_.max() > MOST_DEGREE:
-        raise UnreadableModelError(
-            f"Polynomial features are read before linear terms alone, up to degree {MOST_DEGREE}"
-        )
-    n = len(powers.powers_)
-    ends = np.concatenate([np.zeros((1, n)), np.eye(n)])
-    for step in scalers:
+def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
+    """Return linear terms behind scalers as linear terms of the columns of the first step."""
+    (_, first), *scalers = steps
+    if not isinstance(form, LinearTerms) or not all(_is_affine(step) for _, step in scalers):
+        name = type(first).__name__
+        raise UnreadableModelError(f"{name} is read before scalers and linear terms alone")
+    ends = np.stack([np.zeros(len(form.coef)), np.ones(len(form.coef))])
+    for _, step in scalers:
         ends = step.transform(ends)
-    said = form.predict(ends)
-    return Monomials(powers.powers_, said[1:] - said[0], said[0])
+    slope = ends[1] - ends[0]
+    return LinearTerms(slope[:, None] * form.coef, form.intercept + ends[0] @ form.coef)
+
+
+def _is_affine(transformer: Any) -> bool:
+    """Return whether a transformer, and its inverse, is affine in each column."""
+    return type(transformer).__name__ in AFFINE and not getattr(transformer, "clip", False)
+
+
+def _of_powers(powers: Any, form: LinearTerms) -> Monomials:
+    """Return linear terms of polynomial features as a sum of monomials."""
+    if powers.powers_.max() > MOST_DEGREE:
+        raise UnreadableModelError(f"Polynomial features are read up to degree {MOST_DEGREE}")
+    return Monomials(powers.powers_, form.coef, form.intercept)
+
+
+def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
+    """Return linear terms of the columns of a ColumnTransformer, one transformer at a time."""
+    d, parts = transformer.n_features_in_, []
+    intercept = form.intercept
+    for name, one, columns in transformer.transformers_:
+        coef = form.coef[transformer.output_indices_[name]]
+        if not len(coef):
+            continue
+        chosen = chosen_columns(transformer, columns)
+        steps = one.steps if isinstance(one, Pipeline) else [(name, one)]
+        steps = [(name, step) for name, step in steps if not passes(step)]
+        select = FunctionTransformer(partial(take_columns, columns))
+        for part in _behind(steps, LinearTerms(coef, intercept), len(chosen)):
+            view: Any = part.view
+            parts.append(Part(part.form, View(chosen[view.source], d, (select, *view.steps))))
+        intercept = np.zeros(form.n_outputs)
+    return parts
 
 
 def _of_selector(selector: Any, method: str, ask: Ask) -> Found:
@@ -259,8 +299,9 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
     """Return the matrix and the constant of the inverse of an affine transformer of targets."""
     name = type(transformer).__name__
     none = name == "FunctionTransformer" and transformer.inverse_func is None
-    affine = none or (name in AFFINE and not getattr(transformer, "clip", False))
-    if not affine or not type(transformer).__module__.startswith("sklearn."):
+    if not (none or _is_affine(transformer)) or not type(transformer).__module__.startswith(
+        "sklearn."
+    ):
         raise UnreadableModelError(
             f"The target is transformed by {name}, and its inverse may not be affine"
         )

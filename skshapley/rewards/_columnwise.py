@@ -7,6 +7,7 @@ libraries are tried on some rows; scikit-learn's other transformers are refused.
 """
 
 from collections import UserList
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -174,21 +175,26 @@ def _of_pipeline(pipeline, width) -> NDArray[np.intp]:
 
 
 def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
-    names = getattr(transformer, "feature_names_in_", None)
-    positions = pd.DataFrame([np.arange(transformer.n_features_in_)], columns=names)
     parts = [np.empty(0, dtype=np.intp)]
     for _, part, columns in transformer.transformers_:
-        chosen = _chosen(positions, columns)
+        chosen = chosen_columns(transformer, columns)
         if not _is_dropped(part) and len(chosen):
             parts.append(chosen[sources(part, len(chosen))])
     return np.concatenate(parts)
 
 
-def _chosen(positions, columns) -> NDArray[np.intp]:
-    """Return the positions of a ColumnTransformer's columns: labels, ints or bools."""
+def chosen_columns(transformer, columns) -> NDArray[np.intp]:
+    """Return the positions of some columns of a ColumnTransformer: labels, ints or bools."""
+    names = getattr(transformer, "feature_names_in_", None)
+    positions = pd.DataFrame([np.arange(transformer.n_features_in_)], columns=names)
+    return np.ravel(take_columns(columns, positions))
+
+
+def take_columns(columns, table) -> Any:
+    """Return some columns of a table, as a ColumnTransformer does."""
     if isinstance(columns, UserList):  # scikit-learn 1.6 warns of each access
         columns = columns.data
-    return np.ravel(_safe_indexing(positions, columns, axis=1))
+    return _safe_indexing(table, columns, axis=1)
 
 
 _SCALERS = ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")

@@ -405,6 +405,18 @@ MORE = {
         OneVsRestClassifier(make_pipeline(StandardScaler(), LogisticRegression())), X, THREE,
         "predict_proba",
     ),
+    "polynomial, some columns": (
+        make_pipeline(
+            make_column_transformer(
+                (make_pipeline(StandardScaler(), PolynomialFeatures(2)), ["pay", "rooms"]),
+                (OneHotEncoder(), ["city"]),
+                (SimpleImputer(), ["age"]),
+            ),
+            StandardScaler(with_mean=False),
+            Ridge(),
+        ),
+        MIXED, Y, "predict",
+    ),
     "linear leaves": (
         lightgbm.LGBMRegressor(
             n_estimators=4, num_leaves=6, min_child_samples=9, linear_tree=True, verbose=-1
