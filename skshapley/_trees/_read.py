@@ -43,7 +43,7 @@ TREE_MODELS = {
 PREFERRED = ("log_odds", "decision_function", "predict", "predict_proba")
 
 
-def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
+def read_trees(model, response_method="raw") -> TreeEnsemble:
     """Read a fitted tree model through its library's own dump.
 
     Parameters
@@ -58,12 +58,11 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
         the sum over the trees: the margin of a boosted model (log-odds for a classifier), the mean
         or the class probabilities of a forest, the mean depth of an isolation forest. The other
         responses can be read where they are equal to that sum.
-    output : int or None, default=None
-        Position of the one output to read. None: all of them.
 
     Returns
     -------
     trees : TreeEnsemble
+        With all outputs; ``take_output`` selects one.
 
     Raises
     ------
@@ -71,8 +70,6 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
         If there is no reader for the model, or the response is not a sum over its trees.
     NotFittedError
         If the model is not fitted.
-    ValueError
-        For an invalid output.
 
     Examples
     --------
@@ -97,14 +94,7 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
             f"leave response_method at its default{others}, or explain it by sampling",
             next((other for other in PREFERRED if other in trees.methods), None),
         )
-    if output is None:
-        return trees
-    if not 0 <= output < trees.n_outputs:
-        raise ValueError(
-            f"read_trees got output={output!r} for the {trees.n_outputs} outputs of {name}: choose"
-            f" an int from 0 to {trees.n_outputs - 1}, or None for all."
-        )
-    return trees.take_output(output)
+    return trees
 
 
 def _find_reader(model) -> Callable[[Any], TreeEnsemble]:

@@ -219,7 +219,7 @@ def test_model_of_constant_trees():
 
 def test_one_output_drops_the_other_trees(fitted):
     model, X = fitted("xgboost, classes")
-    every, one = read_trees(model), read_trees(model, output=1)
+    every, one = read_trees(model), read_trees(model).take_output(1)
     assert one.n_trees == every.n_trees // 3
     np.testing.assert_array_equal(our_response(one, X), our_response(every, X)[:, [1]])
     assert_reads(one, X)
@@ -306,8 +306,6 @@ def test_invalid_parameters(fitted):
     model, X = fitted("xgboost, classes")
     with pytest.raises(ValueError, match=r"proba is not the sum of its trees.* choose one of"):
         read_trees(model, "proba")
-    with pytest.raises(ValueError, match=r"output=3 .* 3 outputs"):
-        read_trees(model, output=3)
     with pytest.raises(ValueError, match="6 columns"):
         read_trees(model).to_matrix(X[:, :5])
 
