@@ -30,7 +30,7 @@ from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 
 LEAST_EVALS = 2**14
-REFERENCES_A_ROW = 100  # Rows of a larger background that each explained row uses
+REFERENCES_A_ROW = 100  # rows of a larger background that each explained row uses
 
 
 class GlobalImportance(TableEstimator):

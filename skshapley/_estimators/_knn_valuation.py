@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from skshapley.indices import Index
 
-MOST_SETS = 5 * 10**7  # Sets of neighbours times validation points: about ten seconds
+MOST_SETS = 5 * 10**7  # sets of neighbours times validation points: about ten seconds
 CHUNK_NUMBERS = 2**22
 
 

@@ -15,10 +15,10 @@ LINEAR = 0.1  # weight of linear functions of a mean input, relative to the Mate
 WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of taught rows
 PENALTIES = 10.0 ** np.arange(-5, 1)
 SEARCH_ROWS = 1000  # rows on which width and penalty are chosen
-CONFIDENCE = 0.9  # Confidence of the calibrated intervals
+CONFIDENCE = 0.9  # confidence of the calibrated intervals
 # Share of the squared residuals; the rest may be noise. Coverage was 89-91 % on six tables.
 LEAST_OWN = 0.5
-ROUNDING = 1e-6  # Error of exactly learned targets, relative to their spread
+ROUNDING = 1e-6  # error of exactly learned targets, relative to their spread
 BLOCK_ROWS = 512  # rows per block of kernels
 
 
@@ -73,12 +73,17 @@ class Learner:
         kernel.flat[:: len(kernel) + 1] += penalty
         inverse = cho_solve(cho_factor(kernel), np.eye(len(kernel)))
         coefficients = inverse @ (targets - mean)
+        # leave-one-out variances, ridge included (Rasmussen & Williams 2006, Eq 5.12)
         left_out = 1 / np.diag(inverse)
         residuals = coefficients * left_out[:, None]
         variances = np.maximum(left_out - penalty, 1e-12)[:, None]
+        # the conformal level of n scores: one more row may be the largest
         level = min(CONFIDENCE * (1 + 1 / len(inputs)), 1.0)
         scores = np.quantile(np.abs(residuals) / np.sqrt(variances), level, axis=0, method="higher")
+        # as standard errors, so that users multiply them by normal quantiles
         total = (scores / ndtri((1 + CONFIDENCE) / 2)) ** 2
+        # Residuals contain the sampling noise of their targets, which is no error of the
+        # prediction.
         own = np.maximum(total - (noise / variances).mean(axis=0), LEAST_OWN * total)
         own = np.maximum(own, (ROUNDING * targets.std()) ** 2)
         reach = float(np.sqrt(variances.max()))
@@ -98,15 +103,18 @@ class Learner:
             kernel = _kernel(*_parts(inputs[block], self.inputs), self.width)
             predictions[block] = self.mean + kernel @ self.coefficients
             explained[block] = np.einsum("rn,rn->r", kernel @ self.inverse, kernel)
+        # the kernel at a point with itself: 1 for the Matern part
         prior = 1 + LINEAR * (inputs**2).mean(axis=1)
         return predictions, np.sqrt(np.maximum(prior - explained, 1e-12))
 
 
 def _chosen(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
     """Return the width and penalty with the smallest squared leave-one-out residuals."""
+    # distances are computed once for all widths
     squares, linear = _parts(inputs, inputs)
     unit, best = float(np.median(squares)) or 1.0, (np.inf, 1.0, 1.0)
     for width in WIDTHS * unit:
+        # one decomposition serves all penalties of a width
         values, vectors = eigh(_kernel(squares, linear, width))
         turned, powers = vectors.T @ targets, vectors**2
         for penalty in PENALTIES:

@@ -47,7 +47,7 @@ from skshapley._tools._texts import corrected
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
 
-CLOSE = 1e-4  # Tolerance for probabilities in single precision
+CLOSE = 1e-4  # tolerance for probabilities in single precision
 
 Link = Callable[[np.ndarray], np.ndarray]
 

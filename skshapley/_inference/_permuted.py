@@ -17,7 +17,7 @@ import numpy as np
 from skshapley._tools._random import generator
 
 LEAST_PERMUTATIONS = 999
-ROUNDING = 1e-9  # Share of the largest error: less variation counts as none
+ROUNDING = 1e-9  # share of the largest error: less variation counts as none
 
 
 def limits_of_changes(
@@ -44,11 +44,13 @@ def limits_of_changes(
     counts = np.array([len(rows) for rows in sets])[:, None]
     starts = np.append(0, counts[:-1, 0].cumsum())
     rows = np.concatenate(sets)
+    # centred, so that sums of squares do not lose digits to a large mean
     rows = rows - rows.mean(axis=0)
     both = np.hstack([rows, rows**2])
     met = _changes(np.add.reduceat(both, starts, axis=0), counts)[1]
     least = ROUNDING * met.max(initial=0.0)
     rng = generator(0, 24)  # the same limits for the same rows
+    # at least twenty permutations above the limit, so its probability is known to about a fifth
     n = max(LEAST_PERMUTATIONS, ceil(20 / (1 - confidence)))
     largest = np.empty(n)
     for i in range(n):
@@ -65,5 +67,6 @@ def _changes(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarr
     total, squares = np.split(sums, 2, axis=1)
     n = counts[0] + counts[1:]
     changes = total[1:] / counts[1:] - total[0] / counts[0]
+    # the pooled variance of both sets, as in Student's test
     spread = squares[0] + squares[1:] - (total[0] + total[1:]) ** 2 / n
     return changes, np.sqrt(np.maximum(spread, 0.0) / (n - 1) * (1 / counts[0] + 1 / counts[1:]))

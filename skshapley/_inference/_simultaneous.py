@@ -71,6 +71,7 @@ def _hall(skewness: np.ndarray, critical: float) -> np.ndarray:
     """
     known = np.abs(skewness) > 1e-6
     a = np.where(known, skewness, 1.0)
+    # the transformation is a cubic without turning points, so its inverse has a closed form
     root = np.cbrt(1 - a * (critical + a / 6))
     return np.where(known, 3 / a * (1 - root), critical)
 
@@ -80,6 +81,7 @@ def critical_value(means: Means, confidence: float, simultaneous: bool) -> float
     varies = varying(means)
     if not simultaneous or varies.sum() < 2:
         return float(stdtrit(means.degrees, (1 + confidence) / 2))
+    # the largest studentised mean over draws with the same covariance (a multiplier bootstrap)
     part = means.part(varies)
     sizes = [np.abs(draws / part.errors).max(axis=1) for draws in _draws(part, DRAWS, varies.sum())]
     return float(np.quantile(np.concatenate(sizes), confidence))
@@ -116,6 +118,7 @@ def ranks(
         return rank, np.ones(m, dtype=np.int64), np.full(m, m)
     variances = np.diag(means.covariance)
     spread = variances[:, None] + variances - 2 * means.covariance
+    # Variances of differences of equal means are rounding errors, of either sign.
     floor = EXACT * (variances[:, None] + variances)
     errors = np.sqrt(np.where(spread > floor, spread, 0.0))
     critical = _critical_differences(means, errors, confidence, simultaneous)
@@ -131,6 +134,7 @@ def _critical_differences(
 ) -> np.ndarray:
     """Return the half-width of the intervals of each mean's differences in standard errors."""
     m = len(means.values)
+    # differences without an error have no studentised size
     inverse = np.where(errors > 0, 1 / np.where(errors > 0, errors, 1.0), 0.0)
     n = int(np.clip(MOST_NUMBERS // max(m * m, 1), LEAST_DRAWS, DRAWS))
     sizes = []

@@ -32,7 +32,7 @@ LEFT = 2 / (np.pi * BAND)  # largest remaining bias, in standard errors
 
 KNOTS, FREQUENCIES = 4000, 512
 WIDEST = 1.5  # in medians of a player's errors: larger errors are bounds rather than errors
-BOUNDS = 0.5  # Share of the median error: if values vary less, the errors are bounds
+BOUNDS = 0.5  # share of the median error: if values vary less, the errors are bounds
 FARTHEST = 40.0  # beyond it, the correction is less than a thousandth of the error
 
 

@@ -15,7 +15,7 @@ from skshapley._process._pairs import Pairs
 # Least sum of reaches: below it, rounding dominates the variances of interactions of four and more.
 # Sums of .02 and .5 give the same errors.
 LEAST_TOTAL = 0.1
-LEAST_PLAYERS = 4  # Smallest number of players with an even interaction beyond pairs
+LEAST_PLAYERS = 4  # smallest number of players with an even interaction beyond pairs
 # Without blocks, few points cannot separate interactions of four from noise, and the errors of
 # interactions of two become too small. In games with 15 of 495 terms of order four, at 25
 # evaluations a player, stated variances were .3 of the squared error with unlimited noise, and .6

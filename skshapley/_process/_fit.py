@@ -20,7 +20,7 @@ EVEN = (300, 25)
 # after two at 10 p evaluations, .95 and .94 at 20 p. On the benchmark's games after two rounds: .98
 # and .93
 ROUNDS = 2
-STEPS = 5  # Steps of expectation maximisation
+STEPS = 5  # steps of expectation maximisation
 # Most products in a step (points squared times pairs of players). Beyond it, a step takes too long,
 # and the points separate the pairs without it
 MOST_PRODUCTS = 10**8

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import Design
 
-NOTHING = 1e-12  # Share of the whole's variance: blocks that leave at most this much complete it
+NOTHING = 1e-12  # share of the whole's variance: blocks that leave at most this much complete it
 # Rounding of sums over the background, relative to the largest value. Half the difference of two
 # values of size 1 is a multiple of 1.1e-16, and a sum over a background adds some of these.
 ROUNDING = 1e-14

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-NEGLIGIBLE = 1e-6  # Share of the largest value or end: smaller gaps are rounding errors
+NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
 
 
 def efficiency_gap(values: np.ndarray, base: np.ndarray, full: np.ndarray) -> np.ndarray:

@@ -127,6 +127,7 @@ def arrow_table(
             f"A file of an explanation needs features and index levels with different names as"
             f" text; got {[str(name) for name in names]} under {list(explanation.index.names)}."
         )
+    # numbers that every line has are not nullable
     required = [
         pa.field(name, array.type, nullable=kind_of(name) not in (*KINDS, *ENDS, *COSTS, "row"))
         for name, array in arrays.items()
@@ -138,11 +139,14 @@ def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | No
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
     whole = Header(**header, part=part or {})
+    # Dictionaries shrink labels and repeated numbers. Columns that determine the file size are
+    # stored in full.
     may_repeat = [
         "interaction_error.list.element" if column.name == "interaction_error" else column.name
         for column in table.schema
         if str(column.type) != "string" and kind_of(column.name) not in (*IN_FULL, "interaction")
     ]
+    # in memory first: the seal needs the hash of the whole footer
     content = BytesIO()
     pq.write_table(
         table.replace_schema_metadata(whole.metadata()),

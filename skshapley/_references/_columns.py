@@ -12,7 +12,7 @@ from skshapley._tools._random import generator
 
 MOST_CELLS = 2**22  # largest sparse matrix to make dense: 32 MB
 N_MIXTURES = 64
-MOST_CATEGORIES = 8  # Most categories with a column of their own; the other categories share one
+MOST_CATEGORIES = 8  # most categories with a column of their own; the other categories share one
 
 
 def columns_of(table: Any) -> list[np.ndarray]:

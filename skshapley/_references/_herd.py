@@ -7,7 +7,7 @@ from skshapley._references._columns import columns_of, numbers_of, standardised
 from skshapley._tables._inputs import n_rows
 
 N_FEATURES = 128
-BANDWIDTH_PAIRS = 1000  # Pairs of rows; their median distance is the bandwidth
+BANDWIDTH_PAIRS = 1000  # pairs of rows; their median distance is the bandwidth
 
 
 def fourier(numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> RBFSampler:

@@ -97,6 +97,7 @@ class Cohort:
         size = replace(Size.of(game), n_players=count)
         bought = sampler.afford(size.values(plan.max_rows), count, b)
         price, n_draws, looked_at = bought.price, bought.n_draws, bought.n_references
+        # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
         numbers = (keys % N_DESIGNS).astype(np.intp).tolist()
@@ -105,10 +106,12 @@ class Cohort:
         if looked_at < b:
             sample = Sample(deck, [rng.spawn(1)[0] for rng in rngs], looked_at)
             looked_at = sample.rows[0].size
+            # a deck has rows as often as their weights require, so its rows have equal weights
             weights = np.full(looked_at, 1 / looked_at)
         part = 1.0 if sample is None else looked_at / deck.n_rows
         shared = None
         if plan.lesson is not None:
+            # rows with equal numbers have equal generators, and therefore equal designs
             shared = [generator(plan.entropy, Stream.DESIGN, count, number) for number in numbers]
         drawn = (plan.lesson, numbers, shared, deck, part)
         sampler.start(SamplerTask(count, rngs, n_draws, weights, players, *drawn))
@@ -141,6 +144,7 @@ class Cohort:
             return self.left
         most = min(self._most_draws(), self.sampler.draws_now(self.asked))
         if self.block.plan.stopping is not None:
+            # stop at the next check of the stopping rule
             most = min(most, self.goal - self.asked)
         return min(most, self.left)
 
@@ -161,6 +165,7 @@ class Cohort:
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
+            # requests are sorted by row, so those of a row are a slice
             ends = np.searchsorted(instance, np.arange(len(self.asking) + 1))
             for place, own in enumerate(self.players[self.asking]):
                 block = slice(ends[place], ends[place + 1])
@@ -195,6 +200,7 @@ class Cohort:
         if self.units is None:
             self.units = _units((everything, v_empty, v_full), self.solver.traits.scales)
             self._start_solver(self.units)
+        # The solver uses fourth powers. In units near 1, they neither overflow nor vanish.
         everything = everything / self.units[self.asking]
         self.estimate = None
         self.sampler.tell(self.asking, self.design, everything)
@@ -236,6 +242,7 @@ class Cohort:
         at = self.members[:, None], self.players
         values, errors, apart, additive = estimate
         if errors is not None:
+            # the known part and the remainder have independent errors
             errors = np.hypot(errors, known.standard_errors[at])
         if apart is not None:
             weights = self.block.game.reference_weights

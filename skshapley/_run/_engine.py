@@ -26,7 +26,7 @@ from skshapley.solvers._base import entries
 # Model rows of a block of rows to explain. With 2**14, small explanations take 4 % longer.
 BLOCK_MODEL_ROWS = 2**19
 BLOCK_INSTANCES = 1024
-BLOCK_SHARE = 1 / 2  # Share of the working memory for a block of rows
+BLOCK_SHARE = 1 / 2  # share of the working memory for a block of rows
 
 
 class Interrupted(Exception):  # noqa: N818 - internal to the package

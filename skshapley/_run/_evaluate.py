@@ -21,7 +21,7 @@ from skshapley.rewards import Game
 
 # Model rows per call, at most. With 512, models on frames take twice as long; 131,072 save 3 %.
 BATCH_ROWS = 8192
-BATCH_SHARE = 1 / 8  # Share of the working memory for a batch
+BATCH_SHARE = 1 / 8  # share of the working memory for a batch
 TASK_BATCHES = 4
 
 

@@ -184,7 +184,7 @@ class Rest:
 
 
 MOST_COMPARED = 256  # background rows to compare with each row to explain in advance
-MOST_EXPONENT = 1000  # Largest exponent of two: with more mixed rows, the count would overflow
+MOST_EXPONENT = 1000  # largest exponent of two: with more mixed rows, the count would overflow
 
 
 class Ties:

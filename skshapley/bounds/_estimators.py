@@ -209,7 +209,7 @@ def dot_product_bounds(tau) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return lower, 3 * tau + 2 - 4 * ((1 + tau) / 2) ** 1.5
 
 
-RATE = (1 - np.log(2)) / 2  # Exponent of the Chernoff bound at one half
+RATE = (1 - np.log(2)) / 2  # exponent of the Chernoff bound at one half
 
 
 def leverage_error(n_samples, n_players, residual, delta) -> Numbers:

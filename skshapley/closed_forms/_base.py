@@ -15,7 +15,7 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
-ROUNDING = 1e-12  # Rounding error of a sum of weights
+ROUNDING = 1e-12  # rounding error of a sum of weights
 
 
 class ClosedForm(Portable, ABC):

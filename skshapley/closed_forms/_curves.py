@@ -34,7 +34,7 @@ WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
 MOST_PAIRED = 32  # columns; .3 s per row against 100 background rows
 # Background rows to estimate the cost
 COST_ROWS = 64
-CURVE_NS = 40.0  # Time of a curve for one number of one coalition
+CURVE_NS = 40.0  # time of a curve for one number of one coalition
 MOST_CURVED = 20  # players; 2 ** 20 coalitions of each background row
 
 

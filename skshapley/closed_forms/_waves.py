@@ -66,6 +66,7 @@ def waves(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def reach_of(start: NDArray[np.float64], steps: NDArray[np.float64]) -> int:
     """Return the largest absolute sum of games ``(b,)`` with steps ``(b, p)``, rounded up."""
+    # the smallest and the largest sum of any coalition, because the series is valid up to its reach
     low = start + np.minimum(steps, 0).sum(axis=1)
     high = start + np.maximum(steps, 0).sum(axis=1)
     return int(np.ceil(max(-low.min(), high.max(), 1.0)))
@@ -93,9 +94,12 @@ def shrunk(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np
     steps = steps.copy() if len(games) else steps
     for game in games:
         order = np.argsort(np.abs(steps[game]))
+        # scale the n largest steps together, then fewer, because the rest grows with the smaller
+        # ones
         for n in range(n_large[game], 0, -1):
             rest, large = order[:-n], order[-n:]
             most = SATURATED + abs(start[game]) + np.abs(steps[game, rest]).sum()
+            # the sums of all 2^n sets of large steps
             sums = np.zeros(1)
             for step in steps[game, large]:
                 sums = np.concatenate([sums, sums + step])
@@ -118,6 +122,7 @@ def logistic_values(
     index : Index, default=Shapley's
     """
     steps = shrunk(start, steps)
+    # the largest number of active players: others cost nothing
     width = int((steps != 0).sum(axis=1).max(initial=0))
     values = np.zeros(steps.shape)
     if not width:
@@ -185,6 +190,7 @@ def logistic_pairs(
 def _blocks(b: int, width: int, n_waves: int, least: int = 1) -> list[slice]:
     """Return blocks of games, limited by the memory for waves."""
     bytes_each = COMPLEX_BYTES * ARRAYS * width
+    # small blocks stay in the cache, unless their arrays would be shorter than `least`
     room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, least * bytes_each))
     depth = max(1, int(room // (bytes_each * n_waves)))
     return [slice(first, first + depth) for first in range(0, b, depth)]
@@ -226,6 +232,7 @@ def _values(start, steps, frequencies, shares, index, nodes) -> NDArray[np.float
     """
     own, kept = _terms(start, steps, frequencies, shares)
     p = len(own)
+    # The known sum of the values shows whether fewer quadrature nodes are sufficient.
     gain = expit(start + steps.sum(axis=1)) - expit(start)
     while nodes and 2 * nodes[0] < p:
         values = single_shares(own, np.ones((p, 1, 1)), index.law(2 * nodes[0] - 1), kept).T

@@ -16,7 +16,7 @@ from skshapley._tools._constraints import check_values
 from skshapley.comparison._compare import KIND, Rows, Stored
 from skshapley.explanation import Explanation
 
-ROUNDING = 1e-9  # Share of the largest attribution: smaller changes are rounding errors
+ROUNDING = 1e-9  # share of the largest attribution: smaller changes are rounding errors
 MOST_GROUPS = 2048  # a second or two for a thousand permutations of them
 
 

@@ -13,7 +13,7 @@ from skshapley.plots._style import COLOURS, NEUTRAL, width_in_points
 from skshapley.plots._text import value_text
 
 THERE = "in the text"
-LETTERS = 24  # Most letters of a category
+LETTERS = 24  # most letters of a category
 OTHERS = " others"  # the end of the text of categories that share a colour
 # Half the height of a row that points may fill
 REACH = 0.4
@@ -78,11 +78,11 @@ def category_colours(texts: list[str]) -> list[str]:
 
 MOST_PLACES = 30  # categories side by side; beyond this number, the rarer ones share a position
 FEW_VALUES = 10  # distinct numbers; up to this number, each has a tick and spread points
-LEAST_GAP = 0.04  # Share of the axis between the ticks of two values
-SPREAD = 0.15  # Largest share of the axis for the points of one number
-NEAR = 0.3  # Share of the axis between "missing" and the smallest number
+LEAST_GAP = 0.04  # share of the axis between the ticks of two values
+SPREAD = 0.15  # largest share of the axis for the points of one number
+NEAR = 0.3  # share of the axis between "missing" and the smallest number
 MISSING = "missing"
-ASIDE = 0.15  # Share of the range of numbers between "missing" and the smallest
+ASIDE = 0.15  # share of the range of numbers between "missing" and the smallest
 UPRIGHT = 8  # long labels; beyond this number, they are vertical
 
 Ticks = dict[float, str]

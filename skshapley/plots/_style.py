@@ -34,15 +34,15 @@ NAME, TICK = 1.3, 1.1  # font sizes relative to tick labels, as in shap
 LEGEND_LINE = 0.24  # inches
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
-LARGE_PANEL = (8.0, 5.2)  # Size of a single panel, in inches
+LARGE_PANEL = (8.0, 5.2)  # size of a single panel, in inches
 LETTER, DIGIT = 0.55, 0.7  # mean widths of a letter and of a digit, relative to the font size
 # Largest shares of the width, including the names and titles beside the axes.
 NAMES, TITLE = 0.46, 0.75
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
 FADED = 0.35  # opacity of cells that may be 0
-MARGIN = 0.02  # Share of the width of the axes on each side, with or without numbers
-MOST_ROOM = 0.35  # Largest share of the width of the axes for the numbers on one side
+MARGIN = 0.02  # share of the width of the axes on each side, with or without numbers
+MOST_ROOM = 0.35  # largest share of the width of the axes for the numbers on one side
 
 
 def level_colours() -> "Colormap":

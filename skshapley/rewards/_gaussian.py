@@ -20,18 +20,18 @@ LEAST_SHRINKAGE = 1e-6
 # From this number of references, one matrix per coalition is cheaper than one update per column:
 # with 8 references, 8,192 rows of 30 columns take 25 ms either way
 FEW_REFERENCES = 8
-CHUNK_BYTES = 2**24  # Memory of the matrices that are factorised together
+CHUNK_BYTES = 2**24  # memory of the matrices that are factorised together
 # Rows multiplied by a matrix in one call. BLAS rounds differently for other numbers of rows, and a
 # result must not depend on the other rows.
 BLOCK_ROWS = 16
-LEAST_ROWS = 128  # Smallest number of rows for common factors
+LEAST_ROWS = 128  # smallest number of rows for common factors
 MOST_COLUMNS = 128
 MOST_FACTORS = 3
 SHRINKAGES = (0.5, 0.8, 0.95, 1.0)  # towards the correlation of the factors
 FOLDS = 4
 CLEARLY = 3.0  # standard errors by which held-out rows must be likelier
-ROUNDS = 20  # Iterations of principal axes
-MOST_COMMON = 0.999  # Largest share of a column's variance due to common factors
+ROUNDS = 20  # iterations of principal axes
+MOST_COMMON = 0.999  # largest share of a column's variance due to common factors
 
 
 def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
@@ -54,6 +54,7 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     """
     from sklearn.covariance import ledoit_wolf_shrinkage
 
+    # constant columns have no variance to estimate, and would bias the shrinkage
     rows, shrinkage = _scaled(table, weights), LEAST_SHRINKAGE
     varied = rows[:, rows.any(axis=0)]
     if varied.shape[1] > 1:
@@ -93,6 +94,7 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     centre, spread = location(table, weights)
     if n < LEAST_ROWS or not 3 <= d <= MOST_COLUMNS or not spread.all():
         return 0, 0.0
+    # every fourth row, so that sorted tables do not put a group into one fold
     rows, fold = (table - centre) / spread, np.arange(n) % FOLDS
     counts = range(1, min(MOST_FACTORS, (d - 1) // 2) + 1)  # fewer than half the columns
     choices = [(count, shrinkage) for count in counts for shrinkage in SHRINKAGES]
@@ -108,12 +110,14 @@ def chosen_factors(table, weights) -> tuple[int, float]:
             gains[i, fold == k] = multivariate_normal.logpdf(held, cov=mixed) - without
     means = gains @ weights
     best = int(means.argmax())
+    # standard error of the mean gain; the best of several gains is too large by chance
     error = np.sqrt(weights**2 @ (gains[best] - means[best]) ** 2)
     return choices[best] if means[best] > CLEARLY * error else (0, 0.0)
 
 
 def factor_correlation(correlation, n_factors) -> NDArray[np.float64]:
     """Return the correlation of a factor model, fitted by iterated principal axes."""
+    # start from squared multiple correlations: the share of a column that the others explain
     common = 1 - 1 / np.diagonal(np.linalg.inv(correlation))
     for _ in range(ROUNDS):
         reduced = correlation.copy()
@@ -122,6 +126,7 @@ def factor_correlation(correlation, n_factors) -> NDArray[np.float64]:
         loadings = axes[:, -n_factors:] * np.sqrt(np.maximum(sizes[-n_factors:], 0.0))
         explained = (loadings**2).sum(axis=1)
         common = np.minimum(explained, MOST_COMMON)
+    # a column with more than all of its variance in factors has no valid correlation
     loadings *= np.sqrt(MOST_COMMON / np.maximum(explained, MOST_COMMON))[:, None]
     found = loadings @ loadings.T
     np.fill_diagonal(found, 1.0)
@@ -170,6 +175,7 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     if q > FEW_REFERENCES:  # one matrix for each coalition serves all of them
         return regressed(correlation, present, np.repeat(gaps, ends - starts, axis=0))
     found = np.empty((n, q, d))
+    # a factor has d x d numbers, and the moves of a chain q x d
     chunk = max(1, CHUNK_BYTES // (8 * d * max(d, q)))
     for i in range(0, len(starts), chunk):
         first, some = starts[i], slice(i, i + chunk)
@@ -184,6 +190,7 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     chain, line = np.repeat(np.arange(m), np.diff(np.append(starts, n))), np.arange(m)
     # in a growing chain, the column that is present most often entered first
     order = np.argsort(-np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable")
+    # all factors of a chunk in one call of LAPACK; columns are permuted by flat positions
     factor = np.linalg.cholesky(correlation.take(order[:, :, None] * d + order[:, None, :]))
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
@@ -194,6 +201,7 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     for k in range(size[by_size[-1]] + 1):
         if k:
             entering = order[:, k - 1]
+            # the gap of the entering column that earlier columns do not explain
             left = gaps[line, :, entering] - moved[line, :, entering]
             left /= factor[:, None, k - 1, k - 1]
             moved += left[:, :, None] * columns[k - 1][:, None]

@@ -21,7 +21,7 @@ from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
 
-HYBRID_SHARE = 1 / 8  # Share of the working memory for the mixed rows of one call
+HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one call
 
 
 class Reward(Parametrised, ABC):

@@ -139,15 +139,19 @@ class ArrayPool(ColumnPool):
         bits = kind.kind in "biuf" and kind.itemsize <= 8
         given, filled = (table.astype(kind, copy=False) for table in (self.X, self.background))
         if bits:  # blended as integers: a choice by bool mispredicts for every other number
+            # the bits of floats and booleans as integers of the same size
             given, filled = (table.view(f"i{kind.itemsize}") for table in (given, filled))
             absent = present.view(np.int8) - np.int8(1)  # all bits if absent
         (n, q), d = references.shape, present.shape[1]
         hybrid = np.empty((n, q, d), dtype=given.dtype)
+        # pieces that fit into the second-level cache
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
         for start in range(0, n, step):
             some = slice(start, start + step)
             own, other = given[rows[some], None], filled[references[some]]
             if bits:
+                # own ^ ((other ^ own) & mask) is own where the mask is 0, and other where all bits
+                # are set
                 other ^= own
                 other &= absent[some, None]
                 np.bitwise_xor(other, own, out=hybrid[some])

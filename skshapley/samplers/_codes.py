@@ -16,7 +16,7 @@ from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler
 from skshapley.samplers._quadrature import bayesian_weights
 
-ENTROPY = 2022  # Seed of the generators of sets, beside their size and number of players
+ENTROPY = 2022  # seed of the generators of sets, beside their size and number of players
 
 
 class PermutationCode(PermutationSampler):

@@ -191,6 +191,7 @@ class Odd(Sampler):
         key = self._asked[row] = *self._asked[row], n
         if key not in self._lesson.designs:
             asked = self._ask_one(row, n)
+            # rows that come later continue with the same state and random numbers as the first one
             self._lesson.designs[key] = asked, self._states[row], deepcopy(self.rngs_[row])
         asked, self._states[row], rng = self._lesson.designs[key]
         self.rngs_[row] = deepcopy(rng)
@@ -208,6 +209,7 @@ class Odd(Sampler):
             ends = np.arange(count if first else 0)
             full = np.ones((len(ends), p), dtype=bool)
             return np.concatenate([full, pairs]), np.concatenate([ends, block]), None
+        # the cost of a Cholesky factorisation grows with the cube of the pairs
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
         asked = first_pairs(rng, p, placed) if first else self._choose(row, placed)
         self._states[row] = _State(np.concatenate([state.pairs, asked]))
@@ -241,7 +243,9 @@ class Odd(Sampler):
         seen = np.concatenate([np.ones((1, p), dtype=bool), pairs])
         points = Pairs(np.where(seen, 1.0, -1.0), np.empty((held + 1, 0)))
         process = Process(points, OddKernel.from_vector(theta, p), OddValues())
+        # at least three candidates for each choice
         half = max(POOL, 3 * n) // 2
+        # Hadamard rows have middle sizes, and leverage scores all sizes.
         pool = np.concatenate([leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)])
         pool = filled(rng, pool, min(2 * half, n_all_pairs(p) - held), seen=pairs)
         share = MOST_BY_SIZE * min(1.0, (held + n) / MANY)

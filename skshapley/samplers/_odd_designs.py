@@ -49,6 +49,7 @@ def filled(
     found = _different(np.concatenate([seen, wanted]))
     everything = n_all_pairs(p)
     while len(found) < known + n:
+        # two more than needed, because some repeat known pairs
         missing = known + n - len(found) + 2
         if 2 * (known + n) > everything:  # many pairs are taken: enumerate all
             missing = everything
@@ -59,6 +60,7 @@ def filled(
 
 def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
     """Return the coalitions along a random permutation; complements give its reverse."""
+    # step[j] is the position of player j: coalition t has the players before position t
     step = rng.permutation(p)
     return step < np.arange(1, p)[:, None]
 
@@ -89,6 +91,7 @@ def leverage_pairs(
     expected = _by_leverage(p, n, least_size)
     counts = rounded(rng, expected)
     parts = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
+    # in random order, because callers take the beginning
     pairs = np.concatenate(parts)[rng.permutation(counts.sum())]
     size = pairs.sum(axis=1)
     return pairs, expected[np.minimum(size, p - size)]
@@ -100,6 +103,7 @@ def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) ->
     They fill the sizes in which the known and the new pairs lack pairs by leverage score.
     """
     p, size = seen.shape[1], seen.sum(axis=1)
+    # the size of a pair is the smaller one of its coalitions
     there = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
     missing = np.maximum(_by_leverage(p, len(seen) + n) - there, 0.0)
     return rounded(rng, m * missing / missing.sum())
@@ -123,7 +127,7 @@ def _different(coalitions: np.ndarray) -> np.ndarray:
     return kept[(size > 0) & (size < coalitions.shape[1])]
 
 
-MOST_BLOCK_PAIRS = 1500  # Pairs of all blocks together
+MOST_BLOCK_PAIRS = 1500  # pairs of all blocks together
 # Up to this number of blocks, more pairs pay. With 100 rows of 20 columns and 70 evaluations per
 # player, four blocks have .7 times the squared error of two, and .6 times that of all rows
 FEW_BLOCKS, MOST_IN_FEW = 10, 3000
@@ -157,6 +161,7 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
         Number of pairs per row that the budget buys.
     """
     b = len(weights)
+    # n + 1 pairs per block, because each has the full coalition
     few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
     most = min(b, max(few, MOST_BLOCK_PAIRS // (n + 1)))
     if most <= 1 or n >= ENOUGH * n_all_pairs(p):
@@ -187,6 +192,7 @@ def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndar
     Rows of a block have about the same weight. If n does not divide b, some are left out.
     """
     b = len(weights)
+    # shuffle first, so that the stable sort orders equal weights at random
     dealt = rng.permutation(b)[: n * (b // n)]
     return dealt[np.argsort(weights[dealt], kind="stable")].reshape(n, -1)
 

@@ -10,7 +10,7 @@ from skshapley._references import Deck
 from skshapley._tools._constraints import Parametrised
 from skshapley.indices import INDICES, Index
 
-ROUNDING = 1e-9  # Share of the means: a smaller gap counts as 0
+ROUNDING = 1e-9  # share of the means: a smaller gap counts as 0
 
 
 def without_gap(

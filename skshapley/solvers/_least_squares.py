@@ -17,7 +17,7 @@ from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
 from skshapley.solvers._spread import degrees_of_tails, span, unseen, widening
 
-RANK = 1e-12  # Share of the largest eigenvalue: smaller ones are rounding errors
+RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
 
 
 class LeastSquares(CoalitionSolver):

@@ -106,6 +106,7 @@ class DealtUnits:
         times = np.bincount(place)[order]
         m, at = len(cards), np.argsort(order)[place]
         means = units[first[order]]
+        # one unit in 17 is the second one on its background row
         again = np.delete(np.arange(len(rows)), first)  # few
         np.add.at(means, at[again], units[again])
         means /= times[:, None, None]
@@ -115,10 +116,13 @@ class DealtUnits:
         total = _spread_of_chunks(missed, self._deck.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
         rough = means.var(axis=0, ddof=1) if m > 1 else np.full_like(values, np.nan)
+        # finite population: without unseen background rows, their choice causes no error
         left = max(0.0, 1 - m / self._deck.n_rows)
         noise, share = _noise(units, means[at], times), (1 / times).mean()
         if noise is None:
             return values, total, share / m, rough / self._deck.n_rows
+        # The noise of permutations remains if all rows are used. Both variances are estimates, so
+        # the part may exceed the whole.
         within = np.minimum(noise * share / m, total)
         own = np.maximum(rough - noise * share, 0.0)
         return values, within + left * (total - within), share / m, own / self._deck.n_rows
@@ -138,6 +142,7 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     of freedom are fewer.
     """
     m, size = len(missed), largest
+    # smaller chunks are less balanced, but a variance needs some degrees of freedom
     while size > 1 and m // size < LEAST_CHUNKS:
         size //= 2
     n = m // size
@@ -221,6 +226,8 @@ class PermutationMean(Solver):
         r, n, p, k = contributions.shape
         self._scale.add(rows, contributions)
         inside = contributions.reshape(r, n // design.unit, design.unit, p, k)
+        # In an additive game, a permutation and its reverse agree in all units. Larger differences
+        # than rounding rule it out.
         spread = np.ptp(inside, axis=2).max(axis=(1, 2))
         alike = (spread <= self._rounding[rows, 0]).all(axis=1)
         self._additive[rows] &= alike & (design.unit > 1)
@@ -236,11 +243,13 @@ class PermutationMean(Solver):
             self._prepare(design, p, k)
         cut = (r, n // design.unit, design.unit, p)
         shares = _shares(design, cut[:3])
+        # contributions by position in the order, to subtract the mean effect of a position
         by_step = np.take_along_axis(contributions, design.permutations[..., None], axis=2)
         units, steps = (
             (part.reshape(*cut, k) * shares[..., None, None]).sum(axis=2)
             for part in (contributions, by_step)
         )
+        # the inverse permutation: the position of each player
         positions = np.argsort(design.permutations, axis=2).astype(np.int32).reshape(cut)
         walks = Walks(rows, _strata(design), units, steps, positions, shares)
         self._seen().add(walks, self._scale.range)
@@ -287,6 +296,8 @@ class PermutationMean(Solver):
     @property
     def _rounding(self) -> np.ndarray:
         """The largest size of rounding errors in contributions, ``(r, 1, k)``."""
+        # Values of coalitions have rounding errors in proportion to their size, and not to their
+        # differences.
         largest = np.abs(self.v_full_) + np.abs(self.v_empty_)
         return ROUNDING * (largest[:, None] + self._scale.range)
 
@@ -301,6 +312,7 @@ class PermutationMean(Solver):
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
         own, both, partner = (m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
+        # the residual sum of squares after regression on the effects of positions
         squares = np.maximum(own - 2 * slope * both + slope**2 * partner, 0.0)
         values, spent = (self._weights[:, None, None] * mean).sum(axis=1), 1
         if self._drifting:

@@ -13,7 +13,7 @@ import numpy as np
 from skshapley._tools._moments import Moments
 
 HELD_UNITS = 256  # stored by position; later units are centred on these
-ROUNDING = 1e-9  # Share of the range of contributions: players with less variation are constant
+ROUNDING = 1e-9  # share of the range of contributions: players with less variation are constant
 LEAST_DEGREES = 3  # degrees of freedom to fit a coefficient
 
 

@@ -62,7 +62,7 @@ def degrees_of_tails(n: int, squares: np.ndarray, fourth: np.ndarray) -> np.ndar
     return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
 
 
-UNSEEN = 1.5  # Factor of the range over the number of draws: 3/n over 1.96
+UNSEEN = 1.5  # factor of the range over the number of draws: 3/n over 1.96
 # FEW**n is the probability that n draws miss an event of probability 2/5. Below six
 # draws, an event of this size is missed more often than once in twenty runs (.6^6 = .047).
 FEW = 0.6
