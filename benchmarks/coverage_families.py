@@ -97,7 +97,7 @@ def families():
 
 
 def of_games(runs):
-    """Share of values within 1.96 standard errors, and in parentheses how many have one."""
+    """Share of values within 1.96 standard errors, with their number in parentheses."""
     lines = []
     for sampler in [name for name in SAMPLERS if name not in ELSEWHERE]:
         for times in (4, 6, 10, 20, 30):
@@ -136,7 +136,7 @@ def record(values):
 
 
 def of_importances(runs):
-    """Share of samples whose intervals hold all ten features; share of ends that are known."""
+    """Share of samples with intervals that contain all ten values; share of finite ends."""
     lines = []
     for law, draw in LAWS.items():
         truth = np.abs(draw(np.random.default_rng(1), 5_000_000)).mean()
@@ -153,7 +153,7 @@ def of_importances(runs):
 
 
 def of_drift(runs):
-    """Share of charts with an alarm, where nothing changes: five periods of 40 rows."""
+    """Share of charts with a false alarm, for five periods of 40 rows."""
     lines = []
     for law, draw in LAWS.items():
         for n in (40, 200):
@@ -167,7 +167,7 @@ def of_drift(runs):
 
 
 def of_stopping(runs):
-    """Share of runs that stop, and share of these that are off by more than the tolerance."""
+    """Share of runs that stop, and share of them with an error above the tolerance."""
     lines = []
     games = {f"and of {n} in 20": DividendGame(20, {tuple(range(n)): 1.0}) for n in (2, 3, 4)}
     for name, game in games.items():
@@ -210,10 +210,14 @@ A share of .95 has a standard deviation of .03 for 60 runs or charts, of .04 for
 for 18 runs.
 """
 PARTS = {
-    "Games": (of_games, 0.4, "First players bring nearly everything in the first family."),
-    "Importances": (of_importances, 1, "Nominal .95 for ten features at once."),
-    "Drift": (of_drift, 1, "Nominal .05."),
-    "Stopping": (of_stopping, 0.3, "At 5 %, of 3,000 evaluations."),
+    "Games": (
+        of_games,
+        0.4,
+        "First players have nearly the whole contribution in the first family.",
+    ),
+    "Importances": (of_importances, 1, "Nominally .95, for ten features simultaneously."),
+    "Drift": (of_drift, 1, "Nominally .05."),
+    "Stopping": (of_stopping, 0.3, "The tolerance is 5 %, and the budget is 3,000 evaluations."),
 }
 
 
@@ -223,7 +227,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="print a tenth of the runs")
     args = parser.parse_args()
     runs, shown = args.runs // 10 if args.quick else args.runs, ["# Coverage by families\n"]
-    shown.append("Made by `make bench-coverage`. Numbers of values in parentheses.\n")
+    shown.append("Made by `make bench-coverage`. The numbers of values are in parentheses.\n")
     shown.append(NOTE)
     for title, (part, share, note) in PARTS.items():
         table = part(max(2, int(runs * share)))

@@ -253,7 +253,7 @@ def estimated(noise, scale, n=30):
 def test_importance_separates_variation_of_rows_from_noise():
     """Each check is wrong for less than 1 of 1e4 seeds.
 
-    Features b, c, d are clear of zero: |.| is linear for them, errors add up. The mean of 400
+    Features b, c, d are far from zero, so |.| is linear and errors add up. The mean of 400
     estimates of a variance on 29 degrees of freedom has a standard error of 1.3 %.
     """
     noise, n = 0.8, 30

@@ -166,7 +166,7 @@ def test_intervals_cover_for_skewed_attributions(law, n, runs, share):
 
 
 def test_unseen_attributions_leave_the_upper_end_open():
-    """Attributions that are all alike, or a single one that is not, leave the largest ones open."""
+    """Equal attributions, or a single different one, give no bound of the largest ones."""
     values = np.random.default_rng(0).normal(size=(200, 4))
     values[:, 1:3], values[0, 2], values[:, 3] = 0.02, 5.0, 0.0
     table = record(values).importance(confidence=0.95).loc[["x0", "x1", "x2", "x3"]]

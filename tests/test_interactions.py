@@ -173,7 +173,7 @@ def test_to_shap_keeps_the_arrays():
 
 
 def test_interactions_of_trees_agree_with_shap():
-    """Of one reference, path by path, as shap does without a background."""
+    """One reference, path by path, as shap computes without a background."""
     shap = pytest.importorskip("shap")
     xgboost = pytest.importorskip("xgboost")
     everything = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], dtype=float)

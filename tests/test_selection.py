@@ -164,7 +164,7 @@ def test_columns_are_compared_with_noise_columns():
 
 
 def test_noise_columns_are_placed_among_the_others():
-    """Trees take the first of columns that split alike, so that the last ones are no yardstick."""
+    """Of equal splits, trees take the first column, so the last columns are a biased comparison."""
     X, y = drawn()
     seen = []
 

@@ -80,7 +80,7 @@ class Learner:
         # the conformal level of n scores: one more row may be the largest
         level = min(CONFIDENCE * (1 + 1 / len(inputs)), 1.0)
         scores = np.quantile(np.abs(residuals) / np.sqrt(variances), level, axis=0, method="higher")
-        # as standard errors, so that users multiply them by normal quantiles
+        # converted to standard errors, which users multiply by normal quantiles
         total = (scores / ndtri((1 + CONFIDENCE) / 2)) ** 2
         # Residuals contain the sampling noise of their targets, which is no error of the
         # prediction.

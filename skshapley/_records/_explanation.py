@@ -348,7 +348,7 @@ class Explanation(Hinting, Portable):
 
         The rows are treated as a sample of a population. Estimation noise increases the size of
         small attributions, and therefore their means; ``max_bias`` is an upper bound of this bias.
-        A larger budget reduces it, more rows do not. With a `confidence`, the bias is removed,
+        A larger budget reduces it, but more rows do not. With a `confidence`, the bias is removed,
         except for a rest of at most ``max_bias``.
 
         Parameters

@@ -18,8 +18,8 @@ MOST_CATEGORIES = 8  # most categories with a column of their own; the other cat
 def columns_of(table: Any) -> list[np.ndarray]:
     """Return the columns of a table ``(n, d)``; for a large sparse table, mixtures of columns.
 
-    Each is numbers, float64, NaN where missing; or codes of categories, int, the most frequent
-    being 0. Mixtures with random signs preserve distances of rows (Achlioptas 2003,
+    A column has numbers (float64, NaN for missing ones), or codes of categories (int, 0 for the
+    most frequent one). Mixtures with random signs preserve distances of rows (Achlioptas 2003,
     Database-friendly random projections, Journal of Computer and System Sciences 66).
     """
     if sparse.issparse(table):

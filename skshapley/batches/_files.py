@@ -28,7 +28,7 @@ def part_path(folder: Path, number: int) -> Path:
 
 
 def skipped_path(folder: Path, number: int) -> Path:
-    """Return the path of the list of rows of a batch without a part."""
+    """Return the path of a batch's list of skipped rows."""
     return folder / f"_skipped-{number:08d}.json"
 
 

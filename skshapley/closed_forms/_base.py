@@ -21,7 +21,7 @@ ROUNDING = 1e-12  # rounding error of a sum of weights
 class ClosedForm(Portable, ABC):
     """A response as a formula with exact Shapley values.
 
-    Read from a fitted model by `read_model`, it is given a background by `fit`, and then explains.
+    `read_model` reads it from a fitted model, and `fit` sets the background.
     A subclass writes `combined`, `predict`, `_attributions`, `pairs` and `references`.
 
     Attributes

@@ -84,7 +84,7 @@ class Classical(Sampler):
         law = np.asarray(self.law(p), dtype=np.float64)
         if law.shape != (p,) or not (law > 0).all() or abs(law.sum() - 1) > 1e-9:
             raise ValueError(
-                f"Classical got a law that gives {law} for {p} players: it takes a function that"
+                f"Classical got size probabilities {law} for {p} players: it takes a function that"
                 f" returns the positive probabilities, of sum 1, of the sizes 0 to {p - 1}."
             )
         return law

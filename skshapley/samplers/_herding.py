@@ -112,7 +112,7 @@ class Herding(GreedyCode):
 
 
 class SequentialBayesianQuadrature(GreedyCode):
-    """Permutations chosen one by one to reduce the variance of the mean most, with weights.
+    """Weighted permutations, chosen one by one to minimise the variance of the mean.
 
     This is herding with the variance of Bayesian quadrature as the criterion, and with its weights,
     normalised to sum one (Mitchell et al. 2022, Algorithm 1 with the weights divided by their sum).

@@ -97,8 +97,8 @@ def test_far_more_accurate_than_least_squares(evals):
 def test_intervals_cover():
     """Nominal 95 % over 12 games x 10 players.
 
-    Shares of games have a standard deviation of .061 (48 games), their mean .018: of a share of .95
-    it is below .89 for 1 seed of 2000.
+    The share of a game has a standard deviation of .061 (48 games), and the mean one of .018. A
+    true share of .95 gives less than .89 for 1 seed of 2000.
     """
     p, inside = 10, []
     for seed in range(12):

@@ -95,10 +95,10 @@ def test_additive_and_pairwise_games_are_exact(index):
 
 @pytest.mark.parametrize("index", OTHERS, ids=name_of)
 def test_error_is_small_and_intervals_cover(index):
-    """Errors measured when written: 2e-4 to 2e-3 on average.
+    """Errors were 2e-4 to 2e-3 on average when written.
 
-    72 intervals of three games, whose shares have a standard deviation of .06 (16 games), their
-    mean .035: of a share of .95 it is below .83 for 1 seed of 3000.
+    72 intervals of three games. The share of a game has a standard deviation of .06 (16 games),
+    and the mean one of .035. A true share of .95 gives less than .83 for 1 seed of 3000.
     """
     p, held, errors = 12, [], []
     for seed in range(3):
