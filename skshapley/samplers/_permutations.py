@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from skshapley._references import Deck
-from skshapley._tools._constraints import Count, OneOf
+from skshapley._tools._constraints import Count, OneOf, check_values
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from, generator, uniform_permutations
 from skshapley.designs import PermutationDesign
@@ -149,32 +149,6 @@ class PermutationSampler(Sampler):
         self._dealers = [
             _Dealer(pair[1], self.reference_weights_, self.references, deck) for pair in children
         ]
-
-    def draw(
-        self, n: int, n_players: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return `n` permutations without a game, and their weights with sum one.
-
-        Parameters
-        ----------
-        n, n_players : int
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        permutations : ndarray of shape (n, p), int
-        weights : ndarray of shape (n,)
-        """
-        self.check()
-        self.start(SamplerTask(n_players, [rng], n))
-        # full units, the last of which is cut short
-        unit = self._unit(n, 1) if self.traits.one_shot else self._whole_unit(n_players, 1)
-        permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
-        if self.weights == "equal":
-            return permutations, np.full(n, 1 / n)
-        units = [permutations[i : i + unit] for i in range(0, n, unit)]  # the last may be cut
-        weights = [len(one) / n * bayesian_weights(one, self._kernel()) for one in units]
-        return permutations, np.concatenate(weights)
 
     def _ask(self, rows: np.ndarray, n: int) -> PermutationDesign:
         # n permutations, or fewer, in equal units
@@ -436,9 +410,8 @@ def draw_permutations(
     """
     from skshapley.samplers import SAMPLERS
 
-    for name, value in (("n_permutations", n_permutations), ("n_players", n_players)):
-        if not Count().allows(value):
-            raise ValueError(f"draw_permutations takes {name} as a positive int; got {value!r}.")
+    given = {"n_permutations": n_permutations, "n_players": n_players}
+    check_values("draw_permutations", given, dict.fromkeys(given, Count()))
     registry = {n: s for n, s in SAMPLERS.items() if issubclass(s, PermutationSampler)}
     sampler = resolve(
         sampler,
@@ -447,5 +420,15 @@ def draw_permutations(
         owner="draw_permutations",
         parameter="sampler",
     )
-    entropy = entropy_from(random_state, "draw_permutations")
-    return sampler.draw(n_permutations, n_players, generator(entropy, 1))
+    sampler.check()
+    n, rng = n_permutations, generator(entropy_from(random_state, "draw_permutations"), 1)
+    sampler.start(SamplerTask(n_players, [rng], n))
+    # full units, the last of which is cut short
+    one_shot = sampler.traits.one_shot
+    unit = sampler._unit(n, 1) if one_shot else sampler._whole_unit(n_players, 1)
+    permutations = sampler._draw(sampler.rngs_[0], -(-n // unit), unit)[:n]
+    if sampler.weights == "equal":
+        return permutations, np.full(n, 1 / n)
+    units = [permutations[i : i + unit] for i in range(0, n, unit)]
+    weights = [len(one) / n * bayesian_weights(one, sampler._kernel()) for one in units]
+    return permutations, np.concatenate(weights)
