@@ -6,7 +6,6 @@ all nodes of a level have the same split, and bit i of a leaf's number is the re
 """
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,7 +57,7 @@ def read_catboost(model) -> TreeEnsemble:
         n_features=columns.n,
         strict=False,
         single_precision=True,
-        encode=_Encoder.of(dump, columns),
+        encode=_encoder(dump, columns),
         methods=_methods(model, dump, len(bias)),
         raw_response=partial(model.predict, prediction_type="RawFormulaVal"),
     )
@@ -173,54 +172,47 @@ def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Encoder:
-    """Encode the input as a matrix: numbers, and categories by position among those in splits.
+def _encoder(dump, columns) -> partial:
+    """Return the function from inputs of an exported model to matrices."""
+    place = sum(len(one.get("borders", ())) for one in columns.floats)
+    stumps: list[dict[str, Any]] = []
+    owner = []
+    for one in columns.categories:
+        for value in one.get("values", ()):
+            split = {"split_type": "OneHotFeature", "cat_feature_index": one["feature_index"]}
+            split |= {"value": value, "split_index": place + len(stumps)}
+            stumps.append({"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]})
+            owner.append(one["flat_feature_index"])
+    rest = {name: part for name, part in dump.items() if name != "trees"}
+    made = rest | {"oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
+    numbers = [one["flat_feature_index"] for one in columns.floats if one.get("borders")]
+    lookup = _load(made) if stumps else None
+    return partial(_encode, columns.n, numbers, lookup, np.array(owner))
 
-    Attributes
+
+def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
+    """Return the input as a matrix: numbers, and categories by position among those in splits.
+
+    Parameters
     ----------
     n : int
-        Number of columns.
-    numbers : tuple of int
+        Number of columns of the input.
+    numbers : list of int
         The columns with numeric splits. All other columns are 0.
-    lookup : catboost.CatBoost or None
+    lookup : CatBoost or None
         A model with one tree for each category in splits, which has leaf 1 for that category.
     owner : ndarray of shape (n_trees,), int
         The column of each of these trees.
+    X : array or frame of shape (r, n)
     """
-
-    n: int
-    numbers: tuple
-    lookup: Any
-    owner: np.ndarray
-
-    @classmethod
-    def of(cls, dump, columns) -> "_Encoder":
-        """Return the encoder of an exported model."""
-        place = sum(len(one.get("borders", ())) for one in columns.floats)
-        stumps: list[dict[str, Any]] = []
-        owner = []
-        for one in columns.categories:
-            for value in one.get("values", ()):
-                split = {"split_type": "OneHotFeature", "cat_feature_index": one["feature_index"]}
-                split |= {"value": value, "split_index": place + len(stumps)}
-                stumps.append({"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]})
-                owner.append(one["flat_feature_index"])
-        rest = {name: part for name, part in dump.items() if name != "trees"}
-        made = rest | {"oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
-        numbers = tuple(one["flat_feature_index"] for one in columns.floats if one.get("borders"))
-        return cls(columns.n, numbers, _load(made) if stumps else None, np.array(owner))
-
-    def __call__(self, X) -> NDArray[np.float64]:
-        matrix = np.zeros((len(X), self.n))
-        numbers = list(self.numbers)
-        if is_frame(X):
-            matrix[:, numbers] = frame_to_matrix(X.iloc[:, numbers], {}, unknown=None)
-        else:
-            matrix[:, numbers] = np.asarray(X)[:, numbers].astype(np.float64)
-        if self.lookup is not None:
-            named = self.lookup.calc_leaf_indexes(X)
-            for column in np.unique(self.owner):
-                own = named[:, self.owner == column]
-                matrix[:, column] = np.where(own.any(axis=1), own.argmax(axis=1), own.shape[1])
-        return matrix
+    matrix = np.zeros((len(X), n))
+    if is_frame(X):
+        matrix[:, numbers] = frame_to_matrix(X.iloc[:, numbers], {}, unknown=None)
+    else:
+        matrix[:, numbers] = np.asarray(X)[:, numbers].astype(np.float64)
+    if lookup is not None:
+        named = lookup.calc_leaf_indexes(X)
+        for column in np.unique(owner):
+            own = named[:, owner == column]
+            matrix[:, column] = np.where(own.any(axis=1), own.argmax(axis=1), own.shape[1])
+    return matrix

@@ -5,7 +5,7 @@ Only this file uses private attributes of scikit-learn's models: ``_predictors``
 checked, so that a new layout is refused and not misread.
 """
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def _read(model) -> TreeEnsemble:
         n_features=model.n_features_in_,
         strict=False,
         single_precision=False,
-        encode=None if preprocessor is None else _Encoder(preprocessor, tuple(columns.tolist())),
+        encode=None if preprocessor is None else partial(_encode, preprocessor, columns),
         methods=_methods(model),
         raw_response=model._raw_predict,
     )
@@ -100,15 +100,9 @@ def _read_tree(predictor, columns) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Encoder:
+def _encode(preprocessor, columns, X) -> NDArray[np.float64]:
     """Encode categories by the model's own encoder, with the columns in their original order."""
-
-    preprocessor: Any
-    columns: tuple
-
-    def __call__(self, X) -> NDArray[np.float64]:
-        encoded = np.asarray(self.preprocessor.transform(X), dtype=np.float64)
-        matrix = np.empty_like(encoded)
-        matrix[:, list(self.columns)] = encoded
-        return matrix
+    encoded = np.asarray(preprocessor.transform(X), dtype=np.float64)
+    matrix = np.empty_like(encoded)
+    matrix[:, columns] = encoded
+    return matrix

@@ -4,7 +4,6 @@ LightGBM compares in float64 and goes left where ``x <= threshold``. The categor
 split go left, and missing categories go right. The first tree contains the base score.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -86,7 +85,7 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
         n_features=int(head["max_feature_idx"]) + 1,
         strict=False,
         single_precision=False,
-        encode=_Encoder(tuple(booster.pandas_categorical or ()), tuple(sorted(asked))),
+        encode=partial(_encode, booster.pandas_categorical or (), sorted(asked)),
         methods=_methods(model, head.get("objective"), averages),
         raw_response=partial(_raw_score, booster, scale),
     )
@@ -162,31 +161,24 @@ def _raw_score(booster, scale, X) -> np.ndarray:
     return booster.predict(X, raw_score=True) * scale
 
 
-@dataclass(frozen=True)
-class _Encoder:
-    """Encode the input as the matrix that LightGBM makes of it.
+def _encode(frame_categories, categorical, X) -> NDArray[np.float64]:
+    """Return the input as the matrix that LightGBM makes of it.
 
-    Attributes
+    Parameters
     ----------
-    frame_categories : tuple
+    frame_categories : sequence
         Categories in training of each categorical column of a DataFrame, in their order.
-    categorical : tuple of int
+    categorical : list of int
         The columns with splits on categories.
+    X : array or frame of shape (r, n_features)
     """
-
-    frame_categories: tuple
-    categorical: tuple
-
-    def __call__(self, X) -> NDArray[np.float64]:
-        if is_frame(X):
-            columns = [i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")]
-            known = dict(zip(columns, self.frame_categories, strict=False))
-            X = frame_to_matrix(X, known, unknown=np.nan)
-        matrix = np.asarray(X, dtype=np.float64)
-        # LightGBM reads dense rows as sparse rows and drops entries as small as these.
-        matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
-        if self.categorical:
-            # The cast to int gives the category: -0.5 is category 0.
-            columns = list(self.categorical)
-            matrix[:, columns] = np.trunc(matrix[:, columns])
-        return matrix
+    if is_frame(X):
+        columns = [i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")]
+        known = dict(zip(columns, frame_categories, strict=False))
+        X = frame_to_matrix(X, known, unknown=np.nan)
+    matrix = np.asarray(X, dtype=np.float64)
+    # LightGBM reads dense rows as sparse rows and drops entries as small as these.
+    matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
+    # The cast to int gives the category: -0.5 is category 0.
+    matrix[:, categorical] = np.trunc(matrix[:, categorical])
+    return matrix

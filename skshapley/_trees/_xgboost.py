@@ -5,7 +5,6 @@ a split go right. The base score is stored on the scale of the predictions.
 """
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -80,7 +79,7 @@ def read_xgboost(model) -> TreeEnsemble:
         strict=True,
         single_precision=True,
         absent=np.nan,
-        encode=None if np.isnan(missing) and not known else _Encoder(missing, known),
+        encode=None if np.isnan(missing) and not known else partial(_encode, missing, known),
         methods=_methods(model, learner["objective"]["name"]),
         raw_response=partial(_margin, model),
     )
@@ -145,27 +144,22 @@ def _margin(model, X) -> np.ndarray:
     return model.predict(xgboost.DMatrix(X, enable_categorical=True), output_margin=True)
 
 
-@dataclass(frozen=True)
-class _Encoder:
-    """Encode the input as the matrix that XGBoost makes of it.
+def _encode(missing, categories, X) -> NDArray[np.float64]:
+    """Return the input as the matrix that XGBoost makes of it.
 
-    Attributes
+    Parameters
     ----------
     missing : float
         The value that stands for a missing one, besides NaN.
     categories : dict
         Position of a categorical column -> its categories in training; since XGBoost 3.1.
+    X : array or frame of shape (r, n_features)
     """
-
-    missing: float
-    categories: dict
-
-    def __call__(self, X) -> NDArray[np.float64]:
-        matrix = frame_to_matrix(X, self.categories, unknown=None) if is_frame(X) else X
-        matrix = np.asarray(matrix, dtype=np.float64)
-        if np.isnan(self.missing):
-            return matrix
-        return np.where(matrix == np.float32(self.missing), np.nan, matrix)
+    matrix = frame_to_matrix(X, categories, unknown=None) if is_frame(X) else X
+    matrix = np.asarray(matrix, dtype=np.float64)
+    if np.isnan(missing):
+        return matrix
+    return np.where(matrix == np.float32(missing), np.nan, matrix)
 
 
 def _known_categories(forest, version) -> dict[int, list]:
