@@ -207,8 +207,8 @@ class Table:
         The mean of the leaves over the background.
     masks : ndarray of shape (n_looked_up, 2 ** n_bits), or None
         The entry to look up by pattern; None: the pattern itself.
-    targets : ndarray of shape (n_sums,), int64, or ...
-        The places of the sums among all sums.
+    targets : ndarray of shape (n_sums,), int64, or None
+        The places of the sums among all sums; None: the sums are all of them.
     """
 
     entries: np.ndarray
@@ -219,51 +219,7 @@ class Table:
     n_sums: int
     mean: Any = 0.0
     masks: np.ndarray | None = None
-    targets: Any = ...
-
-    @classmethod
-    def of(cls, block, chunk, masks, law, shape, index, grid) -> list[Self]:
-        """Return the table of the values in a chunk, as a list.
-
-        Parameters
-        ----------
-        block : Block
-        chunk : Chunk
-        masks, law : ndarray
-            From `References.law`.
-        shape : tuple of int
-            The numbers of outputs and of players.
-        index : Index
-        grid : float
-            See `grid_of`.
-        """
-        means = leaf_means(law, chunk.n_path, index)
-        values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
-        size, made = 1 << chunk.n_path, []
-        for value in values.T / grid:
-            scaled = means * np.repeat(value, size)
-            np.rint(scaled, out=scaled)
-            scaled *= grid
-            made.append(scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled))
-        mean = np.zeros(shape[0])
-        mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
-        k, n = chunk.players.shape
-        start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
-        real = np.broadcast_to(chunk.players < shape[1], (len(chunk.outputs), k, n))
-        output, column, number = np.nonzero(real)
-        player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
-        n_sums = math.prod(shape)
-        if not chunk.is_single_leaves:
-            owner = np.stack([number, output * k + column, player])
-            entries = np.concatenate(made)
-            return [cls(entries, start, group, 0 * group, owner, n_sums, mean)]
-        # Look up the own mean for all players, then the joint means player by player.
-        own, joint = ([at, output, player] for at in (number, n + n * column + number))
-        entries = np.stack(made).reshape(len(made), -1)
-        start = np.concatenate([start, np.tile(start + (n << k), k)])
-        flag = np.repeat(np.concatenate([[0], 1 << np.arange(k)]), n)
-        owner = np.concatenate([own, joint], axis=1)
-        return [cls(entries, start, np.tile(group, 1 + k), flag, owner, n_sums, mean)]
+    targets: np.ndarray | None = None
 
     @cached_property
     def _sums(self) -> sparse.csc_array:
@@ -318,6 +274,50 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     return table.reshape(len(chunk.players), -1)
 
 
+def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
+    """Return the table of the values in a chunk, as a list.
+
+    Parameters
+    ----------
+    block : Block
+    chunk : Chunk
+    masks, law : ndarray
+        From `References.law`.
+    shape : tuple of int
+        The numbers of outputs and of players.
+    index : Index
+    grid : float
+        See `grid_of`.
+    """
+    means = leaf_means(law, chunk.n_path, index)
+    values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
+    size, made = 1 << chunk.n_path, []
+    for value in values.T / grid:
+        scaled = means * np.repeat(value, size)
+        np.rint(scaled, out=scaled)
+        scaled *= grid
+        made.append(scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled))
+    mean = np.zeros(shape[0])
+    mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
+    k, n = chunk.players.shape
+    start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
+    real = np.broadcast_to(chunk.players < shape[1], (len(chunk.outputs), k, n))
+    output, column, number = np.nonzero(real)
+    player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
+    n_sums = math.prod(shape)
+    if not chunk.is_single_leaves:
+        owner = np.stack([number, output * k + column, player])
+        entries = np.concatenate(made)
+        return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
+    # Look up the own mean for all players, then the joint means player by player.
+    own, joint = ([at, output, player] for at in (number, n + n * column + number))
+    entries = np.stack(made).reshape(len(made), -1)
+    start = np.concatenate([start, np.tile(start + (n << k), k)])
+    flag = np.repeat(np.concatenate([[0], 1 << np.arange(k)]), n)
+    owner = np.concatenate([own, joint], axis=1)
+    return [Table(entries, start, np.tile(group, 1 + k), flag, owner, n_sums, mean)]
+
+
 class Tables:
     """Sums over the leaves of an ensemble, from tables of its groups.
 
@@ -367,7 +367,7 @@ class Tables:
         totals = [np.zeros((math.prod(self.shape), part.shape[1])) for part in rows]
         for table in self._made(block) if tables is None else tables:
             for total, pattern in zip(totals, patterns, strict=True):
-                total[table.targets] += table.sums(pattern)
+                total[... if table.targets is None else table.targets] += table.sums(pattern)
         return np.concatenate(totals, axis=1).reshape(*self.shape, -1)
 
 

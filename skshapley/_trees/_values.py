@@ -13,7 +13,7 @@ from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
 from skshapley._trees._pair_tables import fit_into_memory, pair_tables
 from skshapley._trees._path_dependent import PathWalk
-from skshapley._trees._tables import References, Table, Tables, each, grid_of
+from skshapley._trees._tables import References, Tables, each, grid_of, value_tables
 from skshapley._trees._walks import lay_out
 from skshapley.indices import player_index
 
@@ -129,7 +129,7 @@ class TreeValues:
 
     def _value_tables(self) -> Tables:
         shape = self.trees.n_outputs, self.n_players
-        make = partial(Table.of, shape=shape, index=self.index, grid=grid_of(self.trees))
+        make = partial(value_tables, shape=shape, index=self.index, grid=grid_of(self.trees))
         return Tables(self._blocks, self._references, shape, make, self.n_jobs)
 
     def _tables_of_pairs(self, index) -> Tables:
