@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from .conftest import make_explanation
+
 pytestmark = pytest.mark.slow
 SYSTEM = ("chromium", "chromium-headless-shell", "google-chrome")
 LIMIT_MS = 1000
@@ -87,6 +89,22 @@ def test_everything_is_drawn(opened, awkward, evil):
     order = awkward.output(awkward.output_names[1]).importance().index
     assert texts(page, "#importance th") == list(order)
     assert "probability of no" in texts(page, "#facts dd")[0]
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_outputs_that_are_numbers_have_curves(width, opened):
+    """Drawn for all rows, and below the waterfall of one row, without accessibility problems."""
+    explanation = make_explanation(outputs=[0.5, 1.0, 4.0])
+    settings = replace(explanation.settings, response_method="SurvivalAt")
+    page = opened(replace(explanation, settings=settings), width, {"bypass_csp": True})
+    assert page.locator("#curves .curve").count() == 6
+    page.get_by_role("button", name="row 3", exact=True).click()
+    assert page.locator(".detail .curve").count() == 6
+    first = page.locator(".detail .curve").first.get_attribute("d")
+    assert first.count("L") == 2
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    assert axe.run(page).violations_count == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_row_opens_its_waterfall(opened, plain):
