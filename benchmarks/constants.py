@@ -23,14 +23,12 @@ COALITIONS = (np.arange(2**P)[:, None] >> np.arange(P) & 1).astype(bool)
 PAIRS = np.triu_indices(P, 1)
 
 VALUES = {
-    "_errors.LARGEST": (9.0, 100.0),
-    "_errors.LEAST_PROMISED": (0.01, 0.5),
+    "_errors.SPENT": (1.0, 2.0),
+    "_errors.POOLED": (0.0, 0.5),
     "_errors.JUMPS": (0.0, 1.0, 6.0),
     "_errors.SILENT": (0.0, 0.2),
     "_errors.FEW": (0.0, 2.0),
     "_errors.PREDICTED": (1e-3, 0.1, 10.0),
-    "_process.HELD_OUT": (1, 5),
-    "_process.STRIDE": (1, 3),
     "_kernel.JITTER": (1e-12, 1e-5),
     "_odd.SIZE_START": (-6.0, 0.0),
     "_odd.REACH_LEVEL_VARIANCE": (0.5, 30.0),
@@ -44,6 +42,8 @@ OF_INTERACTIONS = {
     "_even.SIZE_START": (-6.0, -2.0, 0.0),
     "_functionals.MOST_WITNESSES": (10,),
     "_errors.JUMPS": (0.0,),
+    "_errors.SPENT": (1.0, 2.0),
+    "_errors.POOLED": (0.0, 0.5),
 }
 
 

@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._process._errors import background_errors, overlooked, standard_errors
+from skshapley._process._errors import (
+    background_errors,
+    in_steps,
+    overlooked,
+    standard_errors,
+)
 from skshapley._process._even import EvenKernel
 from skshapley._process._fit import fit_even, fit_odd
 from skshapley._process._functionals import SHAPLEY, EvenValues, Functional, Interactions, OddValues
@@ -89,6 +94,9 @@ class Lesson:
 # their contribution goes to other players without notice. At 3, a third of the runs
 # (40 evaluations of ten players) would have no error.
 LEAST_PAIRS = 2.0
+# Fewest pairs with errors if values are steps. Often a majority of three players explains twenty
+# values of a vote: errors of 7 or 10 players were up to 25 times too small with 14 to 22 pairs
+LEAST_OF_STEPS = 24
 
 Estimates = tuple[np.ndarray, np.ndarray]  # values and standard errors
 
@@ -199,7 +207,10 @@ class Case:
                 beyond = self._every.outputs(which).take(drawn)
                 return remainder(posterior, values, errors, beyond, self._drawn[drawn])
             values, errors = blended(posterior, values, errors)
-        return values, overlooked(posterior, errors)
+        errors = overlooked(posterior, errors)
+        if len(odd) - 1 < LEAST_OF_STEPS:
+            errors[:, in_steps(posterior.values)] = np.nan
+        return values, errors
 
     def posterior(self, odd: Pairs) -> Posterior:
         """Return the posterior under the lesson's hyper-parameters, or this case's own."""
@@ -220,22 +231,21 @@ class Case:
             return values, errors
         points = relative(even).outputs(residual)
         blocked = points.block is not None
-        own, make, refit = self._lesson.even_mean(blocked), self._lesson.process, None
+        own, make = self._lesson.even_mean(blocked), self._lesson.process
         if own is not None:
             kernel = EvenKernel.from_vector(self._reach(odd), own)
         else:
             if self._even is None:
                 self.even_theta, self._even = fit_even(points, self._reach(odd))
-            theta, kernel, make = self.even_theta, self._even, Process
-            refit = lambda others: fit_even(others, kernel.reach, theta)[1]  # noqa: E731
+            kernel, make = self._even, Process
         posterior = Posterior(make(points, kernel, functional), points.values)
         values[:, residual] = posterior.means
         if blocked:
-            errors[:, residual] = standard_errors(posterior, refit)
+            errors[:, residual] = standard_errors(posterior)
         elif len(points) < LEAST_PAIRS * points.n_players:
             errors[:, residual] = np.nan
         else:
-            errors[:, residual] = overlooked(posterior, standard_errors(posterior, refit))
+            errors[:, residual] = overlooked(posterior, standard_errors(posterior))
         return values, errors
 
     def _reach(self, odd: Pairs) -> np.ndarray:

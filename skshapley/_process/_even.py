@@ -65,6 +65,11 @@ class EvenKernel(Kernel):
         reach = reach if total >= LEAST_TOTAL else reach * (LEAST_TOTAL / total)
         return replace(cls(reach, *np.exp(theta).tolist()), each=each)
 
+    @property
+    def n_fitted(self) -> int:
+        """Number of fitted variances: of all pairs, or the reaches."""
+        return len(self.reach if self.each is None else self.each)
+
     @cached_property
     def pairs_scale(self) -> float:
         """The sum of share_i share_j over all pairs."""

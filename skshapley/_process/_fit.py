@@ -40,9 +40,7 @@ def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     return OddEvidence(points).climbed(start, iterations)
 
 
-def fit_even(
-    points: Pairs, reach: np.ndarray, start: np.ndarray | None = None
-) -> tuple[np.ndarray, EvenKernel]:
+def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
     """Return the fitted scalars with reaches alone, and the fitted even kernel.
 
     Variances of single pairs leave less for noise, size and higher interactions to explain. The
@@ -53,15 +51,13 @@ def fit_even(
     points : Pairs
         Relative to the full coalition; at least one output is not all zero.
     reach : ndarray of shape (p,)
-    start : ndarray or None
-        The vector of an earlier fit.
     """
     some = thinned(points, EVEN[0])
 
     def scalars(start: np.ndarray | None, each: np.ndarray | None) -> np.ndarray:
         return EvenEvidence(some, reach, each).climbed(start, EVEN[1])
 
-    first = theta = scalars(start, None)
+    first = theta = scalars(None, None)
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     for _ in range(ROUNDS):
         if kernel.each is None:

@@ -56,13 +56,6 @@ class Functional(ABC):
         """Return the positions of the entries that calibrate the errors, ``(m,)``."""
         return np.arange(p)
 
-    def joined(self, ratios: np.ndarray) -> np.ndarray:
-        """Combine ratios ``(m, k)`` of actual to predicted errors into one factor, ``(k,)``.
-
-        Each ratio is a noisy estimate of 1. The largest ratio would widen errors that are right.
-        """
-        return np.sqrt((ratios**2).mean(axis=0))
-
     def of_pairs(self, interactions: np.ndarray) -> np.ndarray:
         """Return the entries of a game of pair interactions ``(p (p - 1)/2, k)``, ``(e, k)``."""
         return interactions
@@ -191,10 +184,6 @@ class Interactions(_EvenFunctional):
         """Return the positions of some pairs, evenly spread over all, ``(m,)``."""
         total = p * (p - 1) // 2
         return np.linspace(0, total - 1, min(total, MOST_WITNESSES)).round().astype(int)
-
-    def joined(self, ratios: np.ndarray) -> np.ndarray:
-        """Return the largest ratio, since few points inform about each interaction."""
-        return ratios.max(axis=0)
 
     def _orders(self, kernel: EvenKernel, signs: np.ndarray, entries: np.ndarray) -> Orders:
         rho, (i, j) = kernel.rho, entries

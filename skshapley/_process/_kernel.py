@@ -95,6 +95,11 @@ class Kernel(ABC):
         return float(-np.log(np.cosh(self.reach)).sum())
 
     @property
+    def n_fitted(self) -> int:
+        """Number of fitted variances, without the few that all players share."""
+        return len(self.reach)
+
+    @property
     @abstractmethod
     def higher_scale(self) -> float:
         """The normalizer: the summed variances of all interactions above the lowest order."""

@@ -9,12 +9,6 @@ from skshapley._process._functionals import Functional
 from skshapley._process._kernel import Kernel
 from skshapley._process._pairs import Blocks, Pairs
 
-# Held-out pairs of every ten. With one, intervals cover 66 % on votes instead of 70 %. With five,
-# few pairs remain for the predictions: coverage falls from 92.9 to 92.6 %.
-HELD_OUT = 3
-# Steps between held-out pairs, coprime to ten. Single players come first, then pairs by size, so a
-# stride of 1 holds out whole kinds: intervals then cover 66 % on votes instead of 70 %.
-STRIDE = 7
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 
 
@@ -70,15 +64,10 @@ class Process:
         return self.solve(self.witnessed.T).T
 
     @cached_property
-    def witness_variance(self) -> np.ndarray:
-        """The posterior variances of the witnesses at scale 1, ``(m,)``."""
-        return self._left(self._witnesses, self.witnessed)
-
-    @cached_property
     def variance(self) -> np.ndarray:
         """The posterior variances of all entries at scale 1, ``(e,)``."""
         if not self._chunks:
-            return self.witness_variance
+            return self._left(self.entries, self.witnessed)
         return np.concatenate([self._left(part, self.covariances(part)) for part in self._chunks])
 
     def means(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -108,17 +97,6 @@ class Process:
         """The inverse of the covariance matrix of the observed values, ``(n, n)``."""
         lower, _ = lapack.dpotri(self.factor, lower=1)
         return np.tril(lower) + np.tril(lower, -1).T
-
-    @cached_property
-    def held(self) -> np.ndarray:
-        """Flags of the held-out points, which test the predictions, ``(n,)`` bool."""
-        place = np.arange(len(self.points))
-        return (place * STRIDE % 10 < HELD_OUT) & (place > 0)
-
-    @cached_property
-    def held_out(self) -> "Process":
-        """The process with the same hyper-parameters, without the held-out points."""
-        return Process(self.points.take(~self.held), self.kernel, self.functional)
 
 
 class Posterior:
@@ -162,12 +140,3 @@ class Posterior:
         """Return the posterior means at new points, ``(m, k)``, without blocks."""
         process = self.process
         return process.kernel.cross(signs, process.points.signs) @ self._weights
-
-    def predict(self, points: Pairs) -> tuple[np.ndarray, np.ndarray]:
-        """Return means ``(m, k)`` and variances at scale 1 ``(m,)`` of values, without blocks."""
-        process, kernel = self.process, self.process.kernel
-        between = kernel.cross(points.signs, process.points.signs)
-        explained = process.halves(between)
-        prior = np.diag(kernel.gram(points))
-        variance = np.maximum(prior - np.einsum("nm,nm->m", explained, explained), 1e-12 * prior)
-        return between @ self._weights, variance

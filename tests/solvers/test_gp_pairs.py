@@ -151,12 +151,12 @@ def test_constant_even_parts_have_no_length_scales():
     reward = lambda S: np.einsum("mi,ij,mj->m", 2.0 * S - 1, square, 2.0 * S - 1)  # noqa: E731
     result = run(reward, p, 60)
     assert np.abs(result.values).max() < 1e-12
-    error = np.abs(result.interactions.values[0] - 4 * (square + square.T))
     # without knowledge it is 1; over seeds the mean is .47 and the deviation .09
     found = [run(reward, p, 60, random_state=seed) for seed in range(5)]
     assert np.mean([relative_error(each, 4 * (square + square.T)) for each in found]) < 0.6
-    held = error <= 1.96 * result.interactions.standard_errors[0]
-    assert held.mean() > 0.8
+    off = [np.abs(each.interactions.values[0] - 4 * (square + square.T)) for each in found]
+    errors = [each.interactions.standard_errors[0] for each in found]
+    assert np.mean(np.array(off) <= 1.96 * np.array(errors)) > 0.85
 
 
 def test_errors_fall_with_the_number_of_pairs():
@@ -355,22 +355,23 @@ def test_unsupported_interactions_are_refused_before_any_call(how, message):
 
 
 @pytest.mark.parametrize(
-    "how",
+    ("how", "seed"),
     [
-        pytest.param({"max_rows": 2000}, marks=pytest.mark.slow),
-        {"stopping": StandardError(rtol=0.1)},
+        *(pytest.param({"max_rows": 2000}, s, marks=pytest.mark.slow) for s in (0, 1, 4)),
+        ({"max_rows": 2000}, 2),
+        ({"stopping": StandardError(rtol=0.1)}, 0),
     ],
     ids=str,
 )
-def test_interactions_select_the_gaussian_process(how):
-    """As for a whole training table; 94 and 97 % of 28 pairs of 12 rows are within 1.96 errors.
+def test_interactions_select_the_gaussian_process(how, seed):
+    """As for a whole training table; 98 % of 28 pairs of 12 rows are within 1.96 errors.
 
     The intervals of a row stand or fall together, as some three do: of 112 that hold with
-    probability .95, fewer than 98 do with probability 1e-3. No interaction is off by eight mean
-    errors of its row, and none is lost in its error. A single error can be far too small: of 1,680
-    pairs of five such forests, 13 are off by more than eight of their own errors, one by 38.
+    probability .95, fewer than 98 do with probability 1e-3. No interaction is off by eight errors:
+    Chebyshev's bound is one in 64 if errors have the right size, and intervals of players without
+    an effect on the evaluated pairs must not be empty.
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 8))
     model = RandomForestRegressor(5, max_depth=6, random_state=0).fit(X, X[:, 0] * X[:, 1])
     explainer = ShapleyExplainer(model.predict, interactions=True, random_state=0, **how)
@@ -380,8 +381,8 @@ def test_interactions_select_the_gaussian_process(how):
     off = np.abs(found.interactions.values - exact.values)
     upper = np.triu_indices(8, 1)
     off, errors = off[:, *upper], found.interactions.standard_errors[:, *upper]
-    assert 0.88 < (off <= 1.96 * errors).mean() < 0.99
-    assert (off < 8 * np.sqrt((errors**2).mean(axis=1, keepdims=True)) + 1e-12).all()
+    assert 0.88 < (off <= 1.96 * errors).mean() < 0.995
+    assert (off < 8 * errors + 1e-12).all()
     assert (off**2).sum() < 0.5 * (exact.values**2).sum()
 
 

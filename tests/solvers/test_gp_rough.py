@@ -56,9 +56,9 @@ def test_zeros_at_few_pairs_have_no_standard_error(n, error):
     np.testing.assert_array_equal(errors, error)
 
 
-def test_values_that_vary_only_at_held_out_pairs():
-    """One pair in three is held out, and the other pairs carry no information."""
-    p, n = 6, 24
+def test_values_that_differ_at_a_third_of_the_pairs():
+    """The other pairs carry no information."""
+    p, n = 6, 26
     codes = np.random.default_rng(0).permutation(31)[: n - 1] + 1
     signs = 1.0 - 2.0 * (codes[:, None] >> np.arange(p) & 1)
     held = np.zeros(n)
