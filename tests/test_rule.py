@@ -54,7 +54,7 @@ def test_auto_is_a_rule(p, b, parameters, sampler):
 
 
 def test_auto_uses_the_gaussian_process_for_plain_games():
-    """To less than a tenth of the squared error of permutations, at 64 evaluations a player."""
+    """The squared error is below a tenth of that of permutations, at 64 evaluations per player."""
     weights = np.linspace(0.1, 0.4, 12)
 
     def solved(sampler):

@@ -110,7 +110,7 @@ def test_a_pipeline_of_sparse_steps():
 
 
 def test_players_equal_to_the_reference_are_detected():
-    """Against one background row each, a coalition is asked once for each set that differs."""
+    """Against single background rows, each set of differing players is evaluated once."""
     background, rows = table(20, density=0.2), table(2, seed=1, density=0.2)
     pool = SparsePool(sparse.csr_array(rows), sparse.csr_array(background), np.arange(D))
     at, references = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)

@@ -148,9 +148,9 @@ def test_a_single_differing_column_needs_no_evaluation():
 
 @pytest.mark.parametrize("sampler", WALKS)
 def test_ties_lower_the_error(sampler):
-    """Half of the columns agree: at most .7 of the squared error of 200 runs, for as many rows.
+    """Half of the columns agree: at most .7 of the squared error of 200 runs, at the same cost.
 
-    Against background rows that nearly agree, which the model rounds.
+    The background rows nearly agree, and the model rounds.
     """
     exact = repetitions(1, sampler="exact", max_rows="auto").values
 

@@ -177,7 +177,7 @@ def test_values_of_few_evaluations_are_within_their_errors(sampler):
 
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
 def test_only_exact_values_have_an_error_of_zero(sampler):
-    """Additive games look additive, and may not be: only all coalitions say so."""
+    """Games that look additive need not be so: only all coalitions can prove it."""
     for budget in (700, 2**12):
         result = shapley_values(
             lambda coalitions: coalitions @ np.arange(1.0, 11.0),

@@ -129,7 +129,7 @@ def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, m
 def test_scores_that_need_all_classes(data, scoring):
     """Classes that a coalition lacks have the probability 0.
 
-    Against scikit-learn's own functions of these probabilities, over all sets of points.
+    Compared with scikit-learn's own functions of these probabilities, over all sets of points.
     """
     X, y, X_val, y_val = data
     if scoring == "roc_auc_ovr":

@@ -87,7 +87,7 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
     if unknown:
         raise UsageError(
             f"--model {str(path)!r} contains untrusted types: {', '.join(unknown)}. If you"
-            f" know where it comes from, pass --trust {' '.join([*trust, *unknown])}"
+            f" trust its source, pass --trust {' '.join([*trust, *unknown])}"
         )
     with _readable(path, "--model"):
         return skops.load(path, trusted=list(trust))

@@ -330,7 +330,7 @@ class AmortizedExplainer(Portable, Attributor):
         return self.explainer_.values(X) if self.learner_ is None else self.explain(X).values
 
     def _redrawn(self, entropy: int) -> Self:
-        """Return a copy of this explainer with other entropy, equal to one fitted with it."""
+        """Return a copy of this explainer, as if it were fitted with this entropy."""
         other = copy(self)
         if entropy != self._entropy and self.exact_ is None:
             other._follow(self.explainer_._redrawn(entropy))

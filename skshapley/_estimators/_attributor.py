@@ -374,8 +374,8 @@ class Attributor(TransformerMixin, TableEstimator):
         check_is_fitted(self, "players_")
         if not self.players_.n_players:
             raise TypeError(
-                f"{type(self).__name__} was fitted on documents, whose tokens make no table of the"
-                f" same columns each time: use explain(X).to_frame()."
+                f"{type(self).__name__} was fitted on documents, and their tokens make no table of"
+                f" fixed columns: use explain(X).to_frame()."
             )
         if is_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -60,7 +60,7 @@ class DocumentExplainer:
         ):
             if not (given is usual or (isinstance(given, str) and given == usual)):
                 raise ValueError(
-                    f"{name} got {parameter}={given!r} for documents, whose players are"
+                    f"{name} got {parameter}={given!r} for documents, but players are"
                     f" their tokens: choose {parameter}={usual!r}, or pass one document to"
                     f" shapley_values as a TokenReward."
                 )

@@ -57,7 +57,7 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
     ends = []
     for side in (-1.0, 1.0):
         lean = side * skewness * critical
-        # tables with too few rows for their tails have such tails in most columns
+        # if most columns have long tails, the rows are too few for the other columns, too
         alike = np.clip(lean, 0.0, 1.0).mean() if len(lean) else 0.0
         beyond = (np.maximum(lean, alike) > MOST_LEAN) | unseen
         half = np.where(beyond, np.inf, errors * _hall(side * skewness, critical))

@@ -188,7 +188,7 @@ def _start(tail: bytes, size: int) -> int:
     """Return the position of a Parquet file's footer; its length and a mark come last."""
     start = size - 8 - int.from_bytes(tail[:4], "little")
     if tail[4:] != b"PAR1" or start < 4:
-        raise ValueError("it is no Parquet file")
+        raise ValueError("it is not a Parquet file")
     return start
 
 

@@ -62,7 +62,7 @@ def is_table_of_text(X: Any) -> bool:
 
 
 def as_documents(X: Any, owner: str) -> Documents:
-    """Return documents, checked.
+    """Return checked documents.
 
     Parameters
     ----------

@@ -205,5 +205,5 @@ def read_sparse(path: Path) -> Any:
         return sparse.load_npz(path)
     except (ValueError, KeyError, OSError, BadZipFile) as error:
         raise ValueError(
-            f"{OWNER} takes .npz files of scipy.sparse.save_npz alone; got {str(path)!r}: {error}."
+            f"{OWNER} takes only .npz files of scipy.sparse.save_npz; got {str(path)!r}: {error}."
         ) from error

@@ -17,7 +17,7 @@ from skshapley.responses import SurvivalAt
 
 
 def read_hazards(model: Any, method: Any, ask: Ask) -> ClosedForm:
-    """Return the log hazard ratio, or the survival function at given times: a curve of it."""
+    """Return the log hazard ratio, or the survival function as a curve of it."""
     if not isinstance(method, SurvivalAt):
         return line_of(model, method, ask)
     line = line_of(model, "predict", ask)

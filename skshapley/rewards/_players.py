@@ -69,7 +69,7 @@ class Players(Portable):
                 if position in taken:
                     raise ValueError(
                         f"{owner} got column {columns[position]!r} in group {name!r} and in group"
-                        f" {taken[position]!r}; a column belongs to one group at most, once."
+                        f" {taken[position]!r}; a column belongs to at most one group."
                     )
                 taken[position] = name
             owners[positions] = min(positions)

@@ -226,7 +226,7 @@ def quadratic_values(
 def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[NDArray[np.float64]]:
     """Return mean coefficients over random pairs of opposite orders of the players.
 
-    Those of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r' ``(c, p, d, d)``.
+    They are the coefficients of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r' ``(c, p, d, d)``.
     """
     d, p = len(column_player), column_player.max() + 1
     size = max(1, BATCH_BYTES // (16 * d * d))

@@ -51,7 +51,7 @@ class TestGrahThouvenot:
         assert off @ off > 2 / mu * (self.loss(PHI + off) - self.loss(PHI))
 
     def test_g6_a_mean_of_t_terms_over_t(self):
-        """(1/T) sum from t = 0 to T has T + 1 terms: of equal iterates it is no mean."""
+        """(1/T) sum from t = 0 to T has T + 1 terms, so it is no mean of equal iterates."""
         t = 4
         assert sum(1.0 for _ in range(t + 1)) / t == 1.25
 

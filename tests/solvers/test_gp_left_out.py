@@ -98,9 +98,10 @@ def rough_game(p, seed):
 
 
 def test_intervals_cover_and_errors_are_below_least_squares():
-    """Nominal 95 % over 40 games x 10 players, whose shares have a standard deviation of .068.
+    """Nominal 95 % over 40 games x 10 players.
 
-    That of their mean is .011: of a share of .95 it is outside the band for 1 seed of 1000.
+    The share of a game has a standard deviation of .068, and the mean one of .011. A true share
+    of .95 is outside the band for 1 seed of 1000.
     """
     p, inside, ratios = 10, [], []
     for seed in range(40):

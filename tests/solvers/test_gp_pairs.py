@@ -178,8 +178,8 @@ M = (6, 12, 30)
 def test_nominal_intervals_cover(name):
     """792 intervals in 12 runs of four games; nominal 95 %.
 
-    Shares of games have a standard deviation of .026 (16 games), their mean .013: of a share of .95
-    it is below .9 for less than 1 seed of 10,000.
+    The share of a game has a standard deviation of .026 (16 games), and the mean one of .013. A
+    true share of .95 gives less than .9 for 1 seed of 10,000.
     """
     p, held = 12, []
     for seed in range(4):

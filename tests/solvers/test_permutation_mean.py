@@ -148,11 +148,11 @@ def test_identical_permutations_still_have_an_error(times, unit):
 
 
 def test_intervals_cover_rare_events():
-    """Of twenty permutations one or none is decided by a player of small weight.
+    """A player of small weight is decisive in at most one of twenty permutations.
 
-    A permutation and its reverse are often decided by the same player: intervals that count them
-    as two, by the normal law, hold 55 to 75 % of the values of four players. With 2000 runs a share
-    is certain to .02.
+    A permutation and its reverse often have the same decisive player. Intervals that count them
+    as two, by the normal distribution, cover 55 to 75 % of the values of four players. With
+    2000 runs, a share is known to .02.
     """
 
     class Planned(Antithetic):  # as many permutations for all runs

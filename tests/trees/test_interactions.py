@@ -120,7 +120,7 @@ def test_explainer_interactions(fitted):
 @way
 @pytest.mark.parametrize("index", WEIGHTS)
 def test_indices_of_pairs(fitted, way, index):
-    """Beside Banzhaf values, too: the index of pairs is another choice."""
+    """The index of pairs is chosen separately, also for Banzhaf values."""
     model, X = fitted("xgboost")
     explainer = TreeExplainer(model, interactions=index, index="banzhaf").fit(X[:9])
     explainer.exact_.solver_._costs = OneWay(way)

@@ -75,7 +75,7 @@ def test_trees_predict_like_the_library(fitted, name):
 
 @pytest.mark.parametrize("name", ["xgboost", "random forest"])
 def test_threshold_rows_detect_wrong_comparisons(fitted, name):
-    """The rows above tell < from <=, and float32 from float64."""
+    """The rows above distinguish < from <=, and float32 from float64."""
     model, X = fitted(name)
     trees = read_trees(model)
     rows = rows_at_thresholds(trees, X)
