@@ -15,7 +15,7 @@ from skshapley import ShapleyExplainer
 from skshapley._trees import TREE_MODELS
 from skshapley.closed_forms._registry import READERS
 from skshapley.closed_forms._trees import read_tree_model
-from skshapley.samplers import Classical
+from skshapley.samplers import Classical, draw_permutations
 from skshapley.solvers import PermutationMean
 from skshapley.testing import (
     check_consistent,
@@ -63,7 +63,7 @@ def test_the_sampler_is_unbiased_with_honest_errors():
 
 
 def test_every_player_enters_once_at_each_position():
-    permutations, _ = Rotations().draw(10, 5, np.random.default_rng(0))
+    permutations, _ = draw_permutations(Rotations(), 10, 5, random_state=0)
     for unit in permutations.reshape(2, 5, 5):
         np.testing.assert_array_equal(np.sort(unit, axis=0), np.arange(5)[:, None] + np.zeros(5))
 

@@ -94,7 +94,17 @@ class Interactions(Portable):
 
     @classmethod
     def of_outcome(cls, outcome: Outcome, one_output: bool, **others: Any) -> Self:
-        """Return the record of a run's entries: players, then pairs."""
+        """Return the record of a run's entries.
+
+        Parameters
+        ----------
+        outcome : Outcome
+            Its entries are players, then pairs.
+        one_output : bool
+            Whether the record has no axis of outputs.
+        **others
+            The other attributes.
+        """
         p, outputs = outcome.n_players, 0 if one_output else slice(None)
         entries = outcome.values, outcome.standard_errors, outcome.v_empty
         values, errors, base = (part[..., outputs] for part in entries)
