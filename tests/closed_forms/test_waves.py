@@ -48,6 +48,18 @@ def test_values_of_many_features(p, most, unit, index):
     assert (found[steps == 0] == 0).all()
 
 
+def test_each_game_has_its_values_among_games_of_other_sizes():
+    """Blocks hold games of about as many players, in another order than the games."""
+    rng = np.random.default_rng(0)
+    steps = rng.normal(size=(60, 40)) * (rng.random((60, 40)) < rng.random((60, 1)))
+    steps[7], start = 0.0, rng.normal(size=60)
+    found = logistic_values(start, steps)
+    alone = [logistic_values(start[i : i + 1], steps[i : i + 1])[0] for i in range(60)]
+    np.testing.assert_allclose(found, alone, rtol=0, atol=1e-12)
+    gain = expit(start + steps.sum(axis=1)) - expit(start)
+    np.testing.assert_allclose(found.sum(axis=1), gain, rtol=0, atol=1e-12)
+
+
 def enumerated(start, steps):
     """Return the Shapley values of one game from all coalitions."""
     p = len(steps)
