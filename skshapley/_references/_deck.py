@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from skshapley._references._columns import (
     MOST_CATEGORIES,
@@ -278,9 +277,9 @@ class Survey:
     Parameters
     ----------
     deck : Deck
-    rows : ndarray of shape (m,), int
-        The sampled rows, in the order of the deck.
-    players : ndarray of shape (p,), int
+    rows : ndarray of shape (r, m), int
+        The sampled rows of r samples, in the order of the deck.
+    players : ndarray of shape (r, p), int
         The players to estimate attributions for.
     """
 
@@ -298,56 +297,64 @@ class Survey:
 
         Parameters
         ----------
-        values : ndarray of shape (m, p, k)
+        values : ndarray of shape (r, m, p, k)
             One for each row.
-        control : ndarray of shape (m, p) or None, default=None
+        control : ndarray of shape (r, m, p) or None, default=None
             A control variate of each player: a quantity with mean 0.
 
         Returns
         -------
-        means : ndarray of shape (p, k)
-        errors : ndarray of shape (m, p, k)
+        means : ndarray of shape (r, p, k)
+        errors : ndarray of shape (r, m, p, k)
         """
-        m = len(values)
-        means = values.mean(axis=0)
-        errors = (values - means) * (m / max(m - 1, 1))
+        m = values.shape[1]
+        means = values.mean(axis=1)
+        errors = (values - means[:, None]) * (m / max(m - 1, 1))
         traits = self.deck.traits
         if traits is None or m < LEAST_REGRESSED:
             return means, errors
-        fitted, unseen = self._regressed(values, traits, control)
-        better = (unseen**2).sum(axis=0) < (errors**2).sum(axis=0)
-        return np.where(better, fitted, means), np.where(better, unseen, errors)
+        controls = [None] * len(values) if control is None else control
+        samples = zip(values, self.rows, self.players, controls, strict=True)
+        for sample, parts in enumerate(samples):
+            fitted, unseen = _regressed(traits, *parts)
+            better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
+            means[sample] = np.where(better, fitted, means[sample])
+            errors[sample] = np.where(better, unseen, errors[sample])
+        return means, errors
 
-    def _regressed(
-        self, values: np.ndarray, traits: Traits, control: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the intercepts and the leave-one-out errors of ridge regressions."""
-        (m, p, k), rows = values.shape, self.rows
-        common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
-        penalty = np.full(common.shape[1], PENALTY)
-        penalty[0] = 0.0
-        factor = cholesky(common.T @ common + np.diag(penalty), lower=True, check_finite=False)
-        # the prediction of y by the common traits is seen seen' y
-        turn = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False).T
-        seen = common @ turn
-        own = traits.own(rows, self.players)  # (m, p, n)
-        if control is not None:
-            size = np.sqrt((control**2).mean(axis=0))
-            standard = control / np.where(size > 0, size, 1.0)
-            own = np.concatenate([own, standard[:, :, None]], axis=2)
-        n = own.shape[2]
-        flat = own.reshape(m, p * n)
-        beyond = seen @ (seen.T @ flat)
-        beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
-        # by player, as views, so that their products make no copies
-        by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
-        inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
-        slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
-        rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
-        projected = seen.T @ rest
-        left = (rest - seen @ projected).reshape(m, p, k)
-        taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
-        free = 1 - np.einsum("ml,ml->m", seen, seen)[:, None] - taken
-        return (turn[0] @ projected).reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[
-            :, :, None
-        ]
+
+def _regressed(
+    traits: Traits,
+    values: np.ndarray,
+    rows: np.ndarray,
+    players: np.ndarray,
+    control: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the intercepts ``(p, k)`` and the leave-one-out errors of ridge regressions."""
+    m, p, k = values.shape
+    common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
+    penalty = np.full(common.shape[1], PENALTY)
+    penalty[0] = 0.0
+    # the prediction of y by the common traits is seen seen' y
+    turn = np.linalg.inv(np.linalg.cholesky(common.T @ common + np.diag(penalty))).T
+    seen = common @ turn
+    own = traits.own(rows, players)  # (m, p, n)
+    if control is not None:
+        size = np.sqrt((control**2).mean(axis=0))
+        standard = control / np.where(size > 0, size, 1.0)
+        own = np.concatenate([own, standard[:, :, None]], axis=2)
+    n = own.shape[2]
+    flat = own.reshape(m, p * n)
+    beyond = seen @ (seen.T @ flat)
+    beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
+    # by player, as views, so that their products make no copies
+    by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
+    inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
+    slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
+    rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
+    projected = seen.T @ rest
+    left = (rest - seen @ projected).reshape(m, p, k)
+    taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
+    free = 1 - np.einsum("ml,ml->m", seen, seen)[:, None] - taken
+    left /= np.maximum(free, 1 - MOST_LEVERAGE)[:, :, None]
+    return (turn[0] @ projected).reshape(p, k), left

@@ -59,6 +59,8 @@ class Cohort:
         Scale of the values, from the first values.
     grouped : bool
         Whether each coalition is evaluated against every group of the sample.
+    repeats : bool
+        Whether several units share a background row, so that requests repeat.
     design : Design or None
         The last design.
     ties : Ties or None
@@ -81,6 +83,7 @@ class Cohort:
     open: np.ndarray
     asking: np.ndarray
     converged: np.ndarray
+    repeats: bool
     asked: int = 0
     units: np.ndarray | None = None
     grouped: bool = False
@@ -120,7 +123,8 @@ class Cohort:
             rest = Rest(price, size, n_draws, plan.max_rows, r)
         goal = max(bought.to_stop, -(-FIRST_LOOK // price.unit) * price.unit)
         every = np.arange(r)
-        state = n_draws, goal, every, every, np.zeros(r, dtype=bool)
+        repeats = sample is not None or not bought.samples or n_draws > price.unit * b
+        state = n_draws, goal, every, every, np.zeros(r, dtype=bool), repeats
         return cls(block, members, players, sampler, solver, price, deck, sample, rest, *state)
 
     @property

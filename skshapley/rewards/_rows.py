@@ -91,7 +91,9 @@ class ColumnPool(RowPool):
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return mixed rows in the background's container."""
-        return self._gather(coalitions[:, self.column_player], rows, references)
+        if not np.array_equal(self.column_player, np.arange(coalitions.shape[1])):
+            coalitions = coalitions.take(self.column_player, axis=1)
+        return self._gather(coalitions, rows, references)
 
     @abstractmethod
     def _gather(self, present, rows, references) -> Any:
@@ -141,19 +143,21 @@ class ArrayPool(ColumnPool):
         if bits:  # blended as integers: a choice by bool mispredicts for every other number
             # the bits of floats and booleans as integers of the same size
             given, filled = (table.view(f"i{kind.itemsize}") for table in (given, filled))
-            absent = present.view(np.int8) - np.int8(1)  # all bits if absent
         (n, q), d = references.shape, present.shape[1]
         hybrid = np.empty((n, q, d), dtype=given.dtype)
         # pieces that fit into the second-level cache
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
         for start in range(0, n, step):
             some = slice(start, start + step)
-            own, other = given[rows[some], None], filled[references[some]]
+            own = given.take(rows[some], axis=0)[:, None]
+            other = filled.take(references[some], axis=0)
             if bits:
+                absent = present[some].astype(given.dtype)
+                absent -= 1  # all bits if absent
                 # own ^ ((other ^ own) & mask) is own where the mask is 0, and other where all bits
                 # are set
                 other ^= own
-                other &= absent[some, None]
+                other &= absent[:, None]
                 np.bitwise_xor(other, own, out=hybrid[some])
             else:
                 hybrid[some] = np.where(present[some, None], own, other)

@@ -182,7 +182,7 @@ class _Dealer:
         self, rng: np.random.Generator, weights: np.ndarray, references: str, deck: Deck | None
     ) -> None:
         self._rng, self._weights, self._random = rng, weights, references == "random"
-        self._deck, self._rest = deck, np.empty(0, dtype=np.intp)
+        self._deck, self._cards, self._rest = deck, *np.empty((2, 0), dtype=np.intp)
 
     def deal(self, n: int) -> np.ndarray:
         b = len(self._weights)
@@ -190,7 +190,8 @@ class _Dealer:
             return self._rng.choice(b, size=n, p=self._weights)
         if self._deck is not None:
             while len(self._rest) < n:
-                self._rest = np.concatenate([self._rest, self._sampled(self._deck)])
+                more = self._sampled(self._deck, n - len(self._rest))
+                self._rest = np.concatenate([self._rest, more])
         else:
             rounds = max(0, -(-(n - len(self._rest)) // b))
             decks = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
@@ -198,12 +199,18 @@ class _Dealer:
         dealt, self._rest = self._rest[:n], self._rest[n:]
         return dealt
 
-    def _sampled(self, deck: Deck) -> np.ndarray:
-        cards = deck.dealt(self._rng)
-        whole = len(cards) // ONCE_AGAIN * ONCE_AGAIN
-        sets = cards[:whole].reshape(-1, ONCE_AGAIN)
-        again = sets[np.arange(len(sets)), self._rng.integers(ONCE_AGAIN, size=len(sets))]
-        return np.concatenate([np.column_stack([sets, again]).ravel(), cards[whole:]])
+    def _sampled(self, deck: Deck, n: int) -> np.ndarray:
+        """Return the next cards, `n` or more unless the deck ends."""
+        if not len(self._cards):
+            self._cards = deck.dealt(self._rng)
+        n_sets = min(-(-n // (ONCE_AGAIN + 1)), len(self._cards) // ONCE_AGAIN)
+        if not n_sets:
+            cards, self._cards = self._cards, self._cards[:0]
+            return cards
+        sets = self._cards[: n_sets * ONCE_AGAIN].reshape(n_sets, ONCE_AGAIN)
+        self._cards = self._cards[n_sets * ONCE_AGAIN :]
+        again = sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)]
+        return np.column_stack([sets, again]).ravel()
 
 
 def with_reverses(permutations: np.ndarray) -> np.ndarray:

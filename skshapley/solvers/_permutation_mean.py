@@ -50,11 +50,10 @@ class DealtUnits:
 
     def __init__(self, deck: Deck, players: np.ndarray, unit: int) -> None:
         self._deck, self._players, self._unit = deck, players, unit
-        self._units: list[list[np.ndarray]] = [[] for _ in players]
-        self._rows: list[list[np.ndarray]] = [[] for _ in players]
-        # units of each row so far
-        self._found: list[tuple[np.ndarray, np.ndarray, float, np.ndarray] | None]
-        self._found = [None for _ in players]
+        # background rows and units of each row, part by part
+        self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
+        # estimates of each row, until it gets more units
+        self._cases: list[tuple[np.ndarray, ...] | None] = [None for _ in players]
 
     def add(
         self, rows: np.ndarray, references: np.ndarray, units: np.ndarray, controls: np.ndarray
@@ -64,10 +63,9 @@ class DealtUnits:
         The control variates of the units are ``(r, u, p, 1)``, or NaN.
         """
         units = np.concatenate([units, controls], axis=3)
-        for i, row in enumerate(rows):
-            self._units[row].append(units[i])
-            self._rows[row].append(references[i])
-            self._found[row] = None
+        for row, *part in zip(rows, references, units, strict=True):
+            self._parts[row].append(tuple(part))
+            self._cases[row] = None
 
     def estimate(
         self, gain: np.ndarray | None, scale: np.ndarray
@@ -81,78 +79,108 @@ class DealtUnits:
         scale : ndarray of shape (r, p, k)
             The size of an unseen contribution.
         """
-        cases = [self._case(row) for row in range(len(self._players))]
+        self._fill()
+        cases = cast(list, self._cases)
         values, variances, shares, apart = (np.stack(part) for part in zip(*cases, strict=True))
         if gain is not None:
             values, taken = without_gap(values, variances, gain)
             variances = variances * (1 - taken)
-        errors = unseen(np.sqrt(variances), scale, shares[:, None, None] / self._unit)
+        errors = unseen(np.sqrt(variances), scale, shares / self._unit)
         return values, errors, np.sqrt(apart)
 
-    def _case(self, row: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return the results of `_estimate` for one row to explain."""
-        found = self._found[row]
-        if found is None:
-            rows, units = np.concatenate(self._rows[row]), np.concatenate(self._units[row])
-            found = self._found[row] = self._estimate(rows, units, self._players[row])
-        return found
+    def _fill(self) -> None:
+        """Estimate the rows with new units: those with equal numbers of units together."""
+        alike: dict[int, list[int]] = {}
+        for row, case in enumerate(self._cases):
+            if case is None:
+                n = sum(len(references) for references, _ in self._parts[row])
+                alike.setdefault(n, []).append(row)
+        for same in alike.values():
+            joined = [map(np.concatenate, zip(*self._parts[row], strict=True)) for row in same]
+            references, units = (np.stack(part) for part in zip(*joined, strict=True))
+            home = _first_alike(references)
+            cards = (home == np.arange(home.shape[1])).sum(axis=1)
+            for m in np.unique(cards):
+                some = np.flatnonzero(cards == m)
+                own = self._players[same][some]
+                found = self._estimate(references[some], units[some], home[some], own)
+                for place, case in zip(some, zip(*found, strict=True), strict=True):
+                    self._cases[same[place]] = case
 
     def _estimate(
-        self, rows: np.ndarray, units: np.ndarray, players: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return values, variances, sums of squared weights of units, and background variances."""
-        cards, first, place = np.unique(rows, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # in the order of the deck
-        times = np.bincount(place)[order]
-        m, at = len(cards), np.argsort(order)[place]
-        means = units[first[order]]
+        self, references: np.ndarray, units: np.ndarray, home: np.ndarray, players: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return values, variances, sums of squared weights of units, and background variances.
+
+        Parameters
+        ----------
+        references : ndarray of shape (r, u), int
+            Background rows, the same number of different ones for each row to explain.
+        units : ndarray of shape (r, u, p, k + 1)
+            With the control variate, or NaN, behind the outputs.
+        home : ndarray of shape (r, u), int
+            The first unit on the same background row.
+        players : ndarray of shape (r, p), int
+        """
+        r, u = home.shape
+        line, first = np.arange(r)[:, None], home == np.arange(u)
+        firsts = np.nonzero(first)[1].reshape(r, -1)
+        at = np.take_along_axis(np.cumsum(first, axis=1) - 1, home, axis=1)
         # one unit in 17 is the second one on its background row
-        again = np.delete(np.arange(len(rows)), first)  # few
-        np.add.at(means, at[again], units[again])
-        means /= times[:, None, None]
-        control = None if np.isnan(means[0, 0, -1]) else means[:, :, -1]
-        means, units = means[:, :, :-1], units[:, :, :-1]
-        values, missed = Survey(self._deck, cards[order], players).mean(means, control)
+        m, again = firsts.shape[1], np.nonzero(~first)
+        place = again[0], at[again]
+        times, means = np.ones((r, m, 1, 1)), units[line, firsts]
+        np.add.at(times, place, 1)
+        np.add.at(means, place, units[again])
+        means /= times
+        control = None if np.isnan(means[0, 0, 0, -1]) else means[..., -1]
+        means, units = means[..., :-1], units[..., :-1]
+        survey = Survey(self._deck, references[line, firsts], players)
+        values, missed = survey.mean(means, control)
         total = _spread_of_chunks(missed, self._deck.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
-        rough = means.var(axis=0, ddof=1) if m > 1 else np.full_like(values, np.nan)
+        rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
         # finite population: without unseen background rows, their choice causes no error
-        left = max(0.0, 1 - m / self._deck.n_rows)
-        noise, share = _noise(units, means[at], times), (1 / times).mean()
-        if noise is None:
-            return values, total, share / m, rough / self._deck.n_rows
+        left, share = max(0.0, 1 - m / self._deck.n_rows), (1 / times).mean(axis=1)
+        twice = (times > 1).sum(axis=1) >= LEAST_TWICE
+        squares = ((units - means[line, at]) ** 2).sum(axis=1)
+        noise = share * squares / max(u - m, 1)
         # The noise of permutations remains if all rows are used. Both variances are estimates, so
         # the part may exceed the whole.
-        within = np.minimum(noise * share / m, total)
-        own = np.maximum(rough - noise * share, 0.0)
-        return values, within + left * (total - within), share / m, own / self._deck.n_rows
+        within = np.where(twice, np.minimum(noise / m, total), total)
+        own = np.where(twice, np.maximum(rough - noise, 0.0), rough)
+        variances = within + left * (total - within)
+        return values, variances, share / m, own / self._deck.n_rows
 
 
-def _noise(units: np.ndarray, means: np.ndarray, times: np.ndarray) -> np.ndarray | None:
-    """Return the variance of units on one background row ``(p, k)``, or None for too few rows."""
-    if (times > 1).sum() < LEAST_TWICE:
-        return None
-    return ((units - means) ** 2).sum(axis=0) / (times - 1).sum()
+def _first_alike(numbers: np.ndarray) -> np.ndarray:
+    """Return the place of the first equal number in its line, ``(r, u)`` int."""
+    order = np.argsort(numbers, axis=1, kind="stable")
+    ordered = np.take_along_axis(numbers, order, axis=1)
+    new = np.diff(ordered, axis=1, prepend=-1) != 0
+    start = np.maximum.accumulate(np.where(new, np.arange(numbers.shape[1]), 0), axis=1)
+    first = np.empty_like(order)
+    np.put_along_axis(first, order, np.take_along_axis(order, start, axis=1), axis=1)
+    return first
 
 
 def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
-    """Return the variance of the mean of ``(m, p, k)`` by its balanced chunks, ``(p, k)``.
+    """Return the variance of the mean of ``(r, m, p, k)`` by its balanced chunks, ``(r, p, k)``.
 
     It is widened as Student's t is. Where few of the chunks make up most of the spread, the degrees
     of freedom are fewer.
     """
-    m, size = len(missed), largest
-    # smaller chunks are less balanced, but a variance needs some degrees of freedom
+    (r, m, *shape), size = missed.shape, largest
     while size > 1 and m // size < LEAST_CHUNKS:
         size //= 2
     n = m // size
     if n < 2:
-        return np.full(missed.shape[1:], np.nan)
-    chunks = missed[: n * size].reshape(n, size, *missed.shape[1:]).mean(axis=1)
-    chunks = chunks - chunks.mean(axis=0)
+        return np.full((r, *shape), np.nan)
+    chunks = missed[:, : n * size].reshape(r, n, size, *shape).mean(axis=2)
+    chunks = chunks - chunks.mean(axis=1, keepdims=True)
     squared = chunks**2
-    squares = squared.sum(axis=0)
-    degrees = degrees_of_tails(n, squares, (squared**2).sum(axis=0))
+    squares = squared.sum(axis=1)
+    degrees = degrees_of_tails(n, squares, (squared**2).sum(axis=1))
     return squares / ((n - 1) * n) * widening(np.minimum(degrees, n - 1.0)) ** 2
 
 
