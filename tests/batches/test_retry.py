@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from skshapley.batches import ExplanationDataset, _attempts, explain_batches
+from skshapley.batches import ExplanationDataset, _run, explain_batches
 from skshapley.batches._files import read_json, write_json
 from skshapley.exceptions import BatchError
 
@@ -104,7 +104,7 @@ def test_a_retry_with_more_failures_keeps_the_earlier_part(
     folder, explainer, service, table, monkeypatch
 ):
     before, service.rows = contents(folder), range(25)
-    monkeypatch.setattr(_attempts.Attempts, "recovers", lambda self, batch, failures: True)
+    monkeypatch.setattr(_run.Attempts, "recovers", lambda self, batch, failures: True)
     explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
     assert contents(folder) == before
 
