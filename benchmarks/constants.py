@@ -125,7 +125,9 @@ def runs(interactions):
                     stated = np.asarray(made.standard_errors)[at]
                 inside = np.abs(error) <= 1.96 * stated + 1e-12 * np.sqrt(scale)
                 squared = error @ error / scale, stated @ stated / scale
-                found.append((kind, *squared, inside.mean()))
+                known = np.isfinite(stated)
+                held = inside[known].mean() if known.any() else np.nan
+                found.append((kind, *squared, held))
     return found
 
 
@@ -138,10 +140,10 @@ def ratio(found, usual, column):
 
 def line(found, usual):
     """Return coverage, the worst kind of games, and ratios to the usual constants."""
-    by_kind = {k: np.mean([run[3] for run in found if run[0] == k]) for k in KINDS}
+    by_kind = {k: np.nanmean([run[3] for run in found if run[0] == k]) for k in KINDS}
     worst = min(by_kind, key=by_kind.get)
     return (
-        f"coverage {np.mean([run[3] for run in found]):.3f}, {by_kind[worst]:.2f} ({worst}); "
+        f"coverage {np.nanmean([run[3] for run in found]):.3f}, {by_kind[worst]:.2f} ({worst}); "
         f"squared error x {ratio(found, usual, 1):.2f}; width x {ratio(found, usual, 2) ** 0.5:.2f}"
     )
 

@@ -206,8 +206,8 @@ Numbers above .98 are conservative, for these reasons:
 - The posterior of "odd" is too wide for "airport": its errors are 2.4 to 5 times the true ones.
 - Players without any contribution are exact. This applies to most players of the family "and".
 
-A share of .95 has a standard deviation of .03 for 60 runs or charts, of .04 for 24 runs, and of .05
-for 18 runs.
+A share of .95 has a standard deviation of .013 for 300 runs or charts, of .04 for 24 runs, and of
+.05 for 18 runs.
 """
 PARTS = {
     "Games": (
@@ -215,8 +215,8 @@ PARTS = {
         0.4,
         "First players have nearly the whole contribution in the first family.",
     ),
-    "Importances": (of_importances, 1, "Nominally .95, for ten features simultaneously."),
-    "Drift": (of_drift, 1, "Nominally .05."),
+    "Importances": (of_importances, 5, "Nominally .95, for ten features simultaneously."),
+    "Drift": (of_drift, 5, "Nominally .05."),
     "Stopping": (of_stopping, 0.3, "The tolerance is 5 %, and the budget is 3,000 evaluations."),
 }
 
