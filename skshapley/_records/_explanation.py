@@ -453,6 +453,8 @@ class Explanation(Hinting, Portable):
 
         Raises
         ------
+        TypeError
+            For an array, as of ``shap_values``, which has no base values.
         ValueError
             If features differ between rows, as for tokens, or base values are missing.
         """

@@ -32,9 +32,14 @@ def to_shap(explanation: "Explanation") -> Any:
 def parts_of_shap(theirs: Any) -> dict:
     """Return the parts of an Explanation with the numbers of a `shap.Explanation`."""
     owner = "Explanation.from_shap"
+    if not hasattr(theirs, "base_values"):
+        raise TypeError(
+            f"{owner} takes a shap.Explanation, got {type(theirs).__name__}: call shap's explainer as"
+            f" a function, {owner}(explainer(X))."
+        )
     values = np.asarray(theirs.values)
     if values.ndim == 1 or (values.ndim == 2 and np.ndim(theirs.data) == 1):
-        values = values[None]  # one instance
+        values = values[None]  # one row
     names = theirs.feature_names
     if values.ndim not in (2, 3) or values.dtype == object or isinstance(names, str):
         raise ValueError(
