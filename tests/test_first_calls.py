@@ -177,7 +177,7 @@ ANSWERED = {
     "explanation.abs()": "write explanation.abs without parentheses",
     "explanation - explanation": "explanation.values - other.values",
     "explanation + explanation": "skshapley.comparison.compare(explanation, other)",
-    "Explanation.from_shap(explanation.values)": "Explanation.from_shap(explainer(X))",
+    "skshapley.Explanation.from_shap(explanation.values)": "Explanation.from_shap(explainer(X))",
     "explanation.max(0)": "use values.max(axis=0)",
     "explanation.T": "use values.T",
     "explanation.iloc[0]": "use explanation[0]",

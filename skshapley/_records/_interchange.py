@@ -34,8 +34,8 @@ def parts_of_shap(theirs: Any) -> dict:
     owner = "Explanation.from_shap"
     if not hasattr(theirs, "base_values"):
         raise TypeError(
-            f"{owner} takes a shap.Explanation, got {type(theirs).__name__}: call shap's explainer as"
-            f" a function, {owner}(explainer(X))."
+            f"{owner} takes a shap.Explanation, got {type(theirs).__name__}: call shap's explainer"
+            f" as a function, {owner}(explainer(X))."
         )
     values = np.asarray(theirs.values)
     if values.ndim == 1 or (values.ndim == 2 and np.ndim(theirs.data) == 1):
