@@ -126,7 +126,8 @@ def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     some = some[np.isfinite(some)]
     if not len(some):
         return np.full(len(numbers), NO_BIN, dtype=np.uint8)
-    edges = np.unique(np.quantile(some, np.linspace(0, 1, BINS + 1)[1:-1]))
+    # equal edges leave bins empty; np.quantile would take a third of the time of ``fit``
+    edges = np.sort(some)[np.arange(1, BINS) * len(some) // BINS]
     return np.where(known, np.searchsorted(edges, numbers, side="right"), NO_BIN).astype(np.uint8)
 
 
