@@ -19,8 +19,7 @@ LEAST_PLAYERS = 4  # smallest number of players with an even interaction beyond 
 # Without blocks, few points cannot separate interactions of four from noise, and the errors of
 # interactions of two become too small. In games with 15 of 495 terms of order four, at 25
 # evaluations a player, stated variances were .3 of the squared error with unlimited noise, and .6
-# with this limit. Without the limit, intervals cover 96.2 % instead of 97.5 %, and 85 % on random
-# parities of up to four players.
+# with this limit. Without the limit, intervals cover 96.2 % instead of 96.9 %.
 NOISE_PLACE, MOST_NOISE = 1, 0.1
 # Start of the fit: from the priors' means, it rarely finds a strong effect of the size or of single
 # players. From -1, the squared error of 34 families at 10 p is .8 times as large; from -2 or 0, it

@@ -8,8 +8,7 @@ import numpy as np
 from skshapley._process._kernel import LONGEST, LOWEST, NOISE, SHORTEST, SIZE, Evidence, Kernel
 from skshapley._process._pairs import Pairs
 
-# Start of the fit: from the prior's mean, -6, it rarely finds a strong effect of the size, and
-# intervals cover 68 % on votes instead of 70 %.
+# Start of the fit: from the prior's mean, -6, it rarely finds a strong effect of the size.
 SIZE_PLACE, SIZE_START = 2, -2.0
 # Prior variance of the mean log reach. The squared error is 1.02 times as large with .5, and 1.09
 # times with 30, because few pairs do not determine the level.
