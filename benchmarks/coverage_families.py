@@ -203,7 +203,7 @@ Numbers above .98 are conservative, for these reasons:
 - Errors of "owen" and "owen-halved" are those before the correction of the sum, which removes the
   part that all players share.
 - Errors of "classical" include at least the effect of coalition sizes.
-- The posterior of "odd" is too wide for "airport": its errors are 2.4 to 5 times the true ones.
+- The posterior of "odd" is too wide for "airport": its errors are 2 to 7 times the true ones.
 - Players without any contribution are exact. This applies to most players of the family "and".
 
 A share of .95 has a standard deviation of .013 for 300 runs or charts, of .04 for 24 runs, and of
