@@ -83,6 +83,23 @@ def test_rows_with_a_probability_next_to_one_do_without():
     assert ShapleyExplainer(steep, max_rows=2001).fit(TABLE).reward_.margins_ is None
 
 
+def test_a_row_without_margins_does_not_change_others():
+    """Rows are estimated together, whether or not they have a control variate."""
+    explainer = ShapleyExplainer(MODEL, max_rows=2001, random_state=0).fit(TABLE)
+    plain, margins = explainer.explain(ROWS), explainer.reward_.margins_
+
+    def first_unknown(rows, probabilities):
+        known = margins(rows, probabilities)
+        known[0] = np.nan
+        return known
+
+    explainer.reward_.margins_ = first_unknown
+    mixed = explainer.explain(ROWS)
+    np.testing.assert_array_equal(mixed.values[1:], plain.values[1:])
+    explainer.reward_.margins_ = None
+    np.testing.assert_array_equal(mixed.values[0], explainer.explain(ROWS[:1]).values[0])
+
+
 @pytest.mark.parametrize(
     ("model", "how"),
     [

@@ -301,7 +301,7 @@ class Survey:
         values : ndarray of shape (r, m, p, k)
             One for each row.
         control : ndarray of shape (r, m, p) or None, default=None
-            A control variate of each player: a quantity with mean 0.
+            A control variate of each player: a quantity with mean 0; NaN for samples without.
 
         Returns
         -------
@@ -316,8 +316,9 @@ class Survey:
             return means, errors
         controls = [None] * len(values) if control is None else control
         samples = zip(values, self.rows, self.players, controls, strict=True)
-        for sample, parts in enumerate(samples):
-            fitted, unseen = _regressed(traits, *parts)
+        for sample, (of_sample, rows, players, own) in enumerate(samples):
+            known = None if own is None or np.isnan(own[0, 0]) else own
+            fitted, unseen = _regressed(traits, of_sample, rows, players, known)
             better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
             means[sample] = np.where(better, fitted, means[sample])
             errors[sample] = np.where(better, unseen, errors[sample])

@@ -133,7 +133,7 @@ class DealtUnits:
         np.add.at(times, place, 1)
         np.add.at(means, place, units[again])
         means /= times
-        control = None if np.isnan(means[0, 0, 0, -1]) else means[..., -1]
+        control = means[..., -1]
         means, units = means[..., :-1], units[..., :-1]
         survey = Survey(self._deck, references[line, firsts], players)
         values, missed = survey.mean(means, control)
