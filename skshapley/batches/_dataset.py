@@ -15,10 +15,10 @@ from skshapley.batches._files import (
     MANIFEST,
     BatchFile,
     batch_paths,
-    digest_of,
     part_path,
     read_json,
 )
+from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 

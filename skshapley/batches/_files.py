@@ -5,15 +5,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
-
-import numpy as np
 
 from skshapley._records._parquet import ExplanationFile
 from skshapley._tools._files import DamagedFileError, write_whole
 from skshapley._tools._params import needed
+from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 
 MANIFEST = "_manifest.json"
@@ -126,19 +124,6 @@ class BatchFile:
     def explanation(self, positions: Any = None) -> Explanation:
         """Return the explanation of all explained rows, or of some positions among them."""
         return Explanation(**self.part.parts(positions))  # type: ignore[union-attr]
-
-
-def digest_of(*parts) -> str:
-    """Return a 128-bit hash of arrays, texts and numbers, equal in every process."""
-    state = blake2b(digest_size=16)
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            state.update(f"{part.dtype.str}{part.shape}".encode())
-            state.update(np.ascontiguousarray(part).tobytes())
-        else:
-            state.update(repr(part).encode("utf-8", "backslashreplace"))
-        state.update(b"|")
-    return state.hexdigest()
 
 
 def write_json(path: Path, content: dict) -> None:

@@ -15,8 +15,8 @@ from skshapley._tables._inputs import as_pandas, check_columns, n_rows, take_row
 from skshapley._tools._random import generator
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._document_source import explains_documents
-from skshapley.batches._files import digest_of
 from skshapley.batches._sources import OWNER
+from skshapley.batches._state import code_digest, digest_of
 from skshapley.rewards._tokens import TokenGame
 
 LONGEST = 400
@@ -55,6 +55,7 @@ LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 # Parameters of explainers that do not change the results, or are recorded separately
 SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
 PROBE_ROWS, PROBES_EACH = 32, 8
+CODE = "model's code"
 
 
 def answers_digest(explainer: Any) -> str:
@@ -116,9 +117,12 @@ def explainer_facts(explainer: Any) -> dict:
     facts: dict = {
         name: described(value) for name, value in parameters.items() if name not in SILENT
     }
+    code = code_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
     facts["model"] = described(explainer.estimator)
     facts["model's answers"] = answers_digest(explainer)
+    # a function that changes with each call, such as a counter, is compared by its predictions
+    facts[CODE] = code if code == code_digest(explainer.estimator) else None
     facts["working_memory"] = sklearn.get_config()["working_memory"]
     if explainer.background_ is not None:
         weights = explainer.background_weights_
@@ -130,7 +134,7 @@ def explainer_facts(explainer: Any) -> dict:
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    found = {}
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}  # determines the code of functions
     for name in LIBRARIES:
         try:
             found[name] = version(name)
@@ -140,12 +144,12 @@ def versions() -> dict:
 
 
 def differences(old: dict, new: dict, path: str = "") -> list[str]:
-    """Return the facts that differ, as texts."""
+    """Return the facts that differ, as texts; unknown code equals any code."""
     found = []
     for name in dict.fromkeys([*old, *new]):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found += differences(before, after, f"{path}{name}.")
-        elif before != after:
+        elif before != after and not (name == CODE and None in (before, after)):
             found.append(f"{path}{name} was {before} and is {after}")
     return found

@@ -8,11 +8,13 @@ import pyarrow.dataset as ds
 import pytest
 import sklearn
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.neighbors import KNeighborsRegressor
 
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
 from skshapley.batches._fingerprint import answers_digest, described
+from skshapley.batches._state import code_digest
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
@@ -63,7 +65,7 @@ def test_models_that_differ_in_the_last_rows_only(kind, rows, background, tmp_pa
     np.testing.assert_array_equal(after.explain(rows[:20]).values, before.explain(rows[:20]).values)
     explain_batches(before, rows, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
-    with pytest.raises(FileExistsError, match="model's answers at rows 20 to 24 have"):
+    with pytest.raises(FileExistsError, match=r"model's (code was|answers at rows 20 to 24 have)"):
         explain_batches(after, rows, tmp_path, batch_rows=5)
     assert contents(tmp_path) == whole
     explain_batches(same, rows, tmp_path, batch_rows=5)
@@ -125,6 +127,86 @@ def test_predictions_of_mixed_rows_distinguish_models(background):
         return answers_digest(fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"])))
 
     assert digest(0.0) == digest(0.0) != digest(1e-9)
+
+
+# --- functions -----------------------------------------------------------------------------------
+
+
+def capped(most):
+    """Return a model for each cap; all predict the same for the background and small rows."""
+
+    def answer(X):
+        return np.minimum(model(X), most)
+
+    return answer
+
+
+def test_closures_are_distinguished_by_their_constants(table, background, tmp_path):
+    """A rebuilt part holds values of the model of the other parts."""
+    before, same, after = (fitted(background, model=capped(most)) for most in (1e6, 1e6, 2e6))
+    explain_batches(before, table, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    (tmp_path / "part-00000000.parquet").unlink()
+    with pytest.raises(FileExistsError, match="model's code was"):
+        explain_batches(after, table, tmp_path, batch_rows=5)
+    explain_batches(same, table, tmp_path, batch_rows=5)
+    assert contents(tmp_path) == whole
+
+
+FACTOR = np.arange(3.0)
+
+
+def uses(factor, text="return X @ FACTOR"):
+    """Return a function as a script defines it, with a global."""
+    space = {"FACTOR": factor}
+    exec(f"def use(X, k=1):\n    {text}", space)
+    return space["use"]
+
+
+FUNCTIONS = {
+    "code": (uses(FACTOR), uses(FACTOR, "return X @ -FACTOR")),
+    "a constant": (uses(FACTOR, "return 2 * X"), uses(FACTOR, "return 3 * X")),
+    "a constant of an inner function": (
+        uses(FACTOR, "return (lambda: 2 * X)()"),
+        uses(FACTOR, "return (lambda: 3 * X)()"),
+    ),
+    "a global": (uses(FACTOR), uses(FACTOR + 1)),
+    "a default": (lambda X, k=2: k * X, lambda X, k=3: k * X),
+    "a keyword": (partial(predicted, model=2), partial(predicted, model=3)),
+    "a function that it calls": (uses(capped(1)), uses(capped(2))),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_different_functions_have_different_hashes(kind):
+    one, other = map(code_digest, FUNCTIONS[kind])
+    assert None not in (one, other)
+    assert one != other
+
+
+def test_equal_functions_have_equal_hashes():
+    def recursive(X):
+        return recursive(X[1:]) if len(X) else 0
+
+    assert code_digest(capped(1)) == code_digest(capped(1))
+    assert code_digest(uses(FACTOR)) == code_digest(uses(FACTOR.copy()))
+    assert code_digest(uses({"b": FACTOR, "a": 1})) == code_digest(uses({"a": 1, "b": FACTOR}))
+    assert code_digest(recursive) is not None
+    # nothing but its answers is known of an object
+    assert code_digest(uses(Service(1))) == code_digest(uses(Service(2)))
+    assert code_digest(Service()) is code_digest(KNeighborsRegressor()) is None
+
+
+def test_stateful_functions_are_identified_by_their_predictions(table, background, tmp_path):
+    calls = []
+
+    def counted(X):
+        calls.append(len(X))
+        return model(X)
+
+    for _ in range(2):
+        dataset = explain_batches(fitted(background, model=counted), table, tmp_path)
+        assert dataset.manifest["explainer"]["model's code"] is None
 
 
 def test_fingerprint_texts_do_not_depend_on_the_process():

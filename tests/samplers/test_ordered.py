@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.rewards import ConditionalReward
-from skshapley.samplers import Antithetic, Herding, Ordered
+from skshapley.samplers import Antithetic, Herding, Ordered, _orders
 from skshapley.samplers._orders import Extensions, before_of, taken_apart
 from skshapley.testing import RandomGame, as_instances, explain_game
 
@@ -50,9 +50,13 @@ def asymmetric(game, before):
     return total / len(orders)
 
 
+@pytest.mark.thinned
+@pytest.mark.parametrize("chain", [False, True])
 @pytest.mark.parametrize(("graph", "p", "n_extensions"), ORDERS.values(), ids=ORDERS)
-def test_extensions_are_uniform(graph, p, n_extensions):
+def test_extensions_are_uniform(graph, p, n_extensions, chain, monkeypatch):
     """By chi-square over all of them, of 4,000; false alarms: 1e-5 each."""
+    if chain:
+        monkeypatch.setattr(_orders, "MOST_IDEALS", 0)
     before = before_of(graph, p, "Owner")
     all_of_them = extensions(before)
     assert len(all_of_them) == n_extensions
@@ -79,6 +83,15 @@ def test_large_orders_are_decomposed():
     drawn = Extensions(before).of(rng.permuted(np.tile(np.arange(400), (50, 1)), axis=1), rng)
     place = np.argsort(drawn, axis=1)
     assert all((place[:, parent] < place[:, child]).all() for parent, child in parents)
+
+
+def test_indecomposable_orders_are_counted_or_sampled_by_a_chain():
+    """A crown of 20 players has few enough ideals to count; a fence of 40 players has too many."""
+    crown = [(i, 10 + j) for i in range(10) for j in range(10) if i != j]
+    before = before_of(crown, 20, "Owner")
+    assert _orders._ideals(before) is not None
+    fence = [(i, 20 + j) for i in range(20) for j in (i, (i + 1) % 20)]
+    assert _orders._ideals(before_of(fence, 40, "Owner")) is None
 
 
 @pytest.mark.parametrize(
