@@ -306,7 +306,7 @@ def test_games_without_take_are_evaluated_whole_or_refused() -> None:
 
 
 def descendants(base: type) -> set[type]:
-    """The concrete subclasses of a class in the whole package."""
+    """Return the public, concrete subclasses of a class in the whole package."""
     for module in walk_packages(skshapley.__path__, "skshapley."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
@@ -317,7 +317,9 @@ def descendants(base: type) -> set[type]:
     return {
         cls
         for cls in found
-        if cls.__module__.startswith("skshapley.") and not inspect.isabstract(cls)
+        if cls.__module__.startswith("skshapley.")
+        and not cls.__name__.startswith("_")
+        and not inspect.isabstract(cls)
     }
 
 

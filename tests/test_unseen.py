@@ -158,14 +158,20 @@ def test_near_agreement_of_first_permutations_does_not_stop(sampler, game):
     assert not outcome.converged.any()
 
 
-@pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo", "owen", "leverage", "odd"])
-def test_values_of_few_evaluations_are_within_their_errors(sampler):
-    """All ten or nothing: 41 evaluations see no contribution of most players, which are all .1."""
+@pytest.mark.parametrize(
+    ("sampler", "max_rows"),
+    [("antithetic", 41), ("monte-carlo", 41), ("owen", 41), ("leverage", 41), ("odd", 49)],
+)
+def test_values_of_few_evaluations_are_within_their_errors(sampler, max_rows):
+    """All ten or nothing: few evaluations see no contribution of most players, which are all .1.
+
+    The Gaussian-process estimator states no errors for steps from fewer than 24 pairs.
+    """
     result = (
         ShapleyExplainer(
             lambda rows: (rows.sum(axis=1) == 10) * 1.0,
             sampler=sampler,
-            max_rows=41,
+            max_rows=max_rows,
             random_state=0,
         )
         .fit(np.zeros((1, 10)))

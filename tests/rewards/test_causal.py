@@ -136,7 +136,7 @@ def test_names_of_a_frame():
     ("parameters", "message"),
     [
         ({"components": [[0]]}, r"name each of the columns \['x0', 'x1'\] once"),
-        ({"components": [[0], [0, 1]]}, "a column belongs to one group at most"),
+        ({"components": [[0], [0, 1]]}, "a column belongs to at most one group"),
         ({"components": [["x0"], ["y"]]}, "unknown column 'y' in group 'component 1'"),
         ({"components": [[0], [1]], "confounded": [True]}, "for 2 components: pass one flag"),
         ({"components": "x0"}, "takes components as a list of lists of columns"),
