@@ -1,1 +1,1 @@
-"""Inference from means over rows to more rows of their kind: intervals, ranks and tests."""
+"""Inference from means over rows to the population of these rows: intervals, ranks and tests."""

@@ -42,8 +42,8 @@ function drawImportance(content, output, all) {
   }
   part("importance", ".note").textContent =
     `Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
-    "\u00b1 and the dark line are the 95\u00a0% interval, these rows being a sample of more of their kind" +
-    (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line adds the background as a sample." : ".");
+    "\u00b1 and the line show the 95\u00a0% interval of a larger population, if these rows are a random sample of it" +
+    (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line takes the background as a sample, too." : ".");
   part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
   const button = byId("all-features");
   button.hidden = content.features.length <= FIRST_FEATURES;
