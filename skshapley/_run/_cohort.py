@@ -103,6 +103,7 @@ class Cohort:
         # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
+        # Keys depend on the content of a row, so its design does too, in any order of the table.
         numbers = (keys % N_DESIGNS).astype(np.intp).tolist()
         if b > 1 and deck is None:
             deck = Deck.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
@@ -111,6 +112,7 @@ class Cohort:
             looked_at = sample.rows[0].size
             # a deck has rows as often as their weights require, so its rows have equal weights
             weights = np.full(looked_at, 1 / looked_at)
+        # A sampler needs this share for its finite-population corrections.
         part = 1.0 if sample is None else looked_at / deck.n_rows
         shared = None
         if plan.lesson is not None:
@@ -122,6 +124,7 @@ class Cohort:
         if traits.goes_on and solver.traits.goes_on and not traits.one_shot:
             rest = Rest(price, size, n_draws, plan.max_rows, r)
         goal = max(bought.to_stop, -(-FIRST_LOOK // price.unit) * price.unit)
+        # All rows start open, and the first design is for all of them.
         every = np.arange(r)
         repeats = sample is not None or not bought.samples or n_draws > price.unit * b
         state = n_draws, goal, every, every, np.zeros(r, dtype=bool), repeats
@@ -146,6 +149,7 @@ class Cohort:
         """Return the number of draws to request: as many as stopping and memory allow."""
         if self.sampler.traits.one_shot:
             return self.left
+        # Samplers may want small first designs, from which they learn before they draw more.
         most = min(self._most_draws(), self.sampler.draws_now(self.asked))
         if self.block.plan.stopping is not None:
             # stop at the next check of the stopping rule
@@ -168,6 +172,8 @@ class Cohort:
         flat, instance, references = self.design.requested(len(self.asking))
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
+            # Players that do not matter stay absent: they agree with the background, so their
+            # columns do not change.
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
             # requests are sorted by row, so those of a row are a slice
             ends = np.searchsorted(instance, np.arange(len(self.asking) + 1))
@@ -229,6 +235,7 @@ class Cohort:
         if self.sample is None or not self.grouped:
             return v_empty, v_full
         rows = self.sample.rows
+        # v(empty) against single background rows is known from fit and costs no call of the model.
         at = block.empty[members[:, None, None], rows].mean(axis=2)  # (r, groups, k)
         return at.reshape(len(members), -1), np.tile(v_full, (1, rows.shape[1]))
 
@@ -261,6 +268,7 @@ class Cohort:
         estimate = Estimate(values * self.units, errors, apart, additive)
         if self.sample is None or not self.grouped:
             return estimate
+        # The known gain against the whole background corrects the sampled groups by regression.
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
         v_empty, v_full = self._ends()
         own = slice(None) if self.block.plan.pairs is None else slice(self.count)
@@ -276,9 +284,12 @@ class Cohort:
                 at = slice(None) if self.block.plan.pairs is None else slice(self.count)
                 done = stopping.done(values[self.open, at], errors[self.open, at])
                 if additive is not None and self.left:
+                    # Additive rows become exact with the last background row, so an early stop
+                    # would save little.
                     done &= ~additive[self.open]
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
+            # Geometric growth keeps the number of checks logarithmic in the budget.
             more = int(self.asked * (GROWTH - 1)) // self.price.unit
             self.goal = self.asked + max(more, 1) * self.price.unit
         if not self.left:
@@ -312,6 +323,7 @@ class Cohort:
         exact = np.zeros(len(rows), dtype=bool)
         if errors is not None and self.design.exact and self.sample is None:
             exact = (errors == 0).all(axis=(1, 2))
+        # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.converged | exact
         own = self.players[:, entries(self.count, self.block.plan.pairs)]
         at = places(outcome.entries, own, self.block.game.n_players)
@@ -334,6 +346,7 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
         Each of them an entry.
     n_players : int
     """
+    # One integer per set of players makes the search a binary search of sorted integers.
     radix = n_players ** np.arange(entries.shape[1])
     keys = entries @ radix
     order = np.argsort(keys)
@@ -353,5 +366,6 @@ def _units(values: tuple[np.ndarray, ...], scales: bool) -> np.ndarray:
     largest = np.maximum(inner.max(axis=1, keepdims=True), -inner.min(axis=1, keepdims=True))
     for end in ends:
         largest = np.maximum(largest, np.abs(end)[:, None])
+    # Powers of two scale without rounding, so ordinary values have the same bits with and without.
     exponent = np.frexp(largest)[1]
     return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

@@ -81,8 +81,10 @@ def run(
                 outcome.v_empty[rows] = empty_values(whole, rows)
                 outcome.v_full[rows] = whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:
+                # Nothing is finished yet, so there is no outcome to carry.
                 if rows[0] == 0:
                     raise
+                # Hours of finished rows are worth keeping: the caller can return them.
                 raise Interrupted(outcome.head(rows[0])) from error
             if progress is not None:
                 progress(int(rows[-1]) + 1)
@@ -98,6 +100,7 @@ def _block_size(game, plan) -> int:
         b, draws, price = bought.n_references, bought.n_draws, bought.price
         coalitions = max(1, draws) * price.coalitions
         if not sampler.traits.one_shot:
+            # Other samplers make several designs, so only one of them is in memory at a time.
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
     # records of solvers for each background row used
     kept = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
@@ -144,6 +147,7 @@ class Block:
         """Run all cohorts to their end and write the outcome."""
         rows = self.rows
         active = self.game.active(rows)
+        # Some designs have a fixed number of players, as those learned for all rows.
         if self.plan.methods(self.game.n_players)[0].traits.needs_all_players:
             active = np.ones_like(active)
         counts = active.sum(axis=1)
@@ -158,6 +162,7 @@ class Block:
         self._run(cohorts, evaluator)
         for cohort in cohorts:
             cohort.write(outcome)
+        # The row itself is one model row; v(empty) of the background is paid in fit.
         outcome.n_model_rows[rows] = self.spent + 1
         outcome.n_evaluations[rows] = 2 + self.asked
 
@@ -178,6 +183,7 @@ class Block:
         """Return the standard error of v(empty) as a mean over a sample, ``(r, k)``."""
         weights, empty = self.game.reference_weights, self.empty[members]
         mean = (weights[:, None] * empty).sum(axis=1, keepdims=True)
+        # Kish's effective sample size, b for equal weights.
         n = 1 / (weights @ weights)  # effective number of rows
         if n <= 1:
             return np.full(mean[:, 0].shape, np.nan)
@@ -200,6 +206,8 @@ class Block:
                 requests = cohort.ask()
                 kind = _references_each(requests), cohort.repeats
                 batches.setdefault(kind, []).append((cohort, requests))
+            # One call for all cohorts: small requests would leave the batches of the model half
+            # empty.
             for (width, repeats), same in sorted(batches.items()):
                 known = ledger if repeats else None
                 self._evaluate(same, width or game.rows_per_value, evaluator, known)

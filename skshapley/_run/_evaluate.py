@@ -71,6 +71,7 @@ class Evaluator:
     ) -> None:
         self.game, self.report, self.n_values = game, report, 0
         backend, _ = get_active_backend()
+        # A generator hands over results in order as they arrive, so few of them wait in memory.
         each = "generator" if backend.supports_return_generator else "list"
         parallel = effective_n_jobs(n_jobs) > 1
         self._parallel = Parallel(n_jobs=n_jobs, return_as=each) if parallel else None
@@ -110,6 +111,7 @@ class Evaluator:
             self.n_values += task.stop - task.start
             if self.report is not None:
                 self.report(self.n_values)
+        # The first output stands for all: a game without a value has none of its outputs.
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             unvalued = self.game.unvalued
@@ -127,6 +129,8 @@ class Evaluator:
         n = len(rows)
         if not n:
             return []
+        # Batches of many rows are fuller, which is quicker wherever a row's values do not depend on
+        # them.
         if not self.game.parted_by_instance:
             return [*range(width, n, width), n]
         own = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
@@ -134,6 +138,7 @@ class Evaluator:
         for end in own.tolist():
             # the division of a row's requests does not depend on other rows
             for piece in (*range(start + width, end, width), end):
+                # Whole small rows share a batch; a row that would not fit begins the next one.
                 if piece - ends[-1] > width and start > ends[-1]:
                     ends.append(start)
                 start = piece
@@ -148,6 +153,7 @@ class Evaluator:
 
     def _shipped(self, requests: Requests) -> tuple[Game, Requests]:
         """Return a worker's input besides the shared object: the game and its requests."""
+        # Workers get only the rows of their task, since each task is pickled.
         needed, local = np.unique(requests.rows, return_inverse=True)
         game = copy(self.game.take(needed))
         game.unvalued = None  # is kept in this process

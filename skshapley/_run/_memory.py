@@ -59,15 +59,20 @@ class Ledger:
         )
         masks = self._masks(requests, place)
         words = words if masks is None else words & masks
+        # Row and background row enter the hash too: equal coalitions of two rows are different
+        # requests.
         keys = hashed([words, place[:, None], requests.references], SEED)
         # the kept keys differ, so that the code of each is its position
         codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]
+        # `factorize` numbers keys by first appearance, so a code above all earlier ones marks a new
+        # request.
         latest = np.maximum.accumulate(np.maximum(codes, n - 1))
         new = np.flatnonzero(np.diff(latest, prepend=n - 1))
         found = evaluator(requests if len(new) == len(keys) else requests.take(new))
         known = found[:0] if self._values is None else self._values
         if self._keep:
             self._held += np.bincount(place[new], minlength=len(self._held))
+            # Beyond the capacity, values are not kept and repeats are paid: memory stays bounded.
             room = (self._held <= self.capacity)[place[new]]
             self._keys = np.concatenate([self._keys, keys[new][room]])
             self._values = np.concatenate([known, found[room]])
@@ -84,8 +89,10 @@ class Ledger:
         first = np.flatnonzero(np.diff(pairs, prepend=-1))
         differing = self._differing(requests.rows[first], named[first, 0])
         if differing is None:
+            # The game cannot compare rows, so later calls need not try.
             self._differing = None
             return None
+        # Without ties, masks change nothing.
         if differing.all():
             return None
         return np.repeat(packed(differing), np.diff(np.append(first, len(place))), axis=0)
@@ -168,6 +175,7 @@ class Rest:
         left = np.maximum(self._budget - charged, 0)
         rows = left * self._size.n_references // self._size.rows_per_value
         cost = price.draw if steps is None else steps
+        # Cheaper draws raise the limit in proportion, so it limits the cost and not the number.
         room = MOST_TIMES * self._planned * price.draw // cost - self._made[members]
         draws = np.minimum(np.minimum(rows // cost, room), most * price.draw // cost)
         sets = np.maximum(draws // price.step, 0)
@@ -210,12 +218,16 @@ class Ties:
         self._game, self._rows, self._players = game, rows, players
         (r, count), b = players.shape, game.n_references
         self.steps, self.n_hybrids = np.full(r, max(count - 1, 1)), np.full(r, np.inf)
+        # A table of all comparisons is quick for few background rows; otherwise only drawn pairs
+        # are compared.
         self._few, self._table = b <= MOST_COMPARED, None
         if self._few:
             every = np.broadcast_to(np.arange(b), (r, b))
             self._table = self._compared(np.arange(r), every)
         if self._table is not None:
             sizes = self._table.sum(axis=2)
+            # The last step reaches v(all), which is known, so a permutation of n players costs n -
+            # 1 rows.
             self.steps = np.maximum(sizes.max(axis=1) - 1, 1)
             # 2^size mixed rows between a row and a background row, without both ends
             powers = np.ldexp(1.0, np.minimum(sizes, MOST_EXPONENT))

@@ -124,6 +124,7 @@ class Budget:
                 f"{self.asked}, which is too small {name}with {p} players: it needs at least"
                 f" {self.as_text(price.least_rows)} per row{self._remedy(sampler)}."
             )
+        # A very small working memory must not forbid designs that fit on any machine.
         room = max(working_bytes(), SMALL_BYTES)
         most = int(room // design_bytes(price.coalitions, p))
         if sampler.traits.one_shot and n_draws > max(most, price.least):
@@ -244,6 +245,7 @@ class Plan:
         p, chosen = size.n_players, self.sampler
         given = self.budget.given if given is None else given
         budget = replace(self.budget, size=size, given=given)
+        # The rule of the automatic precision depends on the method, so it is chosen again below.
         stopping = None if self.by_precision else self.stopping
         plan = replace(self, budget=budget, stopping=stopping)
         sampler, solver = plan.methods(p)
@@ -252,6 +254,7 @@ class Plan:
         n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
         # the usual budget is too small for a method with a single design
         if is_auto(given) and isinstance(sampler, Exact) and p <= MOST_PLAYERS:
+            # A user who names "exact" and no budget wants all coalitions.
             n_rows = max(n_rows, size.rows(2**p))
         plan = replace(plan, max_rows=n_rows)
         walks = issubclass(sampler.produces, WalkDesign) and not sampler.traits.one_shot
@@ -286,6 +289,8 @@ class Plan:
         """Raise ValueError for an index that the methods do not give."""
         owner, size = self.budget.owner, self.size
         sampler, solver = self.methods(size.n_players)
+        # Two pairs per player are the least for the Gaussian-process estimator, less both known
+        # ends.
         least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)
         odd = f'sampler="odd" with at least {least}'
         cannot = f"which {type(solver).__name__} cannot give with {type(sampler).__name__}"
@@ -359,6 +364,7 @@ def make_plan(
     chosen, solving = (None, None) if ruled else _pair(sampler, solver, owner)
     for component in (chosen, solving):
         if component is not None:
+            # All errors of parameters come before the first call of the model.
             component.check()
     budget = Budget(owner, max_evals if max_rows is None else max_rows, size, max_rows is None)
     entropy = entropy_from(random_state, owner)
@@ -387,10 +393,13 @@ def _ruled(plan: Plan, count: int) -> Sampler:
         return Exact()
     if plan.pairs is not None and plan.pairs.symmetric:
         return Odd()
+    # Interactions of an asymmetric index are only known from all coalitions.
     if plan.pairs is not None and count <= MOST_PLAYERS and not plan.read:
         return Exact()
     if plan.process and b == 1 and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
         return Odd()
+    # Fewer than this many pairs cover too few background rows: single permutations see twice as
+    # many.
     if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
         return Antithetic()
     return MonteCarlo()

@@ -35,6 +35,7 @@ class Sample:
 
     def __init__(self, deck: Deck, rngs: list[np.random.Generator], n: int) -> None:
         self.n_groups = max(1, min(MOST_GROUPS, n // LEAST_IN_GROUP))
+        # Groups of equal size have means of equal variance, so no weights are needed.
         each = n // self.n_groups
         dealt = np.stack([deck.dealt(rng)[: self.n_groups * each] for rng in rngs])
         self.rows = dealt.reshape(len(rngs), self.n_groups, each)
@@ -100,9 +101,11 @@ class Sample:
         )
         summed, least = values[:, own].sum(axis=1), ROUNDING * np.abs(values[:, own]).max()
         if not np.allclose(summed, gains, rtol=ROUNDING, atol=least):
+            # The regression needs sums with a known mean; estimates that do not add up have none.
             slope = np.zeros_like(slope)
         gap = gain[:, None] - mean[:, own].sum(axis=1, keepdims=True)
         mean = mean + slope * gap
+        # One degree for the mean, one for the slope.
         degrees = self.n_groups - 2
         if degrees < 1:
             return Estimate(mean, None if errors is None else np.full_like(mean, np.nan))
@@ -110,5 +113,7 @@ class Sample:
             return Estimate(mean, None)
         rest = ((apart - slope[:, :, None] * total) ** 2).sum(axis=2) / degrees
         between = self._left * rest / self.n_groups * widening(np.array(degrees)) ** 2
+        # The groups share coalitions, so their errors are dependent, and a mean of errors is not
+        # too small.
         alone = errors.reshape(r, e, self.n_groups, -1).mean(axis=2)
         return Estimate(mean, np.sqrt(alone**2 + between))

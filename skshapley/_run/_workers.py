@@ -50,6 +50,7 @@ class Parcel:
 def _opened(token: str, data: Any) -> Any:
     """Return the content of a parcel."""
     if token not in _received:
+        # Only the last parcel is kept: earlier models would fill the memory of long-lived workers.
         _received.clear()
         _received[token] = pickle.loads(data)
     return _received[token]
@@ -92,6 +93,8 @@ class Cluster:
             for job in jobs:
                 given = get_config(), task, self._shared, *job
                 waiting.append(self._client.submit(_configured, *given, pure=False))
+                # A bounded number in advance keeps workers busy without holding all tasks in
+                # memory.
                 if len(waiting) >= self._ahead:
                     yield self._result(waiting[0])
                     waiting.popleft()
@@ -106,6 +109,8 @@ class Cluster:
             try:
                 return future.result(timeout=PATIENCE_SECONDS)
             except TimeoutError:
+                # The model itself may raise a TimeoutError, which is not the end of our own
+                # waiting.
                 if future.status != "pending":
                     raise  # the model's own error
                 if not self._client.scheduler_info()["workers"]:

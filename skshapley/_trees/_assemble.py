@@ -41,8 +41,10 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
     leaf = left < 0
     for root, size in zip(roots.tolist(), sizes.tolist(), strict=True):
         for child in (left, right):
+            # Libraries number nodes within each tree, and the ensemble numbers them over all trees.
             child[root : root + size] += root
     for array in (left, right, feature):
+        # Libraries mark leaves differently (-1, -2, or 0), so all readers agree on -1 from here on.
         np.putmask(array, leaf, -1)
     if "output" in trees[0] and n_outputs > 1:
         value = np.zeros((len(left), n_outputs))
@@ -50,6 +52,7 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
         value[np.arange(len(left)), output] = column("value", np.float64)
     else:
         value = column("value", np.float64).reshape(len(left), n_outputs)
+    # Some libraries store means at inner nodes too. Sums over all nodes may count only the leaves.
     value[~leaf] = 0.0
     zero_missing = np.zeros(len(left), dtype=bool)
     if "zero_missing" in trees[0]:
@@ -96,6 +99,7 @@ def join_leaves(inner, leaves) -> dict[str, Any]:
     n, m = len(inner["left"]), len(value)
     rest = {**dict.fromkeys(inner, np.zeros(m)), **leaves}
     for side in ("left", "right"):
+        # Leaf -1 follows the n inner nodes at once, leaf -2 comes next: n - 1 - (-1) = n.
         inner[side] = np.where(inner[side] < 0, n - 1 - inner[side], inner[side])
         rest[side] = np.full(m, -1)
     inner["value"] = np.zeros((n, *value.shape[1:]))

@@ -131,6 +131,7 @@ def _nested(splits, values, weights) -> dict[str, Any]:
     if not splits:
         return {"value": values, "weight": weights[0]}
     half, rest = len(weights) // 2, splits[:-1]
+    # A leaf may have several values but has one weight, so both lists are cut at their own middle.
     middle = half * (len(values) // len(weights))
     left = _nested(rest, values[:middle], weights[:half])
     right = _nested(rest, values[middle:], weights[half:])
@@ -157,6 +158,8 @@ def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
         splits.append(columns.asked(node["split"]) if "split" in node else leaf)
         if "split" in node:
             waiting += [(node["right"], "right", place), (node["left"], "left", place)]
+    # CatBoost stores weights of leaves only. Children come after parents, so one backward pass
+    # suffices.
     for place in reversed(range(len(splits))):
         if children["left"][place] >= 0:
             covers[place] = sum(covers[children[side][place]] for side in children)
@@ -183,6 +186,8 @@ def _encoder(dump, columns) -> partial:
             split |= {"value": value, "split_index": place + len(stumps)}
             stumps.append({"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]})
             owner.append(one["flat_feature_index"])
+    # CatBoost hashes categories internally. One tree per category lets CatBoost itself find the
+    # category, without a copy of its hash function.
     rest = {name: part for name, part in dump.items() if name != "trees"}
     made = rest | {"oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
     numbers = [one["flat_feature_index"] for one in columns.floats if one.get("borders")]
@@ -214,5 +219,6 @@ def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
         named = lookup.calc_leaf_indexes(X)
         for column in np.unique(owner):
             own = named[:, owner == column]
+            # A category outside all splits gets a code of its own: no comparison finds it equal.
             matrix[:, column] = np.where(own.any(axis=1), own.argmax(axis=1), own.shape[1])
     return matrix

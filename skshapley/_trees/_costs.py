@@ -66,6 +66,7 @@ class Costs:
     def _by_tables(self, r) -> float:
         """Return the cost of making tables, and of looking up r rows."""
         k = self._players
+        # The subset transform adds once for each player and mask, hence k 2^k.
         make = np.where(k <= CACHED_BITS, ENTRY_NS, LARGE_ENTRY_NS) * k * 2.0**k
         return float((LEAF_NS + make + r * LOOK_UP_NS * k) @ self.leaves)
 
@@ -75,6 +76,7 @@ class Costs:
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
         k = self._players
+        # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
         size, rows = 2 * 2.0**k @ self.leaves, ROWS_WORTH_TABLES
         fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
         return bool(self.has_tables and fits and self._by_tables(rows) <= self._in_pairs(rows, b))
@@ -91,9 +93,12 @@ class Costs:
         """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
         k = self._players
         if pair_entries(k) @ self.leaves <= most_pair_entries():  # tables that are kept
+            # Kept tables also serve later calls, so a few rows count as many.
             r = max(r, ROWS_WORTH_TABLES)
         tables = PAIR_ENTRY_NS * pair_entries(k) + PAIR_LOOK_UP_NS * r * k * (k - 1) / 2
         in_pairs = PAIR_VISIT_NS / VISIT_NS * self._in_pairs(r, b)
+        # Without a background, the alternative is the walk over all leaves, which has no pairs of
+        # rows.
         if b is None:
             in_pairs = WALKED_LEAF_NS * r * self.leaves.sum()
         return not self.has_tables or in_pairs < float((tables + LEAF_NS) @ self.leaves)
@@ -126,6 +131,8 @@ def count_costs(trees, players) -> Costs:
     costs : Costs
     """
     p = int(players.max()) + 1
+    # Every n-th tree, not the first ones: boosted trees change in depth from early to late
+    # iterations.
     nodes = trees.roots[:: -(-trees.n_nodes * p // COUNTED)]
     share = len(nodes) / trees.n_trees
     pairs, asked = np.ones(len(nodes)), np.zeros((len(nodes), p), dtype=bool)
@@ -137,6 +144,8 @@ def count_costs(trees, players) -> Costs:
         nodes, pairs, asked = nodes[~leaf], pairs[~leaf], asked[~leaf]
         left, right, line = trees.left[nodes], trees.right[nodes], np.arange(len(nodes))
         total = trees.cover[left] + trees.cover[right]
+        # Nodes without training weight have no proportion, so both children count as equally
+        # likely.
         p = np.divide(trees.cover[left], total, out=np.full(len(nodes), 0.5), where=total > 0)
         player = players[trees.feature[nodes]]
         both = np.where(asked[line, player], 0.0, p * (1 - p))

@@ -217,6 +217,7 @@ class TreeEnsemble:
         """
         matrix = np.asarray(matrix, dtype=np.float64)
         value, base = self.value @ matrix, self.base @ matrix + constant
+        # A tree of another class would only cost time, but one tree stays: no array may be empty.
         touched = np.logical_or.reduceat((value != 0).any(axis=1), self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
         response = self.raw_response
@@ -270,6 +271,7 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
             if unknown is None:
                 _refuse_unknown(column, known)
             recode = [known.get(name, unknown) for name in column.cat.categories]
+            # pandas codes a missing category as -1, which picks the NaN appended at the end.
             codes = np.array([*recode, np.nan], dtype=np.float64)[codes.astype(int)]
         codes[column.isna().to_numpy()] = np.nan
         matrix[:, position] = codes
@@ -411,23 +413,33 @@ class Codes:
         codes : ndarray of shape (n_rows, r), unsigned
         """
         codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
+        # For x equal to a threshold, "left" gives its rank (goes left) and "right" the next rank
+        # (goes right).
         side: Any = "right" if self.strict else "left"
+        # Each search reads one column; contiguous columns keep it within the cache.
         columns = np.ascontiguousarray(X.T)
         if self.single_precision:
+            # Values beyond the float32 range become infinite, as in the library, and still compare
+            # correctly.
             with np.errstate(over="ignore"):
                 columns = columns.astype(np.float32).astype(np.float64)
         missing, last = np.isnan(columns), None
         some_missing = missing.any()
         for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
+            # Rows of one feature are neighbours and differ only in missing values: one search
+            # serves both.
             if feature != last:
                 last, x, thresholds = feature, columns[feature], self.thresholds[feature]
                 found = thresholds.searchsorted(x, side)
             codes[row] = found
             if some_missing or zero_missing:
                 lost = missing[feature] | (zero_missing & (np.abs(x) <= ZERO))
+                # Code 0 is at most every rank and goes left; one past the last rank is above every
+                # rank.
                 codes[row, lost] = 0 if missing_left else len(thresholds)
         for feature, first, table in self.category_tables:
             x, n = columns[feature], table.shape[1] - 2
+            # NaN fails both comparisons, so the cast below never sees it.
             inside = (x >= 0) & (x < n)
             category = np.where(inside, x, n).astype(np.int64)
             category[missing[feature]] = n + 1
@@ -452,6 +464,7 @@ def plan_codes(trees) -> Codes:
     thresholds, ranks = _rank_thresholds(trees, nodes)
     numeric_rows, row = _number_rows(trees, numeric)
     tables, n_rows = [], len(numeric_rows)
+    # Rank 0 suits the splits on categories: of their codes, 0 goes left and 1 goes right.
     rank = np.zeros(trees.n_nodes, dtype=np.int64)
     rank[nodes] = ranks
     by_feature: dict[int, list] = {}
@@ -513,8 +526,10 @@ def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int
     key += trees.missing_left
     if trees.zero_missing.any():
         key += 2 * trees.zero_missing
+    # Nodes without numeric comparison share one key beyond all features, dropped again below.
     np.putmask(key, ~numeric, 4 * trees.n_features)
     used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
+    # The running count of used keys numbers the rows without a sort of all nodes.
     keys, row = np.flatnonzero(used[:-1]), np.cumsum(used) - 1
     row[-1] = -1
     rows = (NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist())
@@ -529,5 +544,6 @@ def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.i
         right[:] = split.listed_left
         right[list(split.listed)] = not split.listed_left
         right[n + 1] = not trees.missing_left[split.node]
+    # Boosted trees repeat splits on the same set of categories; equal splits share a code row.
     table, inverse = np.unique(table, axis=0, return_inverse=True)
     return table, inverse.ravel()

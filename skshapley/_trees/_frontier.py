@@ -122,6 +122,7 @@ class Frontier:
         for part, tree, instance, walked in self._runs(instances, references):
             b = len(part)
             n = len(tree) * b
+            # The first n lineages are the starts themselves, which no branching created.
             slot = walked.origins(n)[n:] * p + walked.players
             for column, at in self._columns(tree, instance):
                 worth = self._worth(walked, n, self.layout.value[column])
@@ -150,6 +151,8 @@ class Frontier:
         if not n_rows:
             return  # all trees are single leaves
         X, n_runs = np.ascontiguousarray(instances.T).ravel(), len(layout.roots) * r
+        # The parts of the background have a fixed size, so the order of sums does not depend on
+        # other rows.
         for part in np.split(np.arange(b), range(REFERENCES, b, REFERENCES)):
             R, b = np.ascontiguousarray(references[:, part].T).ravel(), len(part)
             step = max(1, min(STARTS // b, SUMS // self.n_players // b, most))
@@ -167,6 +170,7 @@ class Frontier:
             value * worth.ravel().take(decided) for worth in meeting_weights(size - 1, self.index)
         )
         worth = np.empty(len(walked.parents))
+        # Children before parents: a lineage must have all its sums before it passes them on.
         for first, last in walked.steps()[::-1]:
             parent = walked.parents[first:last]
             new = slice(n_starts + first, n_starts + last)

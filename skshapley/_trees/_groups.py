@@ -114,6 +114,7 @@ class Block:
         """
         paths, left = self.paths, self.trees.left
         size = 1 << chunk.n_bits
+        # The masks fill 2^bits entries per leaf, so the smallest type decides about memory.
         dtype = np.min_scalar_type(size - 1)
         pattern = np.arange(size, dtype=dtype)
         if chunk.is_single_leaves:
@@ -147,6 +148,7 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
     n_references : int
         Number of background rows. Their patterns in all groups of a block fit into memory.
     """
+    # A leaf is in one group, and a pattern takes one byte or more: leaves bound the groups.
     room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
     for first, last in runs_of_trees(trees, min(LEAVES, room)):
         some = trees.take_trees(first, last)
@@ -159,13 +161,18 @@ def _group(trees, paths, row, rank) -> Block:
     """Divide trees into maximal subtrees of few bits and single leaves."""
     bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
     small = bits <= MAX_BITS
+    # A subtree is maximal if its parent has too many bits. Index -1 at roots is masked by the
+    # second test.
     is_root = (small & ~(small[paths.parent] & (paths.parent >= 0))) | (leaf & ~small)
     roots = np.flatnonzero(is_root)
     # One integer for each (group, player): group 2 and player 5 are 0x00000002_00000005.
     owner = _spread(roots, is_root, paths)[paths.leaves, None]
+    # One sort of integers is quicker than a sort of pairs of group and player.
     keys = np.unique((owner << 32 | paths.leaf_players)[paths.leaf_players >= 0])
     n_columns = np.bincount(keys >> 32, minlength=len(roots))
     outputs = tree_outputs(trees)[np.searchsorted(trees.roots, roots, side="right") - 1]
+    # The last key sorts first: groups of one shape become neighbours, and equal widths meet in a
+    # chunk.
     order = np.lexsort((n_columns, bits[roots], outputs))
     roots, number = roots[order], np.empty_like(order)
     number[order] = np.arange(len(order))
@@ -217,10 +224,13 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
         least = 1 << max(0, min(4, 4 + LEAST_BITS - bits))
         n_columns = 2 if bits > MAX_BITS else bits
         width = max(least, CHUNK_SIZE // max(1, n_columns << bits))
+        # Groups without bits are trees of one leaf. They add a constant and need no table.
         for first in range(start, stop if bits else start, width):
             last = min(first + width, stop)
             a, b = np.searchsorted(owner, [first, last])
             ends = first_key[first : last + 1]
+            # All groups take as many columns as the widest. Places beyond a group's own keys become
+            # `NOBODY`.
             place = ends[:-1] + np.arange(np.diff(ends).max())[:, None]
             distinct = np.where(place < ends[1:], columns.take(place, mode="clip"), NOBODY)
             n_path = (players[a:b] >= 0).sum(axis=1)

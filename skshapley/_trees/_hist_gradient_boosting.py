@@ -76,7 +76,10 @@ def _read(model) -> TreeEnsemble:
 def _methods(model) -> tuple[str, ...]:
     if is_classifier(model):
         # with several classes, log-odds are not a sum over trees
+        # Log-odds of one class against the others are log(p / (1 - p)), which needs all raw scores
+        # at once.
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
+    # With a log link, predictions are exponentials of the sum over trees.
     return () if model.loss in _LOG_LINK else ("predict",)
 
 
@@ -85,6 +88,8 @@ def _read_tree(predictor, columns) -> dict[str, Any]:
     leaf = nodes["is_leaf"].astype(bool)
     categories = {}
     for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
+        # Eight 32-bit words hold the 256 possible categories. Little endian makes the bytes
+        # follow the categories.
         words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
         bits = np.unpackbits(words.view(np.uint8), bitorder="little")
         categories[node] = (np.flatnonzero(bits).tolist(), True)

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 # Numbers in one transform: few enough to stay in the cache
 BATCH = 1 << 18
+# At least this many leaves per step, so that numpy's overhead per call is shared
 LEAST_LEAVES = 8
 
 
@@ -50,10 +51,12 @@ def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.floa
         At ``[|c|, |p|]``: the gain of a player of p, for Shapley (|p| - 1)! |c|! / (|p| + |c|)!,
         and the loss of a player of c, |p|! (|c| - 1)! / (|p| + |c|)!.
     """
+    # The moment is a polynomial of degree k - 1 in t; this many nodes integrate it exactly.
     t, weights = index.law(n_path - 1)
     size = np.arange(n_path + 1)[:, None]
     moment = (1 - t) ** size @ (t**size * weights).T
     present, absent = np.zeros_like(moment), np.zeros_like(moment)
+    # Shifted by one: the player itself is excluded from the count of its own side.
     present[:, 1:] = moment[:, :-1]
     absent[1:] = moment[:-1]
     return present, absent
@@ -67,6 +70,7 @@ def _reached(h, t) -> NDArray[np.float64]:
     sums = np.multiply(h[:, None], (t**count)[..., None], order="C")
     # The fast zeta transform: after the step of bit j, each mask has the sum over its subsets that
     # differ in bits up to j. k 2^(k - 1) additions instead of 3^k.
+    # Reshaping makes the bit's two states an axis, so each step is one addition of long slices.
     half = 1
     while half < size:
         pairs = sums.reshape(size // (2 * half), 2, -1)
@@ -139,6 +143,8 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
     k = size.bit_length() - 1
     t, weights = index.law(k - 2)
     s = 1 - t
+    # One row for each combination of states (free, failed, or both) of the two players; see the
+    # module.
     combine = weights * np.stack(
         [1 / t**2, -1 / (t**2 * s), 1 / (t * s) ** 2, -1 / (t * s), 1 / (t * s**2), 1 / s**2]
     )

@@ -75,6 +75,7 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
     n_outputs, averages = int(head["num_tree_per_iteration"]), "average_output" in header.split()
     blocks = [_fields(block) for block in blocks]
     # LightGBM averages the iterations of a random forest; all other boosters add them.
+    # `len(blocks)` counts the trees of all classes, and each class has its own share of them.
     scale = n_outputs / len(blocks) if averages else 1.0
     trees = [_read_tree(block, scale) | {"output": i % n_outputs} for i, block in enumerate(blocks)]
     asked = {int(tree["feature"][node]) for tree in trees for node in tree["categories"]}
@@ -93,10 +94,13 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
     ends = [*ensemble.roots[1:], ensemble.n_nodes]
     for i, (block, end) in enumerate(zip(blocks, ends, strict=True)):
         counts = _numbers(block, "num_features")
+        # For rows with a missing column, LightGBM takes a constant, and the leaf is not
+        # linear.
         if counts.any() and (_numbers(block, "decision_type") >> 2 == _NAN_MISSING).any():
             raise UnreadableModelError(
                 "A LightGBM model with linear_tree=True was fitted with missing values"
             )
+        # Leaves are the last nodes of a tree, in LightGBM's order; see `join_leaves`.
         leaves = np.repeat(np.arange(end - len(counts), end), counts)
         columns = _numbers(block, "leaf_features").tolist()
         for leaf, column, slope in zip(
@@ -128,13 +132,17 @@ def _numbers(block, name, dtype: Any = np.int64) -> np.ndarray:
 def _read_tree(block, scale) -> dict[str, Any]:
     column = partial(_numbers, block)
     kind, threshold = column("decision_type"), column("threshold", np.float64)
+    # Decision type: bit 0 marks a category, bit 1 sends missing values left, bits 2 and 3 name
+    # them.
     is_category, missing = kind % 2 == 1, kind >> 2
     # LightGBM treats NaN as zero in features without NaN in training.
+    # The comparison of zero with the threshold thus decides the side of NaN.
     missing_left = np.where(missing == _NONE_MISSING, threshold >= 0.0, kind & 2 > 0)
     inner = {
         "left": column("left_child"),
         "right": column("right_child"),
         "feature": column("split_feature"),
+        # In splits on categories, LightGBM stores an index into `cat_boundaries` as the threshold.
         "threshold": np.where(is_category, 0.0, threshold),
         "missing_left": missing_left & ~is_category,
         "zero_missing": (missing == _ZERO_MISSING) & ~is_category,
@@ -153,6 +161,7 @@ def _read_tree(block, scale) -> dict[str, Any]:
 def _listed(block, split) -> list[int]:
     """Return the categories listed in a split, from the bits of its words."""
     first, last = (int(x) for x in block["cat_boundaries"].split()[split : split + 2])
+    # Bit i of the 32-bit words, lowest first, is category i of the set.
     words = np.array(block["cat_threshold"].split()[first:last], dtype="<u4")
     return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
 

@@ -37,6 +37,8 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
     """
     for k, run, own in runs_of_leaves(chunk.n_path):
         h = law[own].reshape(-1, 1 << k)
+        # A leaf has k (k - 1) / 2 pairs, each with a table of 2^k entries or one number per row
+        # looked up.
         step = max(1, 2 * BATCH // max(1, k * (k - 1) * max(ROWS, 1 << k)))
         for at in range(run.start, run.stop if k > 1 else run.start, step):
             leaves = slice(at, min(at + step, run.stop))
@@ -46,6 +48,7 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
             made = entries.swapaxes(1, 2) * values.T[:, None, :, None]
             keys = _pairs_of(chunk.leaf_players[leaves, :k], n_players)
             keys = chunk.outputs[:, None, None] * n_players**2 + keys
+            # Few of the p^2 pairs meet in one run of leaves, so sums are kept for these pairs only.
             targets, to = np.unique(keys.ravel(), return_inverse=True)
             output, pair, leaf = np.indices(keys.shape).reshape(3, -1)
             number = np.arange(len(some))
@@ -64,4 +67,5 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
 def _pairs_of(players, n_players) -> NDArray[np.int64]:
     """Return the pairs of path players of leaves as numbers, ``(k (k - 1) / 2, n_leaves)``."""
     first, second = (players.T[bits] for bits in np.triu_indices(players.shape[1], 1))
+    # Only i < j is stored. The caller adds the transpose, which halves the tables.
     return np.minimum(first, second) * n_players + np.maximum(first, second)

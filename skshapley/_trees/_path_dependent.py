@@ -48,6 +48,8 @@ def training_law(block, chunk) -> NDArray[np.float64]:
     law = []
     for k in np.flatnonzero(np.bincount(chunk.n_path)):
         weights = np.ones((np.count_nonzero(chunk.n_path == k), 1))
+        # Each player doubles the masks: the first half passes with its ratio, the second fails.
+        # Bits therefore follow the order of the players.
         for ratio in ratios[chunk.n_path == k, :k].T[:, :, None]:
             weights = np.concatenate([weights * ratio, weights * (1 - ratio)], axis=1)
         law.append(weights.ravel())
@@ -57,6 +59,7 @@ def training_law(block, chunk) -> NDArray[np.float64]:
 def _shares(cover, parent) -> NDArray[np.float64]:
     """Return the share of the training weight of its parent that went to each node; 1 at roots."""
     above = np.where(parent >= 0, cover[parent], cover)
+    # A node without training weight is never reached: both children get the share 0, not NaN.
     share = np.divide(cover, above, out=np.zeros(len(cover)), where=above > 0)
     return np.where(parent >= 0, share, 1.0)
 
@@ -96,13 +99,17 @@ class PathWalk:
         paths = trace_paths(trees, np.where(trees.is_leaf, -1, players[trees.feature]))
         n_asked = int(paths.n_above.max())
         self.before = self._asked_before(paths.bit[order][self.parent], n_asked)
+        # The extra entry stands for "no earlier node of this player", with ratio 1.
         ratio, reach = np.ones(len(order) + 1), np.ones(len(order))
         for first, last in self._levels():
             ratio[first:last] = share[first:last] * ratio[self.before[first:last]]
             reach[first:last] = share[first:last] * reach[self.parent[first:last]]
         self.base_values = trees.base + self.value @ reach
 
+        # P divided by one factor has degree n - 1 in t on the longest path; shorter paths have a
+        # lower degree.
         t, weights = index.law(n_asked - 1)
+        # Gauss-Legendre nodes lie inside (0, 1), so no factor below divides by zero.
         rest, before = (1 - t) * ratio[:-1, None], (1 - t) * ratio[self.before, None]
         old = (1 - ratio[self.before, None]) / (t + before)
         new = (1 - ratio[:-1, None]) / (t + rest)
@@ -172,6 +179,7 @@ class PathWalk:
                     )
                     total[of_output] += np.bincount(key, both, p * p)
         found = found.reshape(len(found), -1, p, p)
+        # Ancestors and descendants were met in one order only. Two nodes of one player are no pair.
         found += found.swapaxes(2, 3)
         found[..., np.arange(p), np.arange(p)] = 0.0
         return found.transpose(1, 2, 3, 0)
@@ -198,10 +206,13 @@ class PathWalk:
         """Yield each output, the sum of v P below each node, and the quotients with weights."""
         roots, n = self.ends[1], len(self.parent)
         goes_left = code[self.row] <= self.rank
+        # The last entry again stands for "no earlier node": every row passes it.
         passes = np.ones(n + 1, dtype=np.int8)
         passes[roots:n] = np.stack([goes_left, ~goes_left], axis=1).ravel()
         kind = np.zeros(n, dtype=np.intp)
         for first, last in self._levels():
+            # A player that failed at one node stays failed. The kind is 0, 1 or 2, the row of
+            # `factor`.
             already = passes[self.before[first:last]]
             passes[first:last] &= already
             kind[first:last] = already + passes[first:last]
@@ -214,6 +225,7 @@ class PathWalk:
         for output, value in enumerate(self.value):
             below = factor * value[:, None]
             for first, last in reversed(self._levels()):
+                # Siblings are neighbours, so two strided slices add them without an unordered sum.
                 parents = self.parent[first:last:2]
                 below[parents] = below[first:last:2] + below[first + 1 : last : 2]
             yield output, below[roots:], quotient

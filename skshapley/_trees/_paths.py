@@ -78,14 +78,18 @@ def trace_paths(trees, player) -> Paths:
         leaf_players.append(seen[ends])
         inner, seen = nodes[~ends], seen[~ends]
         asked, count = player[inner], n_above[inner]
+        # A player that comes again keeps its bit: two nodes of one player are one decision.
         known = seen == asked[:, None]
         position = np.where(known.any(axis=1), known.argmax(axis=1), count)
+        # Widening on demand keeps the array as wide as the longest path, not as wide as all
+        # players.
         if len(inner) and position.max() == seen.shape[1]:
             seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=-1)
         seen[np.arange(len(inner)), position] = asked
         bit[inner] = position
         nodes = np.concatenate([left[inner], right[inner]])
         parent[nodes] = np.tile(inner, 2)
+        # A repeated player has a position below the count, which then stays.
         n_above[nodes] = np.tile(np.maximum(count, position + 1), 2)
         seen = np.tile(seen, (2, 1))
     n_below = np.zeros(trees.n_nodes, dtype=np.int64)

@@ -43,6 +43,7 @@ def read_forest(model) -> TreeEnsemble:
     trees = []
     for estimator in estimators:
         value = estimator.tree_.value
+        # `tree_.value` has the axes node, target, class; classifiers have one target here.
         value = value[:, 0, :] if classify else value[:, :, 0]
         trees.append(read_tree(estimator.tree_, value / len(estimators)))
     n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
@@ -120,6 +121,8 @@ def read_ada_boost(model) -> TreeEnsemble:
     shares = model.estimator_weights_ / model.estimator_weights_.sum()
     trees = []
     for estimator, share in zip(model.estimators_, shares, strict=False):
+        # A tree of the ensemble may lack classes, so its labels are placed among those of the
+        # ensemble.
         chosen = estimator.tree_.value[:, 0, :].argmax(axis=1)
         labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
         votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
@@ -162,6 +165,7 @@ def read_isolation_forest(model) -> TreeEnsemble:
 def _usual_depth(n) -> np.ndarray:
     """Return the mean depth of an unsuccessful search in a tree of n samples (Liu et al. 2008)."""
     n = np.asarray(n, dtype=np.float64)
+    # The formula is only for n > 2; this keeps the logarithm finite where the result is not used.
     many = np.maximum(n, 3.0)
     depth = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
     return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
@@ -173,6 +177,8 @@ def _mean_depth(model, X) -> np.ndarray:
 
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the initial constant of boosting: the response at any row, minus the trees."""
+    # Any row serves, since the difference is constant. float32 zeros compare like the trees' own
+    # input.
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
     base = response(in_model_columns(model, origin)).ravel()
     for stages in model.estimators_:

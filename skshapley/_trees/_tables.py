@@ -76,6 +76,7 @@ class Patterns(NamedTuple):
             Of the largest group.
         """
         # Groups of more bits have no tables.
+        # Single leaves can have up to 64 path players, which fill the largest unsigned type.
         dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
         # shifts within the unsigned type: a Python int or int64 would overflow at bit 63
         bit = dtype.type(1) << position.astype(dtype)
@@ -186,6 +187,8 @@ def grid_of(trees) -> float:
     The grid is about 2^-50 of the largest possible sum of all trees.
     """
     largest = np.maximum.reduceat(np.abs(trees.value).max(axis=1), trees.roots).sum()
+    # 2^50 grid steps leave 3 of the 53 bits of a double, so partial sums of rounded terms stay
+    # exact.
     return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0
 
 
@@ -242,6 +245,7 @@ class Table:
         # the joint mean of player j is at the pattern with bit j set, whether or not the row fails
         slot |= self.flag[:, None]
         slot += self.start[:, None]
+        # With mode="clip", numpy skips the check of each index; all of them are valid here.
         found = self.entries.take(slot, axis=1, mode="clip")
         return self._sums @ found.reshape(-1, slot.shape[1])
 
@@ -264,6 +268,7 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     start = (np.cumsum(n_path << n_path) - (n_path << n_path))[leaf] + (bit << n_path[leaf])
     first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
     flat, table = np.concatenate(games), np.empty((chunk.players.size, 1 << chunk.n_bits))
+    # A column of a group has 2^bits entries, so wide patterns get fewer columns per step.
     step = max(1, TERMS >> chunk.n_bits)
     cuts = np.searchsorted(first, np.arange(step, first[-1] + step, step), "right") - 1
     for a, b in pairwise(np.unique([0, *cuts, len(first) - 1]).tolist()):
@@ -294,10 +299,13 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     size, made = 1 << chunk.n_path, []
     for value in values.T / grid:
         scaled = means * np.repeat(value, size)
+        # Rounding to the grid costs about 2^-50 of the largest sum and makes sums exact in any
+        # order.
         np.rint(scaled, out=scaled)
         scaled *= grid
         made.append(scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled))
     mean = np.zeros(shape[0])
+    # Mask 0, the first of each leaf, has the background rows that reach the leaf.
     mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
     k, n = chunk.players.shape
     start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
@@ -310,6 +318,7 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
         entries = np.concatenate(made)
         return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
     # Look up the own mean for all players, then the joint means player by player.
+    # Tables of single leaves keep two numbers per mask instead of one per player and mask.
     own, joint = ([at, output, player] for at in (number, n + n * column + number))
     entries = np.stack(made).reshape(len(made), -1)
     start = np.concatenate([start, np.tile(start + (n << k), k)])
@@ -359,6 +368,7 @@ class Tables:
         rows = [codes[:, i : i + ROWS] for i in range(0, max(1, codes.shape[1]), ROWS)]
         tables = [None] * len(self.blocks) if self.kept is None else self.kept
         blocks = zip(self.blocks, tables, [rows] * len(tables), strict=True)
+        # Lookups in kept tables are divided by rows instead; threads within threads would compete.
         found = each(self._of_block, blocks, self.n_jobs if self.kept is None else 1)
         return sum(found, np.zeros((*self.shape, codes.shape[1])))
 

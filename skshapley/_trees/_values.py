@@ -143,6 +143,7 @@ class TreeValues:
                 partial(pair_tables, n_players=p, index=index),
                 self.n_jobs,
             )
+            # Only the last index is kept: tables of pairs are the largest arrays of a fit.
             kept = tables.keep() if fit_into_memory(self._blocks) else tables
             self._pair_tables = {index: kept}
         return self._pair_tables[index]
@@ -187,6 +188,7 @@ class TreeValues:
     def _each_row(self, function, codes, *given) -> list[NDArray[np.float64]]:
         """Return the results of a function over chunks of rows, computed by threads."""
         r = codes.shape[1]
+        # At least one chunk per thread. Rows are independent, so the cuts do not change results.
         width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
         parts = [codes[:, first : first + width] for first in range(0, r, width)] or [codes]
         return each(function, [(part, *given) for part in parts], self.n_jobs)
@@ -238,6 +240,7 @@ class TreeValues:
         return self._predict(self._codes(X))
 
     def _predict(self, codes) -> NDArray[np.float64]:
+        # Each row stands at one node per tree, so many trees mean few rows at a time.
         step = max(1, STANDING // self.trees.n_trees)
         parts = (codes[:, first : first + step] for first in range(0, codes.shape[1], step))
         return np.concatenate([self._descend(part) for part in parts])

@@ -102,9 +102,11 @@ def lay_out(trees, codes, players) -> Layout:
     dtype = np.dtype(f"u{half // 4}")
     present = dtype.type(1) << (bits % half).astype(dtype)
     return Layout(
+        # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
         roots=place[trees.roots],
         first=place[trees.left[order]],
         is_leaf=leaf,
+        # Leaves get row 0: they are never compared, but the index must be valid.
         row=np.maximum(codes.row[order], 0),
         rank=codes.rank[order],
         player=player,
@@ -125,6 +127,7 @@ def _number_players(trees, player) -> tuple[NDArray[np.int64], int]:
     Players keep their numbers if all of them fit into one word. Otherwise the number is the
     player's position among the players on the path.
     """
+    # Then no path has to be traced, and masks are one word.
     if player.max() < WORD_PLAYERS:
         return player, int(player.max()) + 1
     number, most = np.empty(trees.n_nodes, dtype=np.int64), 0
@@ -211,8 +214,12 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
         differ = (right != other).nonzero()[0]
         asked = node.take(differ)
         present, absent = layout.present.take(asked), layout.absent.take(asked)
+        # A flat index into `mask` with the axes word and lineage; `take` is quicker than a fancy
+        # index.
         cell = layout.word.take(asked) * len(node) + differ
         decided = mask.ravel().take(cell)
+        # If the rows differ and the player is absent, the lineage follows the background row
+        # instead.
         right[differ] ^= (decided & absent) != 0
         node = first + right
         free = ((decided & (present | absent)) == 0).nonzero()[0]

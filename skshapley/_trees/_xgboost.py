@@ -61,6 +61,7 @@ def read_xgboost(model) -> TreeEnsemble:
     # XGBoost 3.4 keeps the weights of dropped-out trees beside the trees, earlier ones outside.
     weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
     parameters = learner["learner_model_param"]
+    # `num_class` is 0 for regression and for two classes.
     n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     missing = getattr(model, "missing", None)
     missing = np.nan if missing is None else float(missing)
@@ -94,6 +95,8 @@ def _methods(model, objective) -> tuple[str, ...]:
 def _n_trees_used(model, booster, forest) -> int:
     """Return the number of trees in a prediction; early stopping ends at the best iteration."""
     bounds = forest["iteration_indptr"]
+    # A plain Booster predicts with all trees; only the scikit-learn estimators stop at the best
+    # one.
     best = booster.attr("best_iteration") if booster is not model else None
     return int(bounds[-1] if best is None else bounds[int(best) + 1])
 
@@ -106,6 +109,7 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
             " leaf",
             "choose multi_strategy='one_output_per_tree', or explain it by sampling",
         )
+    # The JSON text has more digits than float32; XGBoost compares with the float32 value.
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     categories = {}
     for node, start, size in zip(
@@ -132,6 +136,7 @@ def _base_margin(learner, n_outputs) -> NDArray[np.float32]:
     score = np.broadcast_to(np.array(stored, dtype=np.float32), (n_outputs,))
     objective = learner["objective"]["name"]
     if objective in _LOGIT:
+        # In float32, as XGBoost computes it; in float64 the margin would differ in the last digits.
         return -np.log(np.float32(1.0) / score - np.float32(1.0))
     return np.log(score) if objective in _LOG else score
 
@@ -159,6 +164,7 @@ def _encode(missing, categories, X) -> NDArray[np.float64]:
     matrix = np.asarray(matrix, dtype=np.float64)
     if np.isnan(missing):
         return matrix
+    # XGBoost compares in float32: in float64, 0.1 would not equal its own marker.
     return np.where(matrix == np.float32(missing), np.nan, matrix)
 
 

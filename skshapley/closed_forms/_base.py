@@ -135,6 +135,7 @@ class ClosedForm(Portable, ABC):
         attributions : ndarray of shape (r, p, k)
             Shapley values add up to the response minus `base_values_`.
         """
+        # Formulas below stack results of rows, and numpy cannot stack nothing.
         if not n_rows(X):
             return np.zeros((0, self.n_players_, self.n_outputs))
         return self._attributions(X)
@@ -228,6 +229,7 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     """
     values = form.attributions(X)
     v_empty = np.tile(form.base_values_, (len(values), 1))
+    # The sum, not a second prediction: attributions then add up to the last bit.
     v_full = v_empty + values.sum(axis=1) if form.index.adds_up else form.predict(X)
     outcome = Outcome.exact(values, v_empty, v_full)
     if pairs is None:
@@ -257,6 +259,7 @@ def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = Non
     outcome = exact_outcome(form, X, pairs)
     if not response.predicted:
         return outcome
+    # The predicted class differs between rows, so all classes are explained before one is chosen.
     winners = response.winners(X, outcome.v_full)
     values = response.choose(outcome.values, winners[:, None])
     ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
@@ -280,6 +283,7 @@ def as_matrix(X: Any) -> Any:
         X = as_pandas(X) if is_frame(X) else X
         matrix = values = np.asarray(X, np.float64, order="C")  # rounding depends on the order
     if not np.isfinite(values).all():
+        # One search for both containers: the error names the row and the column in either case.
         wrong = sparse.coo_array(matrix)
         place = np.flatnonzero(~np.isfinite(wrong.data))[0]
         value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]

@@ -106,6 +106,7 @@ class Exponential(LinearCurve, ProductForm):
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         exponents = np.zeros((n, len(rows), 1))
         for column, owner in enumerate(owners):
+            # Sums of exponents cannot overflow; products of exponentials of large columns can.
             exponents[owner, :, 0] += self.coef[column] * (rows[:, column] - self.mean_[column])
         return np.exp(exponents, out=exponents)
 
@@ -151,10 +152,13 @@ class Logistic(LinearCurve):
     indices = None
 
     def _fit(self) -> NDArray[np.float64]:
+        # `cached_property` stores its value here and would return that of an earlier background.
         self.__dict__.pop("steps_", None)  # results for another background
         how = self.background_, self.weights_, self.column_player_, self.n_players_
         self.terms_ = LinearTerms(self.coef[:, None], [self.intercept]).fit(*how)
         self.scores_ = self.terms_.predict(self.background_)[:, 0]
+        # The number of waves grows with the largest score, and so does the rounding error of their
+        # sum.
         largest = float(np.abs(self.scores_).max())
         if largest > MOST_REACH:
             raise UnreadableModelError(
@@ -211,8 +215,10 @@ class Logistic(LinearCurve):
         """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
         steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows]
+        # Neighbouring background rows stand in for rows to explain, which are not known in fit.
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)
         differing = (steps != 0).sum(axis=1).mean()
+        # So few players are enumerated, at less than the cost of any sample.
         if differing <= MOST_ENUMERATED:
             return 0.0
         n_nodes = min((differing + 1) / 2, NODES[1])
@@ -291,6 +297,7 @@ class Curve(ClosedForm):
 
     def _means(self, X: Any) -> Iterator[Any]:
         """Yield the mean game ``(2 ** p, k)`` of each row over the background."""
+        # One background row has 2^p coalitions, so memory decides how many rows go together.
         size = 8 * 2**self.n_players_ * self.scores_.shape[1]
         depth = max(1, int(working_bytes(BLOCK_SHARE) // size))
         blocks = [slice(i, i + depth) for i in range(0, len(self.weights_), depth)]
@@ -315,6 +322,8 @@ class Curve(ClosedForm):
         pairs, weights = np.zeros((n_rows(X), p, p, k)), coalition_weights(p - 1, index).T
         for row, game in enumerate(self._means(X)):
             for player in range(p):  # its interactions are values of its contributions
+                # Coalitions are binary numbers: the middle axis is the player's bit, the axis after
+                # it the lower bits.
                 halves = game.reshape(-1, 2, 2**player, k)
                 gain = (halves[:, 1] - halves[:, 0]).reshape(-1, k)
                 pairs[row, player, np.arange(p) != player] = weights @ gain

@@ -57,6 +57,8 @@ class ProductKernels(ProductForm):
         return ProductKernels(self.centres, self.scale, coef, base, self.power)
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
+        # scale |x - z|^power = |w x - w z|^power for w = scale^(1/power): one distance serves both
+        # kernels.
         centres, width = self.centres[terms], self.scale ** (1 / self.power)
         away = np.zeros((n, len(rows), len(centres)))
         for owner in np.unique(owners):

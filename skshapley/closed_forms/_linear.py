@@ -61,6 +61,7 @@ class LinearTerms(ClosedForm):
         # the weights (d, p k) of a player's columns in each output
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
+        # Row j of the CSR array has the k entries of column j, so row pointers are multiples of k.
         owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
         self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
         return self.mean_ @ self.coef + self.intercept
@@ -72,6 +73,7 @@ class LinearTerms(ClosedForm):
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         rows = as_matrix(X)
         if sparse.issparse(rows):
+            # Subtracting the mean first would make a sparse table dense.
             values = (rows @ self.owned_).toarray() - self.mean_ @ self.owned_
         else:
             values = (rows - self.mean_) @ self.owned_

@@ -105,11 +105,17 @@ class LinearLeaves(ClosedForm):
         flagged = np.column_stack([rows, np.zeros(len(rows))])
         constants, self.slopes_ = plain.value, []
         for column, slope in self.slopes.items():
+            # Weights of a background must not be negative; distances from the smallest value are
+            # not.
             lowest = rows[:, column].min()
             away = self.weights_ * (rows[:, column] - lowest)
+            # `combined` with the identity drops the trees in which this column has no slope.
             trees = replace(flat, value=slope).combined(np.eye(self.n_outputs))
+            # The flag enters with its column, hence it belongs to the same player.
             owners = np.append(players, players[column])
             present = self._fitted(_asked(trees, True), flagged, self.weights_, owners)
+            # A constant column has no distances. Any weights do then, since the result is
+            # multiplied by 0.
             shares = away if away.any() else self.weights_
             absent = self._fitted(_asked(trees, False), flagged, shares, owners)
             self.slopes_.append(_Slope(column, lowest, away.sum(), present, absent))
@@ -155,6 +161,7 @@ class LinearLeaves(ClosedForm):
         """Return the sum of a result over the trees and the slopes, times the distances."""
         rows = self._matrix(X)
         total = of(self.plain_, rows)
+        # Background rows have the flag 0 and rows to explain 1, so the flag says who is present.
         flagged = np.column_stack([rows, np.ones(len(rows))])
         for slope in self.slopes_:
             present = of(slope.present, flagged)
@@ -178,6 +185,7 @@ def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
     shift = np.repeat(2 * tree + 2, np.diff([*trees.roots, trees.n_nodes]))
     made = {name: np.insert(getattr(trees, name), places, 0, axis=0) for name in NODES}
     made["feature"][roots], made["feature"][roots + 1] = trees.n_features, -1
+    # The flag is 0 or 1. A threshold between them is safe for both <= and <.
     made["threshold"][roots] = 0.5
     for side, led in (("left", 1 if present else 2), ("right", 2 if present else 1)):
         children = getattr(trees, side)

@@ -49,6 +49,8 @@ class Margins:
         ----------
         reward : Reward
         """
+        # A derived reward may change the game, and a control variate of another game would not
+        # help.
         if type(reward) is not InterventionalReward or reward.link is not None:
             return None
         masked = reward.masked_
@@ -56,10 +58,12 @@ class Margins:
         if odds.method != "predict_proba" or odds.n_columns != 2 or odds.column is None:
             return None
         odds.method = "log_odds"
+        # Background probabilities are known from fit, so this test costs no call of the model.
         said = odds.choose(reward.empty_, 0)
         if not _precise(said, bool(odds.column)).all():
             return None
         try:
+            # The method was changed above: this reads the log-odds, not the probability.
             form = read_outputs(odds)
             if not isinstance(form, Trees) or not form.quick(masked.column_player, len(said)):
                 return None

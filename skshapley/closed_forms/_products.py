@@ -43,9 +43,11 @@ def single_shares(A, B, nodes, kept) -> NDArray[np.float64]:
     A, B = A[:, :, None, :], B[:, None, :, :]
     step = A - B
     shares, F = np.zeros_like(step), np.empty_like(step)
+    # In-place operations throughout: new arrays of this size would leave the cache.
     for node, weight in zip(*nodes, strict=True):
         np.multiply(step, node, out=F)
         F += B
+        # Products before and after each player, without division: a factor may be 0.
         others = _before(F)
         others *= _before(F[::-1])[::-1]
         others *= weight
@@ -113,7 +115,9 @@ class ProductForm(ClosedForm):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over the terms, ``(r, k)``."""
         rows = as_dense(X)
+        # 32 bytes: products of the rows with all terms, and temporaries of the same size.
         step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * max(1, len(self.coef)))))
+        # A prediction needs no players: as one player, all columns give one product per term.
         together = np.zeros(rows.shape[1], dtype=np.intp)
         parts = [
             self._products(rows[start : start + step], slice(None), together, 1)[0] @ self.coef
@@ -175,6 +179,7 @@ class ProductForm(ClosedForm):
         The order of blocks, and thus the rounding of a row, does not depend on other rows.
         """
         bytes_each = 8 * ARRAYS * self.n_players_
+        # Blocks fit into the cache, unless numpy's calls would then cost more than the arithmetic.
         room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each))
         most = max(1, int(room // bytes_each))
         n_terms, players = len(self._weights_of_terms), (self.column_player_, self.n_players_)

@@ -73,6 +73,7 @@ def fitted_form(
             raise UnreadableModelError(
                 f'Exact values from {form.label} are not for the index{what} "{wanted.name}"'
             )
+    # Set before fit, since tables depend on the index.
     form.index = index
     background = masked.response.in_its_container(masked.background)
     players = masked.column_player, reward.players_.n_players
@@ -85,6 +86,7 @@ def fitted_form(
             next((other for other in SCORES if _adds(masked.response.estimator, other)), None),
         )
     b = len(masked.weights)
+    # Evenly spaced rows: a sorted background would otherwise be compared in one corner only.
     rows = np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
     said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
@@ -129,6 +131,7 @@ def read_outputs(response: Any) -> ClosedForm:
     if form.n_outputs == 1 and response.n_columns == 2:
         # the score of the second of two classes; that of the first is its negative
         form = form.combined([[-1.0, 1.0]])
+    # A wrong number of outputs would broadcast silently in the comparison below.
     if form.n_outputs != response.n_columns:
         raise UnreadableModelError(
             f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs where it"
@@ -156,6 +159,7 @@ def compare(
     method : str, default="raw"
         The response.
     """
+    # Relative to the largest response: responses near 0 are differences of large terms.
     off = np.abs(ours - theirs) > RESPONSE_RTOL * (np.abs(theirs).max() + np.abs(ours).max())
     if method == "log_odds":
         off &= np.abs(theirs) < MOST_LOG_ODDS

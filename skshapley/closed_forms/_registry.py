@@ -71,9 +71,11 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     >>> read_model(Ridge().fit(X, y), "predict").label
     'linear terms'
     """
+    # Most derived class first: a reader of a subclass wins over that of its parent.
     for kind in type(model).__mro__:
         library = kind.__module__.partition(".")[0]
         name = f"{library}.{kind.__name__}"
+        # Own readers come first, so that an installed package cannot replace them by accident.
         reader = READERS.get(name)
         if reader is None and name in installed_readers():
             reader = installed_readers()[name].load()
@@ -92,6 +94,7 @@ def installed_readers() -> dict[str, EntryPoint]:
 
 def _check_own(model: Any, method: Any, read: type, library: str) -> None:
     """Raise an error for a derived class that overrides the response."""
+    # `log_odds` is no method of a model: it is computed from either of these two.
     asked = ("predict_proba", "decision_function") if method == "log_odds" else (method,)
     for kind in type(model).__mro__:
         if kind is read:

@@ -76,6 +76,7 @@ def _of_ridge(model: Any, method: str, ask: Ask) -> Found:
         dual = np.asarray(model.dual_coef_).reshape(model.X_fit_.shape[0], -1)
         return LinearTerms(np.asarray(model.X_fit_.T @ dual), np.zeros(dual.shape[1]))
     centres = _dense(model.X_fit_)
+    # The default of scikit-learn's pairwise kernels for gamma=None.
     gamma = 1 / centres.shape[1] if model.gamma is None else model.gamma
     coef = np.asarray(model.dual_coef_).reshape(len(centres), -1)
     scale, constant = np.full(centres.shape[1], gamma), np.zeros(coef.shape[1])
@@ -92,6 +93,7 @@ def _of_pairs(dual: NDArray[np.float64], counts: NDArray[np.int32]) -> NDArray[n
     pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
     coef = np.zeros((dual.shape[1], len(pairs)))
     for column, (i, j) in enumerate(pairs):
+        # libsvm leaves the class itself out, so class j is row j - 1 for the vectors of i < j.
         coef[own[i], column] = dual[j - 1, own[i]]
         coef[own[j], column] = dual[i, own[j]]
     return coef
@@ -116,6 +118,7 @@ class Term:
         """Return the product of two terms; None if the product has no known form."""
         offsets = [term.offset for term in (self, other) if term.offset is not None]
         scale = self.scale + other.scale
+        # A linear term times an exponential is neither a product over columns nor linear.
         if offsets and (scale.any() or len(offsets) > 1):
             return None
         return Term(self.factor * other.factor, scale, *offsets)
@@ -141,6 +144,7 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
     if name == "ConstantKernel":
         return [Term(kernel.constant_value, none)]
     if name == "RBF" or (name == "Matern" and np.isinf(kernel.nu)):
+        # RBF divides the squared distance by 2 l^2, so the scale of a column is 0.5 / l^2.
         return [Term(1.0, np.broadcast_to(0.5 / np.square(kernel.length_scale), d))]
     if name == "DotProduct":
         return [Term(1.0, none, kernel.sigma_0**2)]
@@ -166,6 +170,7 @@ def _of_process(model: Any, method: str, ask: Ask) -> Found:
     k = alpha.shape[1]
     spread = np.broadcast_to(getattr(model, "_y_train_std", 1.0), k)
     mean = np.broadcast_to(getattr(model, "_y_train_mean", 0.0), k)
+    # The process is fitted to standardised targets; predictions are scaled back linearly.
     alpha = alpha * spread
     parts, coef, intercept = [], np.zeros((rows.shape[1], k)), mean.astype(np.float64)
     for term in _terms_of(model.kernel_, rows.shape[1]):

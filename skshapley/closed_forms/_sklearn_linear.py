@@ -60,6 +60,7 @@ def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     """Return a linear prediction, from its values at the origin and on the axes."""
     check_method(model, method, ["predict"], "predict")
     d = model.n_features_in_
+    # Public attributes differ between these models; d + 1 predictions define any linear function.
     ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
     said = model.predict(in_model_columns(model, ends)).reshape(d + 1, -1)
     return LinearTerms(said[1:] - said[0], said[0])
@@ -115,10 +116,12 @@ def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
 def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
     """Return naive Bayes of counts or flags: its log-odds are linear."""
     logs, prior = model.feature_log_prob_, np.asarray(model.class_log_prior_, dtype=np.float64)
+    # ComplementNB ignores the prior with two or more classes.
     if type(model).__name__ == "ComplementNB":
         prior = np.zeros(len(prior))
     if hasattr(model, "binarize"):
         absent = np.log1p(-np.exp(logs))
+        # log p(x) = x log q + (1 - x) log(1 - q) is linear in the flag x.
         logs, prior = logs - absent, prior + absent.sum(axis=1)
     return _posterior(model, method, LinearTerms(logs.T, prior))
 
@@ -128,6 +131,7 @@ def _of_flags(model: Any, method: str, ask: Ask) -> Found:
     if model.binarize is None:
         return _of_bayes(model, method, ask)
     plain, d = copy(model), model.n_features_in_
+    # The transformer below converts the columns, so the reader must not convert them again.
     plain.binarize = None
     return [Part(ask(plain, method), View(np.arange(d), d, (Binarizer(threshold=model.binarize),)))]
 
@@ -141,6 +145,7 @@ def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     """Return naive Bayes of normal columns: its log-odds are linear in columns and squares."""
     mean, variance, d = model.theta_, model.var_, model.n_features_in_
+    # Squares of columns far from 0 would cancel; squares of distances from the centre do not.
     centre = mean.mean(axis=0)
     away = mean - centre
     logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)

@@ -87,6 +87,7 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     if not isinstance(form, LinearTerms) or not all(_is_affine(step) for _, step in scalers):
         name = type(first).__name__
         raise UnreadableModelError(f"{name} is read before scalers and linear terms alone")
+    # Two points fix an affine function of each column: the shift at 0 and the slope up to 1.
     ends = np.stack([np.zeros(len(form.coef)), np.ones(len(form.coef))])
     for _, step in scalers:
         ends = step.transform(ends)
@@ -121,6 +122,7 @@ def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
         for part in _behind(steps, LinearTerms(coef, intercept), len(chosen)):
             view: Any = part.view
             parts.append(Part(part.form, View(chosen[view.source], d, (select, *view.steps))))
+        # Only the first part carries the intercept; the sum must count it once.
         intercept = np.zeros(form.n_outputs)
     return parts
 
@@ -153,6 +155,7 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     parts, share = [], 1 / len(model.estimators_)
     for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         form = _member(model, one, method, ask)
+        # Columns of probabilities would otherwise belong to different classes.
         if classify and len(one.classes_) != len(model.classes_):
             raise UnreadableModelError(
                 f"A member of {type(model).__name__} saw {len(one.classes_)} of"
@@ -249,9 +252,11 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Found:
         form = _member(model, one, response, ask)
         if not isinstance(form, LinearTerms):
             raise UnreadableModelError(f"{type(model).__name__} chains models that are not linear")
+        # Later models are linear in earlier ones, so substitution makes them linear in the columns.
         own, before = form.coef[:d], form.coef[d:]
         intercept = np.append(intercept, form.intercept + intercept @ before)
         coef = np.column_stack([coef, own + coef @ before])
+    # The chain's order is inverted, as scikit-learn does for its predictions.
     order = np.argsort(model.order_)
     return LinearTerms(coef[:, order], intercept[order])
 
@@ -270,6 +275,7 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
         form = _member(model, one, response, ask)
         first = int(response == "predict_proba" and binary)  # the other class is left out
         n = form.n_outputs - first
+        # Stacking drops the first of two probabilities: its coefficient is zero.
         coef = np.zeros((form.n_outputs, final.n_outputs))
         coef[first:] = final.coef[start : start + n]
         parts.append(Part(form.combined(coef, final.intercept if not parts else 0.0)))
@@ -305,6 +311,7 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
         raise UnreadableModelError(
             f"The target is transformed by {name}, and its inverse may not be affine"
         )
+    # An affine map is known from its values at the origin and on the axes.
     constant = transformer.inverse_transform(np.zeros((1, k)))
     return transformer.inverse_transform(np.eye(k)) - constant, constant[0]
 

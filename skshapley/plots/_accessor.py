@@ -53,6 +53,7 @@ def _method(
         try:
             return drawn(self._explanation, *args, **kwargs)
         except (TypeError, ValueError, IndexError) as error:
+            # Errors of the model or of matplotlib pass through unchanged.
             if not str(error).startswith(display):
                 raise
             raise type(error)(str(error).replace(display, owner, 1)) from error.__cause__
@@ -61,6 +62,7 @@ def _method(
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     others = list(signature.parameters.values())[1:]
     method.__name__, method.__qualname__ = name, f"PlotAccessor.{name}"
+    # The accessor supplies the explanation, so its entry must not appear in the help.
     method.__doc__ = re.sub(r" *explanation : Explanation\n( {12}.*\n)*", "", make.__doc__ or "")
     method.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
     return method

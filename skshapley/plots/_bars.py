@@ -83,6 +83,7 @@ class BarDisplay(ByRow, Display):
         super().__init__(table, response)
         self.local = local
         self.stacked = stacked
+        # Bars of cohorts lie side by side within a row; .6 rows each keep them legible.
         self._row_height = 1.0 if stacked else max(1.0, 0.6 * len(self._legend))
 
     @classmethod
@@ -155,9 +156,12 @@ class BarDisplay(ByRow, Display):
         half = HALF_WIDTH * table["standard_error"].fillna(0.0).to_numpy()
         colours = colour_of(value) if self.local else [COLOURS[i] for i in place]
         if self.stacked:
+            # Each part of a stack begins at the end of the earlier parts.
             start = table.groupby("feature")["value"].cumsum().to_numpy() - value
         else:
+            # All cohorts share 3/4 of a row, so a gap of a quarter separates the features.
             height /= max(len(cohorts), 1)
+            # 0.375 is half of the 0.75 that the cohorts share: they are centred on the row.
             y = row + (place + 0.5) * height - 0.375
         ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
         error_bars(ax, value, y, half)
@@ -199,6 +203,7 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     most = len(COLOURS)
     if len(values) > most:
         labels[most - 1 :] = [f"{len(values) - most + 1} other outputs"]
+        # The last colour stands for all other outputs, so that no colour has two meanings.
         values[most - 1 :] = [np.sum(values[most - 1 :], axis=0)]
     parts = zip(labels, values, strict=True)
     tables = [_table(folded[0].feature_names, value, cohort=label) for label, value in parts]
@@ -332,6 +337,7 @@ class WaterfallDisplay(ByRow, Display):
             Columns ``feature``, ``data``, ``value``, ``standard_error``, ``background_error``,
             ``start``, ``end``.
         """
+        # The table runs from top to bottom, and the sum from the base value at the bottom upwards.
         upwards = self.table["value"].to_numpy()[::-1]
         ends = (self.base_value + np.cumsum(upwards))[::-1]
         starts = np.append(ends[1:], self.base_value)
@@ -344,12 +350,14 @@ class WaterfallDisplay(ByRow, Display):
         """Return half the intervals without and with the background, and the larger of both."""
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         apart = frame.get("background_error", np.full(len(frame), np.nan))
+        # Both errors are independent, so their squares add up.
         wider = np.hypot(half, HALF_WIDTH * np.asarray(apart, dtype=np.float64))
         return half, wider, np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
 
     def _span(self) -> tuple[float, float]:
         frame = self.frame()
         start, end, reach = frame["start"], frame["end"], self._intervals(frame)[2]
+        # The interval hangs on the end of a bar, not on its start.
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         return low, max(np.maximum(start, end + reach).max(), self.base_value)
 

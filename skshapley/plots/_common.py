@@ -66,9 +66,11 @@ def fold(explanation, max_features, size=None) -> Explanation:
     size = np.abs(explanation.values).mean(axis=0) if size is None else size
     order = np.argsort(-size, kind="stable")
     n_others = 0 if max_features is None else len(order) - max_features
+    # A row named "1 other feature" takes the same room as the feature itself.
     if n_others <= 1:
         return explanation[:, order]
     kept = replace(explanation[:, order[:max_features]], others=explanation.others)
+    # Summed with signs, as one group: sums of sizes would not add up to the prediction.
     rest = explanation.values[:, order[max_features:]].sum(axis=1)
     return with_players(kept, [f"{n_others} other features"], rest[:, None])
 
@@ -196,6 +198,7 @@ def levels(column) -> NDArray[np.float64]:
     """
     numbers = ordered_numbers(column)
     low, high = ends_of(numbers)
+    # A constant column has no low or high end; the middle colour suggests neither.
     if low == high:
         return np.where(np.isfinite(numbers), 0.5, np.nan)
     return np.clip((numbers - low) / (high - low), 0, 1)
@@ -214,8 +217,10 @@ def ordered_numbers(column) -> NDArray[np.float64]:
     """Return a column as floats, ``(r,)``; NaN for missing values or a column without an order."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy(dtype=np.float64)
+        # Colours from low to high suggest an order, which unordered categories do not have.
         return np.where(column.cat.ordered & (codes >= 0), codes, np.nan)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+        # NaT is the least int64 and would otherwise be the earliest date.
         counts = column.astype("int64").to_numpy(dtype=np.float64)
         return np.where(column.isna(), np.nan, counts)
     if pd.api.types.is_numeric_dtype(column):

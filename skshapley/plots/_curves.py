@@ -312,6 +312,8 @@ class ControlChartDisplay(ByFeature):
     def _panel(self, ax, feature, part) -> None:
         """Draw the chart of one feature."""
         x, mean = np.arange(len(part)), part["mean"].to_numpy()
+        # Each limit spans its period, from half a step before to half a step after: a step
+        # function.
         edges = np.repeat(np.arange(len(part) + 1) - 0.5, 2)[1:-1]
         low, high = (np.repeat(part[name].to_numpy(), 2) for name in ("low", "high"))
         ax.fill_between(edges, low, high, color=NEUTRAL, alpha=0.25, linewidth=0, zorder=1)
@@ -321,8 +323,10 @@ class ControlChartDisplay(ByFeature):
         ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
                    linewidth=1.8, zorder=4)  # fmt: skip
         name_panel(ax, feature)
+        # Rounded up, so that there are never more names than fit.
         step = -(-len(part) // MOST_TICKS)
         names = [shorten(period, 12) for period in part["period"].iloc[::step]]
+        # About 24 letters fit below a panel; longer names are slanted.
         turned = sum(map(len, names)) > 24
         ax.set_xticks(x[::step], names, parse_math=False)
         if turned:
@@ -338,6 +342,7 @@ def _farthest(table) -> list:
 def _beyond(table) -> pd.Series:
     """Return the distance of each mean from the centre, in units of half the band."""
     half = (table["high"] - table["low"]) / 2
+    # Half bands make features of different scales comparable. A band of width 0 has no distance.
     return (table["mean"] - table["centre"]).abs() / half.where(half > 0)
 
 
@@ -453,6 +458,7 @@ class MaskingCurveDisplay(Drawn):
         for number, method in enumerate(methods):
             part = self.table[self.table["method"] == method]
             colour = COLOURS[number % len(COLOURS)]
+            # Line styles distinguish the methods after the colours are used up.
             style = STYLES[number // len(COLOURS) % len(STYLES)]
             percent = 100 * part["fraction"]
             handles += ax.plot(

@@ -198,12 +198,14 @@ class DependenceDisplay(ByFeature, Display):
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
         line = {"color": NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
+        # Exact values have no interval, and thousands of empty lines would slow the drawing.
         known = half > 0
         ax.vlines(x[known], (value - half)[known], (value + half)[known], **line)
         size = dot_size(len(part))
         partner, level = part["partner"].iloc[0], part["level"].to_numpy()
         groups = self.legends[feature]
         if groups:
+            # Points without a category stay grey below the coloured ones, instead of disappearing.
             ax.scatter(x, value, s=size, c=NEUTRAL, linewidth=0, zorder=3)
             handles = [
                 ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4)
@@ -224,6 +226,7 @@ class DependenceDisplay(ByFeature, Display):
             write_ticks(ax, self.ticks[feature])
         elif np.isfinite(x).any():
             letters = max(len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x)))
+            # Three letters of space separate the numbers, each as wide as the longer end.
             n_ticks = width_in_points(ax) / (LETTER * 10 * (letters + 3))
             ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(n_ticks, 2, 6)))
 
@@ -231,9 +234,11 @@ class DependenceDisplay(ByFeature, Display):
 def _histogram(ax, x, ticks) -> None:
     """Draw the number of rows at each position, below the points."""
     low, high = ax.get_ylim()
+    # The axis is extended below, so that the histogram covers no points.
     ax.set_ylim(low - HISTOGRAM * (high - low), high)
     below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)
     several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
+    # 2 sqrt(n) bins show gaps and spikes; below 10 or above 60 bars, shape or bars are lost.
     bins = np.arange(len(ticks) + 1) - 0.5 if several else int(np.clip(2 * np.sqrt(len(x)), 10, 60))
     below.hist(x.dropna(), bins=bins, rwidth=0.8 if several else None, color=NEUTRAL, alpha=0.45)
     below.axis("off")

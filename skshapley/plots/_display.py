@@ -195,6 +195,7 @@ class ByRow(Drawn):
         names = self._row_names()
         rows = height_of_rows(self._row_height * len(names) + self._more_rows)
         beside = LETTER * max(map(len, names)) * type_size() / 72
+        # Next to others, a display gets only the room of its bars and names.
         width = WIDTH if alone else min(WIDTH, BARS_WIDTH + beside)
         return width, rows + height_of_legend(self._legend)
 
@@ -361,6 +362,7 @@ class SmallMultiples(Drawn):
 
     def _panels(self, axes) -> "list[Axes]":
         each, owner = self._first._n_axes, type(self._first).__name__
+        # The panels of one output stay in one line of the figure.
         columns = each if each > 1 else None
         made = panels(axes, each * len(self.displays), owner, self._size(False), columns)
         if axes is None and self.note:
@@ -370,6 +372,7 @@ class SmallMultiples(Drawn):
     def _draw(self, *axes) -> None:
         spans = [display._span() for display in self.displays.values()]
         known = [span for span in spans if span is not None]
+        # One scale for all outputs: bars of equal length must mean equal attributions.
         shared = (min(low for low, _ in known), max(high for _, high in known)) if known else None
         each, scale = self._first._n_axes, self._first._scale
         parts = [axes[start : start + each] for start in range(0, len(axes), each)]
@@ -380,9 +383,11 @@ class SmallMultiples(Drawn):
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
             display._title, display._shared = of_output(name, self.kind), shared
             display.plot(own)
+            # The displays can be drawn alone later, on their own scale.
             display._title = display._shared = None
             _entitle(own[0], f"{self.kind}{name}")
         if scale is not None:
+            # Drawing may have extended single axes, such as for numbers beside bars.
             limits = [getattr(ax, f"get_{scale}lim")() for ax in axes]
             for ax in axes:
                 ax.set(**{f"{scale}lim": (np.min(limits), np.max(limits))})
@@ -420,6 +425,7 @@ def by_output(
         return make(output).plot(ax)
     names, note = list(names), ""
     if (n := len(names)) > MOST_OUTPUTS:
+        # A stable sort keeps equal outputs in the order of the model.
         order = np.argsort(-np.asarray(strength(explanation)), kind="stable")
         names = [names[place] for place in order[:STRONGEST_OUTPUTS]]
         note = f"the {len(names)} strongest of {n} outputs"

@@ -114,6 +114,7 @@ class HeatMapDisplay(Display):
         if self._is_signal:
             return 7.0, 2.6
         n_rows, n_columns = self.labels.shape
+        # The clip keeps very flat or tall images legible, at the price of empty margins.
         return 5.2, float(np.clip(3.9 * n_rows / n_columns, 1.5, 10.4)) + 0.4
 
     @property
@@ -126,12 +127,16 @@ class HeatMapDisplay(Display):
         values = self.table["value"].to_numpy()[self.labels]
         signal = self._is_signal
         height, width = values.shape if self.image is None else _size(self.image)
+        # Pixel centres are integers, as matplotlib's own images have them, with row 0 at the top.
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
+        # The smallest float avoids a division by 0 if all attributions are 0.
         top = max(np.abs(values).max(), np.finfo(float).tiny)
         if self.image is not None and not signal:
             ax.imshow(self.image, cmap="gray", extent=extent, interpolation="nearest")
+        # The square root lifts weak attributions, which would vanish over the image.
         strength = np.ones(values.shape) if self.image is None else np.sqrt(np.abs(values) / top)
         place = {"extent": extent, "aspect": "auto" if signal else "equal", "zorder": 1}
+        # At most 90 % opaque: the image stays visible below the strongest cells.
         painted = signed_cells(ax, values, top, 0.9 * strength, **place)
         if signal and self.image is not None:
             twin = ax.twinx()
@@ -176,6 +181,7 @@ def _checked_image(owner, image, shape) -> np.ndarray:
             f"{owner} got an image of shape {given.shape} and type {given.dtype}: choose numbers of"
             f" shape {kinds}."
         )
+    # matplotlib clips colours outside this range silently.
     most = 1 if given.dtype.kind in "bf" else 255
     if given.ndim == 3 and not ((given >= 0) & (given <= most)).all():
         raise ValueError(

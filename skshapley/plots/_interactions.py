@@ -120,6 +120,8 @@ class InteractionsDisplay(ByRow, Display):
 
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names(BELOW)
+        # Names below the columns are turned by 45 degrees, so their height is the length times sin
+        # 45.
         slanted = max(map(len, names)) * LETTER * type_size() / 72 * np.sin(np.pi / 4)
         width = min(3.0 + CELL[0] * len(names), 14.0)
         return width, 1.1 + slanted + CELL[1] * len(names)
@@ -162,12 +164,15 @@ class InteractionsDisplay(ByRow, Display):
         letters = max(len(line) for text in texts.values() for line in text.splitlines())
         box, n = ax.get_window_extent(), len(values)
         points = 72 / ax.figure.dpi / n
+        # A cell has two lines, at 1.1 times the font size each.
         size = min(8.0, box.width * points / (DIGIT * letters), box.height * points / 2.2)
         if size < LEAST_SIZE:
             return
         for (i, j), text in texts.items():
             value = values[i, j]
+            # Written with `not` so that a NaN error counts as sure.
             sure = not abs(value) <= half[i, j]
+            # White is legible on the dark end of the colours, above three quarters of the limit.
             dark = "white" if abs(value) > 0.75 * limit else "#202020"
             colour = dark if sure else ink(ax)
             ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
@@ -185,6 +190,7 @@ def _table(interactions, max_features) -> pd.DataFrame:
         errors = np.full(pairs[0].shape, np.nan) if errors is None else errors[0].copy()
     values, names = pairs.mean(axis=0), interactions.feature_names
     order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:max_features]
+    # After sorting: large main effects must not decide which interactions are shown.
     np.fill_diagonal(values, main.mean(axis=0))
     np.fill_diagonal(errors, np.nan)
     i, j = (order[part] for part in np.tril_indices(len(order)))

@@ -37,6 +37,7 @@ def without_gap(
     """
     silent = variances.sum(axis=1, keepdims=True) <= 0
     shares = np.where(silent, means**2, variances)
+    # All means and variances zero: nothing distinguishes the players, so they share equally.
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
     return means + shares * (gain[:, None] - means.sum(axis=1, keepdims=True)), shares
@@ -59,6 +60,8 @@ def errors_without_gap(
     """
     squares = errors**2
     total = squares.sum(axis=1, keepdims=True)
+    # Var(m_i + c_i (g - sum m)) for independent means: (1 - c_i)^2 s_i^2 plus c_i^2 of the other
+    # variances.
     projected = np.maximum(squares * (1 - 2 * shares) + shares**2 * total, 0.0)
     return np.sqrt(projected + unexplained(total, shares, means, gain))
 
@@ -68,6 +71,7 @@ def unexplained(
 ) -> np.ndarray:
     """Return the variance to add for a gap beyond a variance of `total`, ``(r, p, k)``."""
     gap = np.abs(gain[:, None] - means.sum(axis=1, keepdims=True))
+    # Rounding of sums must not turn exact values into values with errors.
     gap = np.where(gap > ROUNDING * np.abs(means).sum(axis=1, keepdims=True), gap, 0.0)
     return np.maximum(shares, 1 / means.shape[1]) ** 2 * np.maximum(gap**2 - total, 0.0)
 
@@ -136,6 +140,7 @@ class SolverTraits:
             The class of the sampler's designs.
         index : Index
         """
+        # By equality, not by name: an index built by a user may equal one of the known ones.
         listed = any(index == INDICES[name] for name in self.indices)
         return listed or issubclass(design, self.any_index)
 

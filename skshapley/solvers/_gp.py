@@ -83,6 +83,8 @@ class GaussianProcess(Solver):
         apart[:, :p] = [case.background_errors for case in self._cases]
         if self.index_.adds_up:
             gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
+            # The rest is rounding or the jitter of the matrix; it has no owner, so it is shared
+            # equally.
             values[:, :p] += gap[:, None] / p
         return Estimate(values, errors, apart)
 

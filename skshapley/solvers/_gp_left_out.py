@@ -53,6 +53,8 @@ class _Corrected:
         inside = points.signs[1:] > 0
         p, size = points.n_players, inside.sum(axis=1)
         self._size = np.minimum(size, p - size)
+        # Both coalitions of a pair count as the smaller size; n is the number of pairs of that
+        # size.
         self._n = np.bincount(self._size)[self._size]
         both = np.where(2 * size == p, 1, 2)  # halves are two coalitions of one size
         self._per_room = np.exp(-log_binomial(p, size)) * 2 / both
@@ -79,6 +81,7 @@ class _Corrected:
         for size in np.unique(self._size):
             of_size = self._size == size
             n = of_size.sum()
+            # Finite population: a completely evaluated size has no sampling error (Cochran 1977).
             left = max(0.0, 1 - n * self._per_room[of_size][0])
             parts.append(left * max(n - 1, 1) / n * squares[of_size].sum(axis=0))
             degrees.append(n)
@@ -91,6 +94,7 @@ class _Corrected:
         Without the pair j, a_i becomes a_i - A_ij a_j/A_jj and A_ii becomes A_ii - A_ij^2/A_jj.
         """
         process = self.posterior.process
+        # Row 0 is the full coalition, which is known and never deleted.
         shift = process.influence.T[1:]
         inverse = process.inverse[1:, 1:]
         own = np.diag(inverse)
@@ -99,7 +103,9 @@ class _Corrected:
             gone = np.arange(start, min(start + PANEL, len(own)))
             itself = np.arange(len(own))[:, None] == gone
             between = inverse[:, gone]
+            # The deleted pair itself is set to 0 below; 1 avoids a division by 0.
             spread = np.where(itself, 1.0, own[:, None] - between**2 / own[gone])
+            # Deleting a pair also raises the weights N/n of the other pairs of its size.
             n = np.maximum(self._n[:, None] - (self._size[:, None] == self._size[gone]), 1)
             for k in range(out.shape[2]):
                 solved = self._solved[:, k : k + 1] - between * self._missed[gone, k]

@@ -70,6 +70,7 @@ class LeastSquares(CoalitionSolver):
         features, weight, target, share = problem(row, coalitions, expected, values)
         p, n, unit = self.n_players_, features.shape[1], self._design.unit
         gram, spare = features.T @ (features * weight[:, None]), len(coalitions) // unit - p
+        # Features of Shapley values add up to zero in each row, so the matrix is singular.
         inverse = np.linalg.pinv(gram, RANK, hermitian=True)
         # the constraint on the sum fixes one direction
         full_rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True) >= n - (n == p)
@@ -94,6 +95,7 @@ class LeastSquares(CoalitionSolver):
         size = coalitions.sum(axis=1, keepdims=True)
         share = (self.v_full_[row] - self.v_empty_[row]) / p
         target = values - self.v_empty_[row] - size * share
+        # w_S / p_S: the binomials of both cancel, so large p cannot overflow.
         weight = len(coalitions) / (size * (p - size) * expected[:, None])
         return coalitions - size / p, weight[:, 0], target, share
 
@@ -102,6 +104,7 @@ class LeastSquares(CoalitionSolver):
         p, m, ends = self.n_players_, len(coalitions), np.array([[False], [True]])
         known = np.stack([self.v_empty_[row], self.v_full_[row]])
         present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
+        # Centred at 1/2, the features are uncorrelated with the constant over all coalitions.
         features = np.column_stack([np.ones(len(present)), present - 0.5])
         # each coalition once; drawn coalitions represent all of their size
         drawn = np.exp(log_binomial(p, coalitions.sum(axis=1))) / expected
@@ -134,8 +137,11 @@ def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
     # the scores of a unit add up: both rows of a pair have the same direction with opposite signs
     each = spread[:, :, None] * scores[:, None, :]
     influence = each.reshape(-1, unit, *each.shape[1:]).sum(axis=1)
+    # HC3: residuals of units with leverage h are too small by 1 - h. The floor avoids a division by
+    # 0.
     keep = left.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
     squares = keep[:, None, None] * influence**2
     total, n = squares.sum(axis=0), int((keep > 0).sum())
     degrees = degrees_of_tails(n, total, (squares**2).sum(axis=0))
+    # The kurtosis of few numbers is too small, so n - 1 degrees remain an upper limit.
     return np.sqrt(total) * widening(np.minimum(degrees, max(n - 1, 1)))

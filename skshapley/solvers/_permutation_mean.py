@@ -83,6 +83,7 @@ class DealtUnits:
         cases = cast(list, self._cases)
         values, variances, shares, apart = (np.stack(part) for part in zip(*cases, strict=True))
         if gain is not None:
+            # The known sum removes a share of each variance, as the projection does.
             values, taken = without_gap(values, variances, gain)
             variances = variances * (1 - taken)
         errors = unseen(np.sqrt(variances), scale, shares / self._unit)
@@ -148,6 +149,8 @@ class DealtUnits:
         # The noise of permutations remains if all rows are used. Both variances are estimates, so
         # the part may exceed the whole.
         within = np.where(twice, np.minimum(noise / m, total), total)
+        # The spread of background rows includes the noise of their permutations, which is
+        # subtracted.
         own = np.where(twice, np.maximum(rough - noise, 0.0), rough)
         variances = within + left * (total - within)
         return values, variances, share / m, own / self._deck.n_rows
@@ -159,6 +162,7 @@ def _first_alike(numbers: np.ndarray) -> np.ndarray:
     ordered = np.take_along_axis(numbers, order, axis=1)
     new = np.diff(ordered, axis=1, prepend=-1) != 0
     start = np.maximum.accumulate(np.where(new, np.arange(numbers.shape[1]), 0), axis=1)
+    # The running maximum carries the place where each run of equal numbers begins.
     first = np.empty_like(order)
     np.put_along_axis(first, order, np.take_along_axis(order, start, axis=1), axis=1)
     return first
@@ -171,6 +175,8 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     of freedom are fewer.
     """
     (r, m, *shape), size = missed.shape, largest
+    # Smaller chunks give more degrees of freedom, but only whole chunks are balanced over the
+    # background.
     while size > 1 and m // size < LEAST_CHUNKS:
         size //= 2
     n = m // size
@@ -258,6 +264,7 @@ class PermutationMean(Solver):
         # than rounding rule it out.
         spread = np.ptp(inside, axis=2).max(axis=(1, 2))
         alike = (spread <= self._rounding[rows, 0]).all(axis=1)
+        # Without a reverse permutation there is nothing to compare, so no row counts as additive.
         self._additive[rows] &= alike & (design.unit > 1)
         if design.dealt:
             units = inside.mean(axis=2)
@@ -318,6 +325,7 @@ class PermutationMean(Solver):
     def result(self) -> Estimate:
         """Return the mean over background rows, and standard errors over units."""
         values, errors, apart, _ = self._estimated()
+        # A player whose contributions are all rounding errors gets an exact 0.
         values = np.where(self._scale.own > self._rounding, values, 0.0)
         return Estimate(values, errors, apart, self._additive)
 
@@ -409,8 +417,10 @@ def background_errors(moments, weights, means, squares, spent) -> np.ndarray:
     share = weights[:, None, None]
     # the part of the noise within strata that is in their means
     spread = squares.sum(axis=1) / np.maximum(degrees.sum(axis=1), 1)
+    # Means of few units vary by themselves; this part is not due to the background.
     noise = spread * (share / np.maximum(size, 1)).sum(axis=1)
     mean = (share * means).sum(axis=1, keepdims=True)
+    # Divided by 1 - sum of w^2, the weighted spread is unbiased; equal weights give b - 1.
     between = (share * (means - mean) ** 2).sum(axis=1) / (1 - weights @ weights)
     return np.sqrt(np.maximum(between - noise, 0.0) * (weights @ weights))
 
@@ -454,9 +464,11 @@ def errors_over_units(
     widened = widening(freedom)
     # strata with one unit take the mean spread of the others, which are a random choice
     known = replicated.sum(axis=1, keepdims=True)
+    # Few replicated strata do not represent the others; see `LEAST_REPLICATED`.
     enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
     errors = unseen(np.sqrt(within) * widened, scale, together * share.sum(axis=1))
+    # However much the draws agree, few of them cannot exclude a frequent event.
     few = scale * FEW ** moments.size.sum(axis=1)[:, None, None]
     return np.where(enough, np.maximum(errors, few), np.nan)

@@ -101,6 +101,7 @@ class Centring:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
         for i, row in enumerate(walks.rows):
             own, held = walks.of([i]), self._held[row]
+            # A fixed number of stored units limits memory, however large the budget.
             room = HELD_UNITS - sum(part.units.shape[1] for part in held)
             if room > 0:
                 last = [held.pop()] if held and held[-1].unit == own.unit else []
@@ -150,6 +151,7 @@ class Centring:
         active = _active(parts, scale[rows])
         held = []
         for part in parts:
+            # A unit in its own mean would correlate with itself and bias the estimate.
             others = (total - part.unit * part.steps) / max(size - part.unit, 1)
             held.append((part, part.partner(others, active)))
         return held, (total / size)[:, 0], active
@@ -185,6 +187,8 @@ def _active(parts, scale) -> np.ndarray:
     plain = Moments((len(scale), n_strata), parts[0].units.shape[2:])
     for part in parts:
         plain.add(np.arange(len(scale)), part.strata, part.units[:, :, None], part.unit)
+    # Variation within strata only: a player may differ between background rows and still be
+    # constant.
     squares = plain.products[:, :, 0, 0].sum(axis=1)
     return squares > plain.size.sum(axis=1)[:, None, None] * (ROUNDING * scale) ** 2
 
@@ -208,9 +212,11 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
     # under independence, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
+    # Without a real relation, above^2 still has this mean; the slope is shrunk by its share.
     chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
     explained = above**2
     sure = np.divide(explained - chance, explained, out=np.zeros_like(above), where=explained > 0)
     slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)
+    # A fitted coefficient spends one degree of freedom.
     cost = np.where(slope != 0, degrees / np.maximum(degrees - 1, 1), 1.0)
     return slope[:, None, None], cost[:, None, None]

@@ -50,6 +50,8 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     p = points.shape[1]
     centre = (total / p)[:, None]
     offset = project_on_sum(points, total) - centre
+    # Pythagoras: the disc's centre is total / sqrt(p) from the origin. Rounding may make this
+    # negative.
     reach = np.sqrt(np.maximum(radius**2 - total**2 / p, 0.0))
     length = np.sqrt((offset**2).sum(axis=1))
     shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)

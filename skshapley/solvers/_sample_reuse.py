@@ -138,6 +138,7 @@ def strata(
     """
     p = coalitions.shape[1]
     first = coalitions[::unit].sum(axis=1)
+    # A pair has sizes s and p - s, which are always drawn together.
     size_of = np.minimum(first, p - first) if unit == 2 else first
     out = []
     for size in np.unique(size_of):
@@ -170,6 +171,7 @@ def errors_between(parts: np.ndarray) -> np.ndarray:
     """Return the standard errors of the sum of independent `parts` ``(n, p, k)``, ``(p, k)``."""
     n = len(parts)
     if n < 2:
+        # No drawn unit means all sizes were enumerated: the error is 0. One unit shows no spread.
         return np.full(parts.shape[1:], np.nan if n else 0.0)
     return np.sqrt(n * parts.var(axis=0, ddof=1)) * widening(np.array(n - 1))
 
@@ -194,7 +196,9 @@ def errors_within(
         else:
             mean = part.mean(axis=0)
             fraction = wanted - np.floor(wanted)
+            # n / (n - 1) makes the sum of squares unbiased for the sum of n draws.
             spread = ((part - mean) ** 2).sum(axis=0) * n / (n - 1)
+            # The second term: the number of draws itself is rounded at random, up or down.
             variances.append(left * spread + fraction * (1 - fraction) * mean**2)
         degrees.append(max(n - 1, 1))
     shares = np.stack(variances)
@@ -284,6 +288,8 @@ class RegressionAdjustment(CoalitionSolver):
             missed[within] = rest[within]
             own = surrogate.shapley()
             # its error at the two ends is divided equally among the players
+            # The known ends fix the sum of the values, so only differences between players count
+            # here.
             adjusted = own - own.mean(axis=0)
             weights = self._weights(coalitions, expected, inside)
             parts = unit_sums(coalitions, expected, rest, unit, law)
@@ -299,6 +305,7 @@ class RegressionAdjustment(CoalitionSolver):
         fold = np.empty(len(coalitions) // self._design.unit, dtype=np.intp)
         dealt = 0
         for inside, _, _ in strata(coalitions, expected, self._design.unit):
+            # Continuing the count across sizes keeps the folds equally large in total.
             fold[inside] = (dealt + np.arange(inside.sum())) % self.folds
             dealt += inside.sum()
         return fold

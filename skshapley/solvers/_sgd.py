@@ -158,6 +158,7 @@ class ProjectedSGD(Solver):
             x = design.coalitions[:, batch].astype(np.float64)
             seen = seen + x.shape[1]
             step = self._step_sizes(scale, seen, x.shape[1])
+            # The mean gradient of the batch; a step for B coalitions is scaled in `_step_sizes`.
             pull = step[:, None] * weight[:, batch] / x.shape[1]
             gap = np.matmul(x, state[0]) - target[:, batch]
             phi = state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
@@ -180,6 +181,7 @@ class ProjectedSGD(Solver):
         """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
         _, total, recent, before = state
         t = steps[:, None, None]
+        # Sums at powers of two suffice for the tail mean, without storing iterates.
         begins = t == _power_below(t)
         before, recent = np.where(begins, recent, before), np.where(begins, total, recent)
         weight = t + 1 if self.averaging == "weighted" else 1
@@ -187,6 +189,7 @@ class ProjectedSGD(Solver):
 
     def _step_sizes(self, scale: np.ndarray, seen: np.ndarray, batch: int) -> np.ndarray:
         """Return the step of the batch with the last coalition number `seen`, ``(r,)``."""
+        # Curvature of F/2 along the hyperplane of constant sums, equal in all directions.
         mu = 1 - 1 / self.n_players_
         natural = self.step_size is None
         gamma = scale if natural else np.full(len(seen), self.step_size)

@@ -39,6 +39,7 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     variances are involved, Biometrika 34.
     """
     most = np.maximum(degrees.sum(axis=1), 1)
+    # Welch's second form: with d + 2, and 2 subtracted below, the estimate has a smaller bias.
     squares = (variances**2 / (degrees + 2)).sum(axis=1)
     total = variances.sum(axis=1) ** 2
     known = squares > 0
