@@ -96,6 +96,7 @@ def _typical_row(background, weights) -> Any:
     if isinstance(background, pd.DataFrame):
         return row
     if not is_frame(background):
+        # A mixed row of objects keeps its types only in an array of objects.
         kind = object if background.dtype == object else None
         return np.array(row.to_numpy(object).tolist(), dtype=kind)
     import narwhals as nw
@@ -118,6 +119,7 @@ def _typical(column, weights) -> pd.Series:
     if _is_number(column):
         values = column[known].to_numpy(np.float64)
         return pd.Series([np.average(values, weights=weights[known]) if known.any() else np.nan])
+    # Codes instead of values, since values may be of types that cannot be sorted.
     codes = codes_of(column)
     totals = np.bincount(codes[known], weights=weights[known], minlength=1)
     return column.iloc[[np.argmax(codes == totals.argmax())]].reset_index(drop=True)

@@ -95,6 +95,8 @@ class CausalReward(ConditionalReward):
         names = column_names(self.background_)
         groups = {f"component {i}": part for i, part in enumerate(self.components)}
         made = Players.from_groups(groups, names, "CausalReward")
+        # Columns outside the groups would become players of their own, without a place among the
+        # causes.
         if made.n_players > len(groups):
             raise ValueError(
                 f"CausalReward got components {self.components!r}: name each of the columns {names}"

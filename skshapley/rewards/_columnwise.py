@@ -59,6 +59,7 @@ def sources(transformer, width) -> np.ndarray:
             return _READERS[kind.__name__](transformer, width)
         if any(base.__name__ == "SelectorMixin" for base in kind.__mro__):
             return transformer.get_support(indices=True)
+        # A trial of some rows could miss a dependence that scikit-learn's documentation states.
         raise MixedColumnsError(f"{kind.__name__} is not known to work column by column")
     raise UnknownStepError(f"{kind.__name__} is not known to work column by column")
 
@@ -72,6 +73,7 @@ def _of_one_hot(encoder, width) -> NDArray[np.intp]:
     counts = np.array([len(categories) for categories in encoder.categories_])
     if encoder.min_frequency is not None or encoder.max_categories is not None:
         rare = encoder.infrequent_categories_
+        # Infrequent categories share one output column.
         counts -= [0 if categories is None else len(categories) - 1 for categories in rare]
     if encoder.drop_idx_ is not None:
         counts -= [dropped is not None for dropped in encoder.drop_idx_]
@@ -132,6 +134,7 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     """
     n, d = table.shape
     pool, rows = row_pool(table, table, np.arange(d)), np.arange(n)
+    # One pass for the unchanged rows and for each changed column: the transformer is called once.
     kept = np.repeat(np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]), n, axis=0)
     others = np.concatenate(
         [rows, *(np.roll(rows, 1 + column % max(1, n - 1)) for column in range(d))]
@@ -142,6 +145,7 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise MixedColumnsError(f"a trial of {name} ended in {type(error).__name__}") from error
     made = as_pandas(made.toarray() if sparse.issparse(made) else made)
+    # Codes compare values of any type, and equal missing values have equal codes.
     columns = [pd.factorize(column.astype(object))[0] for _, column in made.items()]
     codes = np.array(columns).reshape(-1, d + 1, n)
     changes = (codes[:, 1:] != codes[:, :1]).any(axis=2)

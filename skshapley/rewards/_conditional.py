@@ -98,6 +98,7 @@ class _TransportReward(NumericReward):
         return TransportGame(*parts)
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+        # One row has no correlation, and zero correlations would look like independent columns.
         if len(standard) == 1:
             raise ValueError(
                 f"{type(self).__name__} learns correlations from the background, and got 1"
@@ -128,6 +129,7 @@ def _is_covariance(value) -> bool:
         matrix = check_array(value, dtype=np.float64)
     except (TypeError, ValueError):
         return False
+    # Relative, since covariances have the squared units of the columns.
     slack = 1e-9 * np.abs(matrix).max()
     if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T, 0, slack):
         return False
@@ -227,6 +229,7 @@ class ConditionalReward(_TransportReward):
                 f"ConditionalReward got a covariance of shape {shape} for {d} columns: pass one of"
                 f" shape ({d}, {d}), in the order of the columns."
             )
+        # The scale of the given matrix, which may come from other rows than the background.
         return NormalMargins(table, weights, np.sqrt(np.diagonal(self.covariance)))
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:

@@ -93,11 +93,13 @@ class DataGame(Game):
         self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
         self.members, self.truncation, self.error_score = members, truncation, error_score
         self.n_players = int(members.max()) + 1
+        # Truncation needs whole chains in one call; otherwise each fit may go to another worker.
         self.most_values = self.n_players - 1 if truncation is not None else 1
         self._classifier = is_classifier(estimator)
         self._classes = np.unique(np.asarray(y)) if self._classifier else None
         constant = DummyClassifier() if self._classifier else DummyRegressor()
         self._v_empty = self._scored(constant.fit(X, y))
+        # Fitted here, so that an error of the model appears before hours of fits.
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
         if error_score != "raise":
             worth = self._v_empty if error_score == "empty" else float(error_score)
@@ -108,6 +110,8 @@ class DataGame(Game):
         r, m, p = coalitions.shape
         values, done, last = np.empty(r * m), False, None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
+            # Truncation holds along one chain only; the next permutation begins with a smaller
+            # coalition.
             grows = last is not None and not (last & ~coalition).any()
             done = done and grows
             values[i] = self._v_full if done else self._value(coalition)
@@ -127,6 +131,7 @@ class DataGame(Game):
             return
         first = self.unvalued.coalitions[0]
         try:
+            # Fitted again only to get the error, which workers did not send.
             self._fitted(first)
         except Exception as error:
             n = first[self.members].sum()
@@ -155,6 +160,7 @@ class DataGame(Game):
             return self._v_empty
         y = _safe_indexing(self.y, rows)
         model: Any = clone(self.estimator)
+        # Many classifiers refuse a single class, which permutations always begin with.
         if self._classifier and len(np.unique(y)) == 1:
             model = DummyClassifier()
         model.fit(_safe_indexing(self.X, rows), y)

@@ -55,6 +55,7 @@ class NearModel(NumericModel):
 
 def _largest(weights, share) -> NDArray[np.float64]:
     """Return the largest weights that reach a share of their sum, scaled to sum 1."""
+    # Partial sums over the sorted weights give the fewest rows that reach the share.
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, axis=1)
     before = np.cumsum(ranked, axis=1) - ranked
@@ -187,8 +188,10 @@ class EmpiricalGame(WrappedGame):
         r, m, p = coalitions.shape
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
         weights = self.shared.row_weights(self._given[repeated], flat)
+        # Rows of weight 0 are never passed to the model.
         line, reference = np.nonzero(weights)
         outputs = self._game.against(flat[line], repeated[line], reference[:, None])[:, 0]
+        # Every coalition keeps at least its nearest row, so no sum is empty.
         starts = np.flatnonzero(np.diff(line, prepend=-1))
         values = np.add.reduceat(weights[line, reference][:, None] * outputs, starts, axis=0)
         return values.reshape(r, m, -1)

@@ -36,6 +36,7 @@ class FunctionGame(Game):
         self.bytes_per_row = n_players
         ends = np.zeros((2, n_players), dtype=bool)
         ends[1] = True
+        # Both ends in one call also show the number of outputs, before any budget is spent.
         raw = function(ends)
         self.one_output = np.ndim(raw) < 2
         self.n_outputs = 1 if self.one_output else np.shape(raw)[1]

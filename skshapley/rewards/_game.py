@@ -183,6 +183,7 @@ class Game(ABC):
         rows : ndarray of shape (r,), int
             Positions of the rows, in any order, with repetitions.
         """
+        # A game of one row needs no method, so simple games stay simple.
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
                 f"{type(self).__name__} has {self.n_rows} rows to explain but no take(rows), which"

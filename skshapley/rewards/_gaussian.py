@@ -58,6 +58,7 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     rows, shrinkage = _scaled(table, weights), LEAST_SHRINKAGE
     varied = rows[:, rows.any(axis=0)]
     if varied.shape[1] > 1:
+        # The estimate may be 0, which would leave equal columns inseparable.
         shrinkage = max(shrinkage, float(ledoit_wolf_shrinkage(varied, assume_centered=True)))
     return shrunk(rows.T @ rows / len(rows), shrinkage), shrinkage
 
@@ -98,6 +99,7 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     rows, fold = (table - centre) / spread, np.arange(n) % FOLDS
     counts = range(1, min(MOST_FACTORS, (d - 1) // 2) + 1)  # fewer than half the columns
     choices = [(count, shrinkage) for count in counts for shrinkage in SHRINKAGES]
+    # Gains are kept by row: differences on the same rows vary less than likelihoods.
     gains = np.empty((len(choices), n))
     for k in range(FOLDS):
         held, known = rows[fold == k], rows[fold != k]
@@ -123,6 +125,7 @@ def factor_correlation(correlation, n_factors) -> NDArray[np.float64]:
         reduced = correlation.copy()
         np.fill_diagonal(reduced, common)
         sizes, axes = np.linalg.eigh(reduced)
+        # `eigh` sorts ascending. Negative eigenvalues of the reduced matrix are estimation errors.
         loadings = axes[:, -n_factors:] * np.sqrt(np.maximum(sizes[-n_factors:], 0.0))
         explained = (loadings**2).sum(axis=1)
         common = np.minimum(explained, MOST_COMMON)
@@ -195,6 +198,7 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
     size = present.sum(axis=1)
+    # All chains advance together, one column at a time, and each line is read at its own size.
     by_size = np.argsort(size, kind="stable")
     bounds = np.searchsorted(size[by_size], np.arange(d + 2))
     moved, found = np.zeros_like(gaps), np.empty((n, *gaps.shape[1:]))
@@ -203,6 +207,7 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
             entering = order[:, k - 1]
             # the gap of the entering column that earlier columns do not explain
             left = gaps[line, :, entering] - moved[line, :, entering]
+            # Forward substitution: one entry of e = L^-1 (x - r) for each column that enters.
             left /= factor[:, None, k - 1, k - 1]
             moved += left[:, :, None] * columns[k - 1][:, None]
         lines = by_size[bounds[k] : bounds[k + 1]]
@@ -230,6 +235,7 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     for i in range(0, len(patterns), step):
         some = given[i : i + step]
         both = some & np.swapaxes(some, 1, 2)
+        # Absent columns become identity rows, so systems of different sizes are solved in one call.
         gains = np.linalg.solve(
             np.where(both, correlation, np.eye(len(correlation))), np.where(some, correlation, 0)
         )
@@ -241,6 +247,7 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
 def row_products(rows, matrix) -> NDArray[np.float64]:
     """Return rows ``(n, d)`` times a matrix ``(d, e)``; rounding does not depend on other rows."""
     (n, d), blocks = rows.shape, -(-len(rows) // BLOCK_ROWS)
+    # Zero rows fill the last block, so each product has the same shape.
     filled = np.zeros((blocks * BLOCK_ROWS, d))
     filled[:n] = rows
     return (filled.reshape(blocks, BLOCK_ROWS, d) @ matrix).reshape(blocks * BLOCK_ROWS, -1)[:n]
@@ -255,6 +262,7 @@ def chain_starts(present, *labels) -> NDArray[np.intp]:
     *labels : ndarray of shape (n,) or (n, q)
         Labels of the row to explain and the references.
     """
+    # For booleans, <= means implication: each present column stays present.
     same = (present[:-1] <= present[1:]).all(axis=1)
     for label in labels:
         alike = label[1:] == label[:-1]

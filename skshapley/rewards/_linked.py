@@ -47,6 +47,7 @@ class WrappedGame(Game):
 
     @shared.setter
     def shared(self, content) -> None:
+        # A copy, because other games may wrap the same one.
         self._game = copy(self._game)
         self._game.shared = content
 
@@ -144,6 +145,7 @@ class InfluenceGame(LinkedGame):
         influences : ndarray of shape (r, p, k F)
             Shapley values of this game.
         """
+        # A jackknife over parts: F / (F - 1) makes the sum of squares unbiased.
         folds = len(self._starts)
         each = influences.reshape(*influences.shape[:2], -1, folds)
         scale = folds / (folds - 1) if folds > 1 else np.nan
@@ -157,6 +159,7 @@ class InfluenceGame(LinkedGame):
         game: Any = self._game
         said = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
         mean = np.einsum("nbk,b->nk", said, weights)
+        # Relative to the mean, with a floor for means of 0; the relative error is about STEP^2.
         step = STEP * (np.abs(mean) + STEP)
         slope = (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
         away = weights[:, None] * (said - mean[:, None])

@@ -129,14 +129,17 @@ class LogLoss(Loss):
     def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the log losses, ``(n,)``."""
         if values.shape[1] == 1:
+            # Binary responses keep the second class only.
             values = np.column_stack([1 - values, values])
         chosen = values[np.arange(len(values)), targets]
+        # Written with `not`, so that NaN fails too. The slack is for rounding in single precision.
         if not (chosen.min() >= -SLACK and chosen.max() <= 1 + SLACK):
             wrong = chosen[np.abs(chosen - 0.5).argmax()]
             raise ModelOutputError(
                 f'{self.owner} with loss="log_loss" needs probabilities; the model returned'
                 f" {wrong:.6g}. Choose another response_method or loss."
             )
+        # A probability of 0 would make the loss infinite, and every mean with it.
         return -np.log(np.clip(chosen, TINY, 1.0))
 
 
@@ -226,10 +229,13 @@ class LossGame(WrappedGame):
         if self._references is None:
             return self._worth(self._game(coalitions, rows), rows)
         (r, m, _), halves = coalitions.shape, self._references[rows].reshape(len(rows), 2, -1)
+        # Halves, not two samples: the mean over both is the mean that is needed anyway.
         against = np.tile(halves, (1, m, 1))  # for each coalition one half, then the other
         values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
         both = values.reshape(r, m, 2, -1).mean(axis=2)
         parts = self._worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)
+        # The bias of the halves is twice that of the whole, so the difference removes it
+        # (Richardson).
         return 2 * self._worth(both, rows) - parts
 
     def _worth(self, values, rows) -> NDArray[np.float64]:

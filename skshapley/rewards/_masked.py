@@ -85,6 +85,7 @@ class MaskedModel(Portable):
     def bytes_per_row(self) -> int:
         """Return the approximate memory of one mixed row."""
         if sparse.issparse(self.background) and not self.response.dense:
+            # About three arrays of 32 bytes per stored entry, and the overhead of a row.
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
 
@@ -153,6 +154,7 @@ def _split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]
         if not passes(step):
             try:
                 source = source[sources_or_trial(step, len(source), sample)]
+            # The record tells the user why the raw columns are mixed.
             except MixedColumnsError as reason:
                 if not steps:
                     raise MixedColumnsError(f"{reason} (step {name!r})") from None
@@ -168,10 +170,13 @@ def _split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]
 def _check(raw, model, p) -> None:
     """Raise an error if transformed mixed rows differ from mixed transformed rows."""
     b = len(model.weights)
+    # Four pairs of rows for each player, so that rare values have a chance to show a difference.
     m = min(max(4 * p, 64), CHECKED_ROWS)
     number = np.arange(m)
     # every single player, with different pairs of rows
     coalitions = (number % p)[:, None] == np.arange(p)
+    # 7 and the extra shift keep the two rows different from player to player, without random
+    # numbers.
     rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
     theirs = model.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))
     ours = model.pool(model.background).hybrid(coalitions, rows, references)
@@ -186,6 +191,7 @@ def _same(ours, theirs) -> bool:
     if column_types(ours) != column_types(theirs):
         return False
     if sparse.issparse(ours):
+        # The order of stored entries is no difference.
         theirs = theirs.sorted_indices()
         pattern = (ours.indptr, theirs.indptr), (ours.indices, theirs.indices)
         alike = all(np.array_equal(*pair) for pair in pattern)

@@ -131,6 +131,7 @@ def estimator_type(estimator) -> str | None:
     try:
         kind = get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
+        # An unknown kind is no error: `predict` may still exist.
         kind = None
     return kind or getattr(estimator, "_estimator_type", None)
 
@@ -174,16 +175,19 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
     if library == "xgboost":
         return lambda X: model.predict(X, output_margin=True)
     if library == "lightgbm" and two:
+        # One iteration is enough for the header, and thousands of trees would take seconds.
         head = model.booster_.dump_model(num_iteration=1)
         if head["objective"] == "binary sigmoid:1" and not head["average_output"]:
             return lambda X: model.predict(X, raw_score=True)
     if library == "catboost" and two and model.get_all_params()["loss_function"] in SIGMOIDS:
         return lambda X: model.predict(X, prediction_type="RawFormulaVal")
     if library == "sklearn" and two and kind.__name__ in LOGISTIC:
+        # With the exponential loss, the probability is the logistic function of twice the score.
         return model.decision_function if getattr(model, "loss", "log_loss") == "log_loss" else None
     return None
 
 
 def _logit(probabilities) -> NDArray[np.float64]:
+    # The distance of 1 to the next float: a smaller clip would not change 1 - tiny.
     tiny = np.finfo(np.float64).eps
     return logit(np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny))

@@ -72,6 +72,7 @@ class Players(Portable):
                         f" {taken[position]!r}; a column belongs to at most one group."
                     )
                 taken[position] = name
+            # The first column represents the group, so players keep the order of the table.
             owners[positions] = min(positions)
             labels[min(positions)] = name
         kept, column_player = np.unique(owners, return_inverse=True)
@@ -109,6 +110,7 @@ class Players(Portable):
         X : array or frame of shape (r, d)
             The rows, with one column per feature.
         """
+        # The usual case, without a copy for each column.
         if type(X) is np.ndarray and self.n_players == X.shape[1]:
             return pd.DataFrame(X.copy(), columns=self._labels, copy=False)
         frame = _with_texts(as_pandas(X))
@@ -139,6 +141,7 @@ def _checked(groups, owner) -> Mapping[Any, Any]:
 
 def _position(column, columns, group, owner) -> int:
     """Return the position of a column that is given by name or by position."""
+    # Names first: a column may be named by an int that is the position of another.
     if column in columns:
         return columns.index(column)
     if isinstance(column, int | np.integer) and 0 <= column < len(columns):

@@ -69,6 +69,7 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     rng : numpy.random.Generator
         For the choice of rows from a large background.
     """
+    # The mean of the whole background, also if only some rows are used for the fit.
     centre = weights @ standard
     if len(standard) > MOST_ROWS:
         some = np.sort(rng.choice(len(standard), MOST_ROWS, replace=False))
@@ -87,11 +88,14 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     found, shares = _regressed(_terms(apart, squares), targets, mass)
     if shares.max() < LEAST_SHARE:
         return None
+    # A part that explains little adds its own noise and saves none.
     found[shares < LEAST_SHARE] = 0.0
     curves = np.zeros((len(found), d, d))
     curves[:, *squares] = found[:, d:]
+    # The fit has each product once; half on either side makes the matrix symmetric.
     curves = (curves + np.swapaxes(curves, 1, 2)) / 2
     part = Quadratic(centre, np.zeros(len(found)), found[:, :d], curves)
+    # The constant makes the mean residual 0, so the sampled rest has no mean to estimate.
     return replace(part, constants=mass @ (targets - part(standard)))
 
 
@@ -206,6 +210,7 @@ def quadratic_values(
         For the orders.
     """
     (c, d), p = part.slopes.shape, column_player.max() + 1
+    # The coefficients would fill the memory, and sampling alone is correct too.
     if c * p * GROUPS * (1 + d + d * d) > MOST_NUMBERS or p == 1:
         return None
     apart = standard - part.centre
@@ -234,7 +239,9 @@ def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[N
     for start in range(0, n_pairs, size):
         n = min(size, n_pairs - start)
         ranks = rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1)
+        # Each order with its reverse: terms of two players are then exact.
         ranks = np.concatenate([ranks, p - 1 - ranks])
+        # Columns of one player enter together, one after the other.
         columns = np.argsort(ranks[:, column_player], axis=1, kind="stable")
         found = _added(part, correlation, covariance, columns)
         sums = [total + np.stack(new) for total, new in zip(sums, found, strict=True)]
@@ -262,6 +269,7 @@ def _added(part, correlation, covariance, columns) -> Iterable[tuple[NDArray[np.
     for slope, curve in zip(part.slopes, part.curves, strict=True):
         bent = curve @ moved
         products = np.swapaxes(moved, 1, 2) @ bent
+        # A column's step changes x'Ax by its own square and twice its products with earlier steps.
         weights = 2 * np.tril(products, -1) + products * np.eye(columns.shape[1])
         pushed, bent = weights @ entered, np.swapaxes(bent, 1, 2)
         constants = by_column((spread * (pushed - 2 * bent)).sum(axis=2)).sum(axis=0)

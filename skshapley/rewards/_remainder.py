@@ -44,6 +44,7 @@ class RemainderGame(TransportGame):
         moves = pool.moves(coalitions, rows, references)
         hybrid = pool.hybrid(coalitions, rows, references, moves)
         raw = model.response(hybrid, where=where).reshape(*references.shape, -1)
+        # In place: the moves are the largest array of a batch, and are not used again.
         moves += pool.scores[references]
         part = known.function(moves.reshape(-1, moves.shape[2]))
         return known.left(raw, part.reshape(*references.shape, -1))

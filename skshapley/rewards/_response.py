@@ -67,6 +67,7 @@ class Response:
         self.dense = False
         self._classes = flat_classes(estimator) if self.method in BY_CLASS else None
         if self._classes is not None and output is not None and not self.predicted:
+            # Before the first call, which may take long.
             self._position(self._classes)  # raises for an unknown class
         names = getattr(estimator, "feature_names_in_", None)
         self._column_names = None if names is None else list(names)
@@ -116,11 +117,14 @@ class Response:
             raw = self._asked(self.in_its_container(X))
             values = self._numbers(raw, n_rows(X), where)
         except Exception as error:
+            # Models refuse sparse tables by different errors, so one more call with an array
+            # decides.
             fits = isinstance(error, TypeError | ValueError | AttributeError | IndexError)
             if fits and not self.dense and sparse.issparse(X):
                 self.dense = True
                 return self.probe(X, where)
             if not isinstance(error, ModelOutputError):
+                # Failed calls of unfitted models have obscure errors; this one names the reason.
                 refuse_unfitted(self.estimator, self.owner)
             raise
         self._learn(raw, values)

@@ -67,6 +67,7 @@ class Price:
     def n_draws(self, n_rows: int) -> int:
         """Return the number of draws that `n_rows` model rows buy; 0 below the smallest design."""
         n = max(0, n_rows + self.given) // self.draw
+        # Whole steps only: a broken pair or block has no complement in the estimate.
         n = (n if self.most is None else min(n, self.most)) // self.step * self.step
         return n if n >= self.least else 0
 
@@ -221,6 +222,8 @@ class Sampler(Parametrised, ABC):
         All of them if they are few or affordable. Otherwise, the number that leaves six evaluations
         per player. The parameters are those of `afford`.
         """
+        # A larger budget affords more background rows before players get fewer than six evaluations
+        # each.
         enough = max(LEAST_REFERENCES, n_rows // (EVALS_A_PLAYER * n_players))
         if n_references <= enough:
             return n_references

@@ -71,7 +71,9 @@ class Classical(Sampler):
         own = np.eye(p, dtype=bool)
         for i, row in enumerate(rows):
             draw = self.rngs_[row].random((n, p, p))  # for each player and each other player
+            # The number of the player itself is free, so it chooses the size.
             size[i] = np.searchsorted(law.cumsum()[:-1], draw[:, own], side="right")
+            # The player itself ranks last, so it is never among the first `size` of the others.
             draw[:, own] = np.inf
             coalitions[i, :, :, 0] = draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]
             coalitions[i, :, :, 1] = coalitions[i, :, :, 0] | own

@@ -26,6 +26,7 @@ from skshapley._tools._counting import log_binomial, rounded, shared_out, unifor
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 
+# A set that leaves two players together has no least-squares solution, and luck may need some tries
 MOST_TRIES = 50
 
 
@@ -87,6 +88,8 @@ class CoalitionSampler(Sampler):
             draws = [self._with_replacement(self.rngs_[row], self._members[row], n) for row in rows]
             expected = n * self._law
         else:
+            # The expected numbers, not the drawn ones: weights must not depend on the random
+            # rounding.
             expected = 2 * pairs_by_size(self._law, n // 2)
             draws = [self._full_rank(self.rngs_[row], n) for row in rows]
         coalitions = np.stack(draws)
@@ -115,7 +118,9 @@ class CoalitionSampler(Sampler):
         p = self.n_players_
         for _ in range(MOST_TRIES):
             coalitions = self._without_replacement(rng, n)
+            # Least squares has a fixed sum, so only differences between players must be separated.
             centred = coalitions - coalitions.mean(axis=1, keepdims=True)
+            # With six coalitions per player, a missing rank is too unlikely to pay for its test.
             if n >= 6 * p or np.linalg.matrix_rank(centred) == p - 1:
                 break
         return coalitions
@@ -125,6 +130,7 @@ class CoalitionSampler(Sampler):
         p = self.n_players_
         half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
         half[: (p + 1) // 2] *= 2  # a pair has the sizes s and p - s: count it once
+        # Rounded at random, so that the expected numbers hold exactly and the estimate has no bias.
         counts = rounded(rng, half)
         pairs = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
         coalitions = np.concatenate(pairs)
@@ -153,12 +159,14 @@ def all_of_size(size: int, p: int) -> np.ndarray:
     chosen = np.array(list(combinations(range(halves, p), size - halves)), dtype=np.intp)
     coalitions = np.zeros((len(chosen), p), dtype=bool)
     np.put_along_axis(coalitions, chosen, True, axis=1)
+    # Exactly one of a half and its complement has player 0: each pair is listed once.
     coalitions[:, 0] |= halves
     return coalitions
 
 
 def first_met(coalitions: np.ndarray) -> np.ndarray:
     """Return the places at which coalitions ``(n, p)`` are met for the first time, in order."""
+    # Eight players per byte: sorting compares rows that are eight times shorter.
     packed = np.packbits(coalitions, axis=1)
     return np.sort(np.unique(packed, axis=0, return_index=True)[1])
 
@@ -166,6 +174,7 @@ def first_met(coalitions: np.ndarray) -> np.ndarray:
 def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) -> np.ndarray:
     """Return `count` uniform coalitions of one size, without duplicates and complements."""
     halves = 2 * size == p
+    # Nearly all or very few coalitions: enumeration is quicker than drawing until all differ.
     available = comb(p, size) // (2 if halves else 1)
     if available <= max(64, 3 * count):
         return all_of_size(size, p)[rng.permutation(available)[:count]]
@@ -173,6 +182,8 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
     while len(found) < count:
         more = uniform_of_size(rng, np.full(count - len(found), size), p)
         if halves:
+            # A half without player 0 is replaced by its complement, so that duplicates are
+            # recognised.
             more ^= ~more[:, :1]
         found = np.concatenate([found, more])
         found = found[first_met(found)]
@@ -337,6 +348,8 @@ class Uniform(CoalitionSampler):
     def size_law(self, n_players: int) -> np.ndarray:
         """Return C(d, l)/(2^d - 2), through logarithms; 0 where it underflows."""
         log_count = log_binomial(n_players, np.arange(1, n_players))
+        # Relative to the largest number: the binomials themselves overflow from about 1,030 players
+        # on.
         law = np.exp(log_count - log_count.max())
         return law / law.sum()
 
@@ -423,6 +436,7 @@ class OuterSizes(Kernel):
         for size in range(1, p // 2 + 1):
             sizes = sorted({size, p - size})
             count = sum(comb(p, s) for s in sizes)
+            # shap's rule, with the same tolerance for rounding.
             if left * law[sizes].sum() / law.sum() < count - 1e-8 * count:
                 break
             whole.append(with_complements(all_of_size(size, p)))

@@ -71,6 +71,7 @@ class PermutationCode(PermutationSampler):
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p = self.n_players_
         labels = uniform_permutations(rng, n_units, p)
+        # Indexing composes each permutation of the set with the random labels.
         return labels[:, self._set(unit, p)].reshape(-1, p)
 
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:

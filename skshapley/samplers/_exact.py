@@ -43,6 +43,7 @@ class Exact(Sampler):
         return Price.of_coalitions(1, n_references, least=n, most=n)
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        # Few background rows are all used, so that values are exact and not only a sample's.
         if n_references <= LEAST_REFERENCES:
             return n_references
         return max(1, min(n_references, n_rows // max(2**n_players - 2, 1)))

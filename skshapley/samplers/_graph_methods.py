@@ -70,6 +70,7 @@ class TooManyCoalitions(Exception):  # noqa: N818 - internal to the samplers
 
 def listed(sets: Iterator[int], limit: int, n_nodes: int) -> np.ndarray:
     """Return sets given as bit masks, ``(m, n_nodes)`` bool; the full one is beyond the limit."""
+    # One more than allowed proves that there are too many, without enumerating the rest.
     masks = list(islice(sets, limit + 2))
     if len(masks) > limit + 1:
         raise TooManyCoalitions
@@ -178,6 +179,8 @@ class GraphSampler(Sampler):
             return None
 
     def _refusal(self, graph: Graph, limit: int) -> str:
+        # The message names the cost of methods up to 64 times too dear; beyond that, counting takes
+        # too long.
         most = min(64 * max(limit, 1), MOST_COALITIONS)
 
         def cost(**changed: int) -> str:
@@ -186,6 +189,7 @@ class GraphSampler(Sampler):
 
         with_order, advice = "", "raise the budget or put players into groups"
         if (order := self.get_params().get("order")) is not None:
+            # Costs grow with the order, so the first order that does not fit ends the search.
             fits = takewhile(lambda k: self._within(graph, limit, order=k), range(1, order))
             largest = max(fits, default=0)
             with_order = f" with order={order}"
@@ -229,6 +233,7 @@ class NeighbourhoodSampler(GraphSampler):
         # each coalition once: different ones have equal sums of random words of their players with
         # probability 2^-128
         every = sparse.vstack(parts, format="csr")
+        # A fixed seed: the words only tell coalitions apart and never reach the values.
         words = generator(0).integers(2**64, size=(p, 2), dtype=np.uint64)
         _, met, column = np.unique(every @ words, axis=0, return_index=True, return_inverse=True)
         entries = np.concatenate(weights), (np.concatenate(nodes), column.ravel())
@@ -359,6 +364,7 @@ class LocalPermutations(Sampler):
         p = self.n_players_
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
         for i, row in enumerate(rows):
+            # Negative places reverse the order, which makes the second round of a pair.
             place = self.rngs_[row].permuted(np.tile(np.arange(p), (n // 2, 1)), axis=1)
             both = np.stack([place, -place], axis=1).reshape(n, p)
             coalitions[i, :, :, 0] = self._near & (both[:, None, :] < both[:, :, None])
@@ -404,7 +410,9 @@ class ConnectedShapley(NeighbourhoodSampler):
     def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
         n, centre = patch.members.shape[1], patch.centre
         present = listed(connected_sets(patch.links, centre, (1 << n) - 1), limit, n)
+        # Neighbours of present players that are absent themselves.
         border = (present @ masks_to_arrays(patch.links, n)) & ~present
+        # beta(u, b + 1) = (u - 1)! b! / (u + b)!, without overflow of the factorials.
         weights = beta(present.sum(axis=1), border.sum(axis=1) + 1.0)
         without = present.copy()
         without[:, centre] = False  # the first set is the lone centre
@@ -523,6 +531,7 @@ def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
     nodes = np.arange(np.prod(shape)).reshape(shape)
     found = []
     for side in range(1, min(order, *shape) + 1):
+        # This square is the whole grid, whose value is a constraint and not a row.
         if shape == (side,) * len(shape):
             break
         window = np.lib.stride_tricks.sliding_window_view(nodes, (side,) * len(shape))
@@ -553,6 +562,7 @@ class _Solution(LinearOperator):
         super().__init__(np.float64, (listed.shape[1], listed.shape[0] + 2))
         members = listed.astype(np.float64)
         self._scores = (members.T * weight).tocsr()
+        # Sets on a line touch few players, so the matrix is banded and its factors stay sparse.
         self._solve = splu((self._scores @ members).tocsc()).solve
         pull = self._solve(np.ones(listed.shape[1]))
         self._pull = pull / pull.sum()
@@ -560,6 +570,7 @@ class _Solution(LinearOperator):
     def _matmat(self, values: np.ndarray) -> np.ndarray:
         gains = values - values[0]
         free = self._solve(self._scores @ gains[2:])
+        # The free solution is moved along the direction that costs least, until the sum is correct.
         return free + np.outer(self._pull, gains[1] - free.sum(axis=0))
 
     def _matvec(self, values: np.ndarray) -> np.ndarray:

@@ -73,6 +73,7 @@ class Graph:
             if wider.nnz == reach.nnz:
                 break
             reach = wider
+        # Products of sparse matrices leave indices unsorted, and patches compare sorted members.
         reach.sort_indices()
         return np.split(reach.indices, reach.indptr[1:-1])
 
@@ -152,6 +153,7 @@ def _matrix(graph: Any) -> Any:
         import networkx as nx
 
         nodes = list(graph)
+        # Labels 0 to p - 1 are player numbers, whatever the order in which edges were added.
         if set(nodes) == set(range(len(nodes))):
             nodes = sorted(nodes)
         graph = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=None)
@@ -172,6 +174,7 @@ def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = 
     both = np.concatenate([edges, edges[::-1]], axis=1)
     ones = np.ones(both.shape[1], dtype=bool)
     adjacency = sparse.coo_array((ones, (both[0], both[1])), shape=(n_nodes, n_nodes)).tocsr()
+    # Edges given in both directions would otherwise count twice.
     adjacency.sum_duplicates()
     adjacency.sort_indices()
     # one index type gives equal graphs equal bytes
@@ -244,6 +247,7 @@ def connected_sets(
         while border:
             # the lowest node of the border is in all sets of this branch and in none of the later
             # branches, so each set is found once
+            # In two's complement, this keeps the lowest set bit alone.
             node = border & -border
             border ^= node
             free ^= node
@@ -254,6 +258,7 @@ def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int
     """Yield every connected set of the graph, each once, as bit masks, by its lowest node."""
     everything = (1 << graph.n_nodes) - 1
     for root in range(graph.n_nodes):
+        # Nodes below the root are excluded, so each set is found from its lowest node only.
         yield from connected_sets(graph.links, root, everything >> root << root, largest)
 
 

@@ -175,6 +175,7 @@ def _greedy(
     """Return a set of `n` permutations, as consecutive pairs if `paired`."""
     rng = generator(ENTROPY, n, p)
     if paired:
+        # The first of each pair determines the second, so only n / 2 are chosen.
         kernel, n = kernel.of_pairs(), n // 2
     choose = MostNews(kernel, n, p) if by_variance else least_alike
     chosen = greedy_permutations(kernel, n, p, rng, candidates, choose)

@@ -114,6 +114,7 @@ class Odd(Sampler):
         """
         least = 2 * (n_players - 1)
         if self.references == "blocks" and n_references >= LEAST_ROWS:
+            # Two coalitions per pair, hence the factor.
             least = min(least, 2 * -(-n_players // LEAST_SHARE))
         return Price.of_coalitions(1, n_references, least, 2 * n_all_pairs(n_players), step=2)
 
@@ -136,6 +137,8 @@ class Odd(Sampler):
         in_blocks = self._n_blocks(total // 2) > 1
         if in_blocks or not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
             return left
+        # Half of the pairs are evaluated before the choice; hyper-parameters from fewer are too
+        # uncertain.
         first = int(max(LEAST_FIRST * p, FIRST_SHARE * total / 2)) * 2
         return min(first - asked, left) if asked < first else left
 
@@ -150,9 +153,11 @@ class Odd(Sampler):
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
             # with equal weights, each row may have its own blocks: their matrices are equal
             b = len(self.reference_weights_)
+            # Rows share pairs and matrices, and still average over different background rows.
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
         # rows with the same number share a design, chosen by the lesson
         alike = np.column_stack([task.numbers, task.players])
+        # Rows must have the same active players too: their pairs are coalitions of these.
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
         for leader, (number, *own) in zip(first, sets, strict=True):
@@ -211,6 +216,7 @@ class Odd(Sampler):
             return np.concatenate([full, pairs]), np.concatenate([ends, block]), None
         # the cost of a Cholesky factorisation grows with the cube of the pairs
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
+        # Pairs beyond the capacity are drawn at random, so that their errors can be estimated.
         asked = first_pairs(rng, p, placed) if first else self._choose(row, placed)
         self._states[row] = _State(np.concatenate([state.pairs, asked]))
         if first:
@@ -238,6 +244,7 @@ class Odd(Sampler):
         rng, pairs = self.rngs_[row], self._states[row].pairs
         p, held = self.n_players_, len(pairs)
         theta = self._theta(row) if n and self._chooses(held + n) else None
+        # Without values to learn from, or with too many pairs to choose, leverage scores decide.
         if theta is None:
             return filled(rng, pairs[:0], n, seen=pairs)
         seen = np.concatenate([np.ones((1, p), dtype=bool), pairs])

@@ -21,6 +21,7 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     Few pairs: a permutation and rows of a Hadamard matrix. More pairs: single players, Hadamard
     rows and pairs by leverage score. A large share of all pairs: by leverage score only.
     """
+    # With half of all pairs, sizes by leverage score leave the fewest gaps.
     if n >= n_all_pairs(p) / 2:
         return leverage_pairs(rng, p, n)[0]
     if n < WALKS_BELOW * p:
@@ -33,6 +34,7 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return single players, Hadamard rows, then pairs of two or more players by leverage score."""
     singles = min(p, n // 2)
     rest = n - singles
+    # Between one and two Hadamard rows per player: more would repeat the middle sizes.
     rows = int(min(rest, max(rest / 2, p), 2 * p))
     parts = [np.eye(p, dtype=bool)[rng.permutation(p)[:singles]], hadamard_pairs(rng, p, rows)]
     if rest > rows:
@@ -68,6 +70,7 @@ def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
 def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return n rows of Hadamard matrices with random columns and random signs."""
     # the smallest power of two that is at least p
+    # Sylvester's construction needs a power of two.
     order = 1 << max(1, (p - 1).bit_length())
     matrix = hadamard(order) > 0
     parts = [np.empty((0, p), dtype=bool)]
@@ -113,6 +116,7 @@ def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
     """Return the expected number of pairs of each size among n pairs, ``(p // 2 + 1,)``."""
     law = np.zeros(p + 1)
     law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
+    # A pair is counted at both of its sizes, except halves, which have one size.
     expected = 2 * pairs_by_size(law, n)[: p // 2 + 1]
     if p % 2 == 0:
         expected[-1] /= 2
@@ -178,6 +182,7 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     """Return whether this number of blocks is more informative than pairs against all rows."""
     more = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
     least = max(LEAST_EFFECTIVE, min(EFFECTIVE_PER_PAIR * pairs_per_player, more))
+    # 1 / sum of squared weights is the effective number of rows (Kish).
     if weights @ weights * least > 1 + 1e-9:
         return False
     b, q = len(weights), len(weights) // count
@@ -207,6 +212,7 @@ def dealt_pairs(
         return np.concatenate([first_pairs(rng, p, size) for size in sizes]), block
     # too few pairs per block for separate designs: assign pieces of whole designs; a second piece
     # of a block may repeat pairs of the first
+    # A design of two pairs per player has each player, and rows of each middle size.
     whole = min(2 * p, n_all_pairs(p))
     sets = [scattered_pairs(rng, p, whole) for _ in range(-(-n // whole))]
     pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])

@@ -122,6 +122,7 @@ default="antithetic"
 
     def _start(self, task: SamplerTask) -> None:
         self._extensions = Extensions(before_of(self.graph, self.n_players_, "Ordered"))
+        # The chain has its own stream, so the permutations are those of the plain sampler.
         self._own = [rng.spawn(1)[0] for rng in self.rngs_]
         self._started = self._walks().start(task)
 

@@ -71,6 +71,8 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     before = np.zeros((n_players, n_players), dtype=bool)
     for one, two in edges:
         before[one, two] = True
+    # Warshall's algorithm: after the step of a player, all paths through earlier players are
+    # closed.
     for player in range(n_players):
         before |= before[:, player, None] & before[player]
     circle = np.flatnonzero(np.diagonal(before))
@@ -148,6 +150,8 @@ def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = No
     if len(members) == 1:
         return Block(members, "parallel", (), own)
     known = own | own.T
+    # Unrelated parts are components of the order; consecutive parts are components of its
+    # complement.
     for kind, linked in (("parallel", known), ("series", ~known)):
         n_parts, part = connected_components(linked, directed=False)
         if n_parts > 1:
@@ -221,11 +225,14 @@ def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] |
                     after.setdefault(done | 1 << player, [])
         levels.append(after)
         n_ideals += len(after)
+        # The chain takes over: its cost is a polynomial in the players.
         if n_ideals > MOST_IDEALS:
             return None
     ways, table = {(1 << s) - 1: 1}, {}
     for level in reversed(levels[:-1]):
         for done, nexts in level.items():
+            # Each next player is chosen in proportion to its number of completions, hence uniformly
+            # overall.
             counts = [ways[done | 1 << player] for player in nexts]
             ways[done] = sum(counts)  # an exact int, which may be huge
             shares = np.cumsum([count / ways[done] for count in counts])
@@ -256,12 +263,14 @@ def _chain(before: NDArray[np.bool_], rngs: list[np.random.Generator]) -> NDArra
     s, n = len(before), len(rngs)
     places = np.arange(1, s)
     law = np.cumsum(places * (s - places)) * 6 / (s**3 - s)
+    # Enough steps that s^2 / 2 coupled distances shrink below `DISTANCE`.
     steps = ceil((s**3 - s) / 6 * log(s**2 / (2 * DISTANCE)))
     # players with fewer predecessors come first
     state = np.tile(np.argsort(before.sum(axis=0), kind="stable"), (n, 1))
     lines = np.arange(n)
     for start in range(0, steps, BLOCK_STEPS):
         chances = np.stack([rng.random((min(BLOCK_STEPS, steps - start), 2)) for rng in rngs])
+        # Rounding may leave the last cumulated probability below 1.
         at = np.minimum(np.searchsorted(law, chances[:, :, 0], side="right"), s - 2).T
         heads = (chances[:, :, 1] < 0.5).T
         for place, head in zip(at, heads, strict=True):

@@ -108,6 +108,7 @@ class Owen(Sampler):
             enough = -(-self.n_players_ // 2)
             nodes, weights = np.polynomial.legendre.leggauss(min(masks * most, enough))
             nodes, weights = (nodes + 1) / 2, weights / 2
+            # Below 1/2, a node also stands for its mirror image; the middle node is its own.
             weights = np.where(nodes < top - TINY, masks, 1) * weights
             nodes, weights = nodes[nodes < top + TINY], weights[nodes < top + TINY]
         return nodes, weights, _shares(weights, n_units)
@@ -153,5 +154,6 @@ def _shares(weights: np.ndarray, total: int) -> np.ndarray:
     exact = least + (total - least * len(weights)) * weights / weights.sum()
     counts = np.floor(exact).astype(int)
     largest = np.argsort(counts - exact, kind="stable")[: total - counts.sum()]
+    # Largest remainders first: the counts have the required sum and deviate by less than one.
     counts[largest] += 1
     return counts

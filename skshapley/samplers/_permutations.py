@@ -78,6 +78,7 @@ class PermutationSampler(Sampler):
             return self._whole_unit(self.n_players_, n_references)
         rows = n_references if self._single(n_references) else 1
         least = self._least_unit(self.n_players_)
+        # All permutations on a background row form one unit, since they are weighed together.
         unit = least * max(1, n_draws // (rows * self._sets_per_row) // least)
         return min(unit, self._most_in_unit)
 
@@ -137,6 +138,8 @@ class PermutationSampler(Sampler):
             return False
         units = n_draws // self._whole_unit(n_players, b)
         few = units < 2 * b and b > FEW_REFERENCES
+        # Two units per row show the spread within it; a sample is better if few rows would have
+        # two.
         return units < b or few or b > MANY_REFERENCES
 
     def _start(self, task: SamplerTask) -> None:
@@ -187,6 +190,7 @@ class _Dealer:
     def deal(self, n: int) -> np.ndarray:
         b = len(self._weights)
         if self._random:
+            # Drawn with replacement, so rows follow the weights exactly and in independent units.
             return self._rng.choice(b, size=n, p=self._weights)
         if self._deck is not None:
             while len(self._rest) < n:
@@ -208,7 +212,9 @@ class _Dealer:
             cards, self._cards = self._cards, self._cards[:0]
             return cards
         sets = self._cards[: n_sets * ONCE_AGAIN].reshape(n_sets, ONCE_AGAIN)
+        # Cards that do not fill a set are kept for the next call.
         self._cards = self._cards[n_sets * ONCE_AGAIN :]
+        # A random card of each set, so that the repeated rows represent all others.
         again = sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)]
         return np.column_stack([sets, again]).ravel()
 
@@ -343,6 +349,7 @@ class Orthogonal(PermutationSampler):
             return super()._unit(n_draws, n_references)
         pairs, dimension = n_draws // 2, max(1, self.n_players_ - 1)
         if not self._single(n_references):
+            # Equal blocks: the fewest that hold all pairs, each with at most p - 1 directions.
             return 2 * (pairs // -(-pairs // dimension))
         pairs_per_row = pairs // n_references
         # at least two for the spread within a row, and about thirty in total for degrees of freedom
@@ -354,6 +361,7 @@ class Orthogonal(PermutationSampler):
         size = min(pairs, max(1, p - 1))
         blocks = -(-pairs // size)
         directions = orthogonal_directions(rng, n_units * blocks, size, p)
+        # The last block of a unit may be cut: any subset of a block is still orthogonal.
         directions = directions.reshape(n_units, -1, p)[:, :pairs].reshape(-1, p)
         return with_reverses(np.argsort(directions, axis=1, kind="stable"))
 
@@ -370,6 +378,7 @@ def orthogonal_directions(rng: np.random.Generator, n_blocks: int, size: int, p:
     frame[:, :, 0] = 1.0
     frame[:, :, 1:] = rng.standard_normal((n_blocks, p, size))
     q, r = np.linalg.qr(frame)
+    # LAPACK's signs are arbitrary but fixed, which would favour some directions.
     signs = np.sign(np.diagonal(r, axis1=1, axis2=2)[:, None, 1:])
     return np.swapaxes(q[:, :, 1:] * signs, 1, 2)
 

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from skshapley._tools._random import uniform_permutations
 from skshapley.samplers._kernels import PermutationKernel
 
+# Relative variance below which a candidate repeats earlier choices; its division would be rounding
 LEAST_NEWS = 1e-9
 
 
@@ -44,6 +45,7 @@ def greedy_permutations(
     permutations : ndarray of shape (n, p)
     """
     chosen = np.empty((n, p), dtype=np.intp)
+    # Room for all choices at once, so that each step adds a column without a copy.
     kept = np.repeat(kernel.features(np.arange(p)[None]), n, axis=1)
     for k in range(n):
         drawn = uniform_permutations(rng, candidates, p)
@@ -85,6 +87,7 @@ class MostNews:
         pick = int(np.argmax(gain))
         if new[pick]:
             diagonal = np.sqrt(news[pick])
+            # The next row of L^-1 from the Cholesky recursion, in k^2 steps instead of k^3.
             self._inverse[k, :k] = -(whitened[:, pick] @ inverse) / diagonal
             self._inverse[k, k] = 1 / diagonal
             self._solved[k] = missing[pick] / diagonal
@@ -113,4 +116,5 @@ def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.
     except LinAlgError:  # nearly constant kernel: solution of least norm
         weights = np.linalg.pinv(matrix, hermitian=True) @ ones
     weights /= weights.sum()
+    # Equal permutations make the matrix singular, so each of them is solved once.
     return (weights / count)[place.ravel()]
