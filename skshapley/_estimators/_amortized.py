@@ -198,7 +198,10 @@ class AmortizedExplainer(Portable, Attributor):
             )
         self._follow(explainer)
         X = self._background.table(explainer, X)
+        # Equal rows teach nothing new and cost the same.
         _, different = np.unique(row_keys(X), return_index=True)
+        # A fixed seed: the taught rows depend on the table, not on the random state of the
+        # sampling.
         rows = generator(0, 9).permutation(np.sort(different))[: self.n_taught]
         self.taught_ = take_rows(X, np.sort(rows))
         self._learn()
@@ -226,6 +229,8 @@ class AmortizedExplainer(Portable, Attributor):
         self._units = Units.of(seen)
         errors = taught.standard_errors
         noise = np.zeros(taught.values.shape) if errors is None else np.nan_to_num(errors) ** 2
+        # Only the difference from the mean of first and last steps is learned; it is small and
+        # smooth.
         wanted = taught.values.reshape(seen.base.shape) - seen.base
         self.learner_ = Learner.fit(self._units(seen), wanted.reshape(n, -1), noise.reshape(n, -1))
         self._of_what_is_learned = replace(taught.settings, learned=f"{n} rows")
@@ -259,12 +264,14 @@ class AmortizedExplainer(Portable, Attributor):
         missing, scales = self.learner_(self._units(seen))
         outcome = Outcome.blank(r, k, np.arange(p)[:, None])
         values = seen.base + missing.reshape(r, p, k)
+        # The learned part adds up to 0 except for rounding, which is shared equally.
         rounding = seen.v_full - seen.v_empty - values.sum(axis=1)
         outcome.values[:] = values + rounding[:, None] / p
         outcome.standard_errors[:] = (scales[:, None] * self.learner_.errors).reshape(r, p, k)
         outcome.v_empty[:], outcome.v_full[:] = seen.v_empty, seen.v_full
         cost = 2 * p * len(self._references) + 1
         outcome.n_evaluations[:] = outcome.n_model_rows[:] = cost
+        # Rows unlike all taught rows would have errors that nothing measured.
         far = np.flatnonzero(scales > self.learner_.reach)
         if len(far):
             self._hand_on(outcome, take_rows(X, far), far)

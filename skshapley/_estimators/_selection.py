@@ -73,6 +73,8 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         link: Link = expit if explanation.values.ndim == 2 else _softmax
         given = explainer.estimator.predict_proba(X)
         given = given[:, 1] if explanation.values.ndim == 2 else given
+        # The link must reproduce the model's probabilities; otherwise the gains would be of another
+        # model.
         if np.allclose(link(explanation.predictions), given, rtol=0, atol=CLOSE):
             return explanation, link
     return explainer.explain(X), _same
@@ -159,6 +161,7 @@ def _new_names(names: list, n: int) -> list[str]:
     """Return names that are not in the table."""
     start = "noise"
     while any(str(name).startswith(start) for name in names):
+        # Noise must not replace a column of the user.
         start += "_"
     return [f"{start}{i}" for i in range(n)]
 
@@ -309,6 +312,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             check_classification_targets(y)
             _refuse_missing_classes(folds, y, owner)
         found = [self._explained(table, y, train, test, entropy) for train, test in folds]
+        # Folds come in any order; the explanation follows the table.
         by_row = np.argsort(rows, kind="stable")
         whole = Explanation.merge([part for part, _ in found])[by_row]
         self.explanation_ = _with_players(whole, back, is_frame(X)) if self.n_noise else whole
@@ -318,6 +322,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.p_values_ = p_values(self._means)[: len(names)]
         self.feature_importances_ = np.maximum(self._means.values[: len(names)], 0.0)
         self.false_selection_rate_ = 1 / (self.n_noise + 1) if self.n_noise else self.alpha
+        # All rows for the final model; importances come from the folds.
         self.estimator_ = clone(self.estimator).fit(X, y)
         return self
 
@@ -330,6 +335,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         position, so these keep their order.
         """
         n = table.shape[1]
+        # Pipelines may select columns of arrays by position, which another order would break.
         placed = isinstance(table, np.ndarray) and isinstance(self.estimator, Pipeline)
         return rng.permutation(n) if self.n_noise and not placed else np.arange(n)
 
@@ -373,6 +379,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if self.n_noise:
             means = self._means.values
+            # Above the best of n noise columns: by chance, one of n + 1 exchangeable columns is the
+            # best.
             return means[: self.n_features_in_] > means[self.n_features_in_ :].max()
         return adjusted(self.p_values_) <= self.alpha
 

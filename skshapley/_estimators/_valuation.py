@@ -162,6 +162,7 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         wanted = player_index(self.index, type(self).__name__)
         near = None
         plain = self._auto and self.scoring is None and self.groups is None
+        # Subclasses may predict differently, so only the class itself has the closed form.
         if plain and type(self.estimator) is KNeighborsClassifier:
             near = Neighbours.of(self.estimator, X, y, X_val, y_val)
             if near.exact:

@@ -43,11 +43,13 @@ def column_to_arrow(
     note: dict[str, Any] = {"dtype": str(kind)}
     if isinstance(kind, pd.SparseDtype):
         note = {"dtype": str(kind.subtype), "fill": encoded(kind.fill_value)}
+        # Arrow has no sparse columns; the note restores them.
         column = column.sparse.to_dense()
     if isinstance(kind, pd.CategoricalDtype):
         groups = [encoded(group, unknown) for group in kind.categories]
         note |= {"categories": groups, "of": str(kind.categories.dtype), "ordered": kind.ordered}
         names = [str(group) for group in kind.categories]
+        # Text instead of Arrow dictionaries: the note keeps the categories and their order.
         texts = [None if code < 0 else names[code] for code in column.cat.codes]
         return pa.array(texts, pa.string()), note
     if isinstance(kind, (pd.PeriodDtype, pd.IntervalDtype)):
@@ -59,6 +61,7 @@ def column_to_arrow(
         texts = [None if v is None else json.dumps(encoded(v, unknown)) for v in values]
         return pa.array(texts, pa.string()), note | {"json": True}
     array = pa.array(column, from_pandas=True)
+    # One chunk per column keeps the bytes equal for equal frames.
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array, note
 
@@ -132,6 +135,7 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
     keys = zip(content["levels"], pairs[p:], strict=True)
     index = index_from_arrow([(key, *pair) for key, pair in keys])
     columns = [column_from_arrow(*pair).set_axis(index) for pair in pairs[:p]]
+    # Numbered first: a dict of names would lose repeated ones.
     frame = pd.DataFrame(dict(enumerate(columns)), index=index, columns=range(p))
     of = [decoded(name) for name in content["of"]]
     if content["kind"] is None:

@@ -46,6 +46,7 @@ class Documents:
 
 def is_column_of_text(X: Any) -> bool:
     """Return True if X is a one-dimensional list of documents, not a table."""
+    # A str is a sequence of letters, not of documents.
     if isinstance(X, str) or is_frame(X) or getattr(X, "ndim", 1) != 1:
         return False
     if not isinstance(X, list | tuple | np.ndarray | pd.Series) and not hasattr(X, "to_list"):
@@ -143,6 +144,7 @@ def _text_column(estimator: Any) -> str | None:
     if not isinstance(first, ColumnTransformer):
         return None
     used = [part for part in getattr(first, "transformers_", ()) if not _is_idle(part)]
+    # A list of one column gives the vectoriser a table, a str gives it the texts.
     if len(used) != 1 or not isinstance(used[0][2], str) or not _is_vectoriser(used[0][1]):
         return None
     return used[0][2]

@@ -54,6 +54,7 @@ def as_array(X: Any) -> np.ndarray:
     if not isinstance(X, pd.DataFrame):
         return narwhal(X).to_numpy()
     nullable = any(isinstance(dtype, pd.api.extensions.ExtensionDtype) for dtype in X.dtypes)
+    # pandas would make objects of nullable numbers, which no model takes.
     if nullable and all(_is_number(dtype) for dtype in X.dtypes):
         return X.to_numpy(dtype=np.float64, na_value=np.nan)
     return X.to_numpy()
@@ -196,6 +197,7 @@ def check_container(X: Any, background: Any, owner: str) -> None:
     kinds = [is_frame, is_foreign]
     if sparse.issparse(X):
         kinds.append(sparse.issparse)
+    # Models treat frames and arrays differently, so the container must not change silently.
     if any(kind(background) != kind(X) for kind in kinds):
         names = "explainer.feature_names_in_"
         ready = f": pandas.DataFrame(rows, columns={names})" if is_frame(background) else ""
@@ -229,6 +231,7 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     refuse_other_columns(lost, extra, owner, "the background")
     X, wrong, recoded = in_order_of(X, expected), [], {}
     for name, kind, usual in zip(expected, column_types(X), column_types(background), strict=True):
+        # Text may be stored as object or as string, and numbers of any kind mix to a common type.
         if kind == usual or any(both(kind) and both(usual) for both in (_is_number, _is_text)):
             continue
         if isinstance(kind, pd.CategoricalDtype) and isinstance(usual, pd.CategoricalDtype):
@@ -263,6 +266,7 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
 def _all_stored(X: np.ndarray, kind: type) -> Any:
     """Return an array as a CSR matrix with stored zeros: a model may treat absent as missing."""
     r, d = X.shape
+    # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
     return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
 
 
@@ -329,4 +333,5 @@ def checked_weights(
             f"{owner} needs finite sample_weight >= 0, not all of them zero; got {weights[place]}"
             f" for {unit} {place}."
         )
+    # Divided by the largest first, since the sum of huge weights overflows.
     return weights / weights.max() / (weights / weights.max()).sum()

@@ -50,6 +50,7 @@ def row_keys(X: Any) -> np.ndarray:
     if sparse.issparse(X):
         step = max(1, DENSE_CELLS // X.shape[1])
         pieces = range(0, X.shape[0], step)
+        # The keys of the dense rows, in pieces, so that memory stays bounded.
         return np.concatenate([row_keys(X[start : start + step].toarray()) for start in pieces])
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         return hashed([_bits(X)], SEED)
@@ -63,7 +64,9 @@ def _column(series: pd.Series) -> np.ndarray:
         return _bits(series.to_numpy(dtype=np.float64, na_value=np.nan))
     values = series.astype(object).where(series.notna(), None)
     numbers = pd.to_numeric(values, errors="coerce")
+    # The text "1" is no number: it must differ from 1.
     plain = numbers.notna() & ~values.map(lambda value: isinstance(value, str))
+    # pandas hashes text equally in each process, unlike Python's own hash.
     texts = pd.util.hash_array(values.astype(str).to_numpy(dtype=object))
     return np.where(plain, _bits(numbers.to_numpy(dtype=np.float64)), texts)
 

@@ -34,6 +34,7 @@ def _of_booster(model: Any) -> list | None:
     names = getattr(model, "feature_names", None)
     if names is None and hasattr(model, "feature_name"):
         names = model.feature_name()
+        # LightGBM invents these names for arrays.
         unnamed = [f"Column_{place}" for place in range(len(names))]
         return None if names == unnamed else names
     return names

@@ -102,8 +102,8 @@ def lay_out(trees, codes, players) -> Layout:
     dtype = np.dtype(f"u{half // 4}")
     present = dtype.type(1) << (bits % half).astype(dtype)
     return Layout(
-        # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
         roots=place[trees.roots],
+        # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
         first=place[trees.left[order]],
         is_leaf=leaf,
         # Leaves get row 0: they are never compared, but the index must be valid.

@@ -29,6 +29,7 @@ MOST_TOKENS = 1000  # players with compared means and a covariance of each pair
 
 def run_of(manifest: dict) -> str:
     """Return the hash of the fixed part of a manifest, which identifies the run."""
+    # The number of rows is known at the end of a run only.
     fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
     return digest_of(json.dumps(fixed, sort_keys=True))
 
@@ -117,6 +118,7 @@ class ExplanationDataset:
         """Return the positions of a limited number of rows, evenly spread."""
         total = len(self)
         n = total if max_rows is None else min(max_rows, total)
+        # Integer arithmetic gives distinct positions, also for billions of rows.
         return np.arange(n) * total // max(n, 1)
 
     def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
@@ -143,6 +145,7 @@ class ExplanationDataset:
         if not self._of_documents:
             sample = self.read(max_rows=SAMPLE_ROWS)
             return inferred_importance(lambda: self, sample, confidence, simultaneous)
+        # Covariances of all pairs of tokens would need memory for the square of their number.
         names = _strongest_tokens(self, MOST_TOKENS)
 
         def narrow(batches: Iterable[Explanation]) -> Iterator[Explanation]:
@@ -171,6 +174,7 @@ class ExplanationDataset:
 
     def _taken(self, positions: np.ndarray) -> Iterator[Explanation]:
         """Yield the explanations of some rows, batch by batch."""
+        # Files are read in order, each once.
         positions = np.sort(np.asarray(positions, dtype=np.intp))
         first = 0
         for batch in self._batches():
@@ -241,6 +245,8 @@ class ExplanationDataset:
     def _refuse_lost(self, numbers: list[int]) -> None:
         n_batches = numbers[-1] + 1 if numbers else 0
         if self.finished:
+            # Only a finished run knows its number of batches; before, gaps are found up to the last
+            # file.
             n_batches = -(-self.manifest["n_rows"] // self.manifest["settings"]["batch_rows"])
         lost = sorted(set(range(n_batches)) - set(numbers))
         if lost:

@@ -61,6 +61,7 @@ def framed(source: Any, name: Any) -> Any:
         return source
     if is_column_of_text(source):
         return _frame(source, name)
+    # An array of two dimensions is a table with a column of texts.
     if isinstance(source, Iterable) and getattr(source, "ndim", 0) < 2:
         return _frames(source, name)
     return source

@@ -32,6 +32,7 @@ def _table_source(table: Any) -> Source:
     else:
         columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
     n, index = n_rows(table), getattr(table, "index", None)
+    # An index that only counts is the position, which is recorded anyway.
     if index is not None and index.equals(pd.RangeIndex(n)):
         index = None
 
@@ -66,6 +67,7 @@ def _pieces_source(tables: Iterable) -> Source:
             # an index that only counts is not an index of the frame
             yield table, None if isinstance(index, pd.RangeIndex) else index
 
+    # An iterator has no facts to compare, so a resumed run relies on the hashes of its batches.
     return Source({"kind": "iterator"}, read, typed=False, once=iter(tables) is tables)
 
 
@@ -106,10 +108,12 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     import pyarrow.dataset as ds
 
     files = getattr(dataset, "files", ())
+    # Hashing the content would read everything twice; batches are compared by content later.
     sizes = [dataset.filesystem.get_file_info(file).size for file in files]
     n, names = dataset.count_rows(), dataset.schema.names
     for fragment in dataset.get_fragments():  # a missing column would read as missing values
         of_folder = ds.get_partition_keys(fragment.partition_expression)
+        # Columns from the names of folders are in no file.
         names = [n for n in names if n in of_folder or n in fragment.physical_schema.names]
     facts = {
         "kind": "parquet" if files else "arrow",
@@ -120,6 +124,7 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     }
 
     def read(wanted: Wanted) -> Iterator[Piece]:
+        # Reading further ahead would fill the memory while the model is slow.
         ahead = dict(batch_size=PIECE_ROWS, batch_readahead=2, fragment_readahead=1)
         for block in dataset.to_batches(columns=wanted.and_keys(names), **ahead):
             yield wanted.contained(pa.Table.from_batches([block])), None

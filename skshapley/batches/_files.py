@@ -34,6 +34,7 @@ def batch_paths(folder: Path) -> dict[int, Path]:
     """Return the file of each batch by its number: its part, or else its list of skipped rows."""
     found: dict[int, Path] = {}
     names = [path.name for path in folder.iterdir()]
+    # Parts come last and replace a list of skipped rows of the same batch.
     for pattern in (_SKIPPED, _PART):
         matches = [match for name in names if (match := pattern.fullmatch(name))]
         found |= {int(match[1]): folder / match[0] for match in matches}
@@ -128,6 +129,7 @@ class BatchFile:
 
 def write_json(path: Path, content: dict) -> None:
     """Write JSON that people can read, with a hash of its content."""
+    # A round trip, so that the hash is of what a reader will see.
     content = json.loads(json.dumps(content, default=str))
     text = json.dumps({**content, "hash": _hash(content)}, indent=1, ensure_ascii=False)
     write_whole(path, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
@@ -173,6 +175,7 @@ def locked(folder: Path) -> Iterator[None]:
         file.
     """
     filelock = needed("filelock", "A folder of results", "parquet")
+    # A soft lock would stay after a killed run and block the next one.
     lock = filelock.FileLock(folder / "_lock", blocking=False, fallback_to_soft=False)
     try:
         held = lock.acquire()

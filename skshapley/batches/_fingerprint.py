@@ -27,6 +27,7 @@ def table_digest(X, index=None) -> str:
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         content: list = [X]
     elif sparse.issparse(X):
+        # scipy chooses 32 or 64 bits for indices by size; the values are the same.
         content = [X.shape, X.data, *(part.astype(np.int64) for part in (X.indices, X.indptr))]
     else:
         frame = as_pandas(X)
@@ -73,6 +74,7 @@ def answers_digest(explainer: Any) -> str:
 
 def _hybrids_digest(explainer: Any) -> str:
     b = n_rows(explainer.background_)
+    # Few probes: the hash should cost less than one row's explanation.
     some = np.arange(min(b, PROBE_ROWS)) * b // min(b, PROBE_ROWS)
     game = explainer.reward_.game(take_rows(explainer.background_, some))
     r, p, b = game.n_rows, game.n_players, game.n_references
@@ -150,6 +152,7 @@ def differences(old: dict, new: dict, path: str = "") -> list[str]:
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found += differences(before, after, f"{path}{name}.")
+        # A function without readable code is compared by its predictions only.
         elif before != after and not (name == CODE and None in (before, after)):
             found.append(f"{path}{name} was {before} and is {after}")
     return found

@@ -98,6 +98,7 @@ class Folder:
         """Write the manifest, or compare it with the existing one; return the run's entropy."""
         self._typed = source.typed
         random_state: Any = getattr(explainer, "random_state", None)
+        # A drawn seed differs between processes; the entropy in the manifest replaces it.
         seed = str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"
         fixed = {
             "format": FORMAT,
@@ -106,6 +107,7 @@ class Folder:
             "explainer": explainer_facts(explainer),
             "versions": versions(),
         }
+        # The same round trip as the stored manifest: tuples become lists.
         new = json.loads(json.dumps(fixed, default=str))
         manifest = self.path / MANIFEST
         try:
@@ -136,8 +138,10 @@ class Folder:
         n_rows = self._manifest["n_rows"]
         if n_rows is not None and batch.rows[-1] >= n_rows:
             self.refuse(f"the source now has more than {n_rows} rows. Restore it")
+        # Kept for `write`, which follows with the same batch.
         self._digest = table_digest(batch.X, batch.index)
         skipped = skipped_path(self.path, batch.number)
+        # A damaged part is no error: the batch is explained again and replaces it.
         for path in (part_path(self.path, batch.number), skipped):
             try:
                 found = BatchFile.read(path)
@@ -192,6 +196,8 @@ class Folder:
             typed=self._typed,
             unknown=described,
         )
+        # Readers of the whole folder need one schema; a batch may infer another, as for empty
+        # columns.
         table = table if self._schema is None else _as_before(table, self._schema)
         self._schema = table.schema
         path = part_path(self.path, batch.number)

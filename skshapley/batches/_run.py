@@ -231,9 +231,11 @@ def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
     predicted = np.concatenate(found) if found else np.empty((0, 1))
     total = len(predicted)
     n = min(n, total)
+    # Rows are spread over the output that varies most.
     column = int(np.argmax(np.nan_to_num(predicted.var(axis=0)))) if total else 0
     order = np.argsort(predicted[:, column], kind="stable")
     start = generator(entropy, Stream.SAMPLE).random()
+    # One random start for all strata: each row has the same probability n / N.
     positions = np.sort(order[((start + np.arange(n)) * (total / max(n, 1))).astype(np.intp)])
 
     def read(wanted: Wanted) -> Iterator[Piece]:
@@ -272,6 +274,7 @@ class Attempts:
         if entropy is not None and hasattr(explainer, "_redrawn"):
             self.explainer = explainer._redrawn(entropy)
         if hasattr(explainer, "verbose"):
+            # Batches have their own progress; a bar for each of them would hide it.
             self.explainer.verbose = 0
 
     def explain(self, batch: Batch) -> Explanation:
@@ -310,6 +313,7 @@ class Attempts:
                 raise self._failed(batch, cause) from error
             if len(batch) == 1:
                 return [], [_failure(batch, cause)]
+        # Halving finds a single bad row of n by about 2 log2(n) attempts.
         middle = len(batch) // 2
         first, second = (
             self._halved(batch.take(*ends)) for ends in ((0, middle), (middle, len(batch)))
@@ -318,6 +322,7 @@ class Attempts:
 
     def _failed(self, batch: Batch, cause: Exception) -> BatchError:
         how = f'with on_error="raise" (choose "skip" to set bad rows aside) cannot explain {batch}'
+        # Dead workers are no property of a row.
         if isinstance(cause, BrokenExecutor):
             how = f"lost the workers that were to explain {batch}"
         index = batch.index if batch.keyed else None
@@ -342,11 +347,13 @@ class Attempts:
             return True
         if said[0] is None:
             return True
+        # Compared to the last bit: a retrained model may differ by little.
         before = found.part.parts()["predictions"].ravel()
         return np.array_equal(np.concatenate(said), before, equal_nan=True)
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return True if a row that was set aside can be explained now."""
+        # Tried one by one, since another bad row would hide a good one.
         places = (failure["row"] - batch.first_row for failure in failures)
         return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
 

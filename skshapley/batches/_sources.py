@@ -234,6 +234,7 @@ def _joined(parts: list) -> Any:
     if len(parts) == 1:
         return parts[0]
     if is_bare(parts[0]):
+        # numpy's own error would not name the source.
         widths = {part.shape[1:] for part in parts}
         if len(widths) > 1:
             raise ValueError(f"{OWNER} got arrays of different widths: {sorted(widths)}.")

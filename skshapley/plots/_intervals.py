@@ -179,6 +179,7 @@ class ImportanceDisplay(ByRow, Display):
         return cls(table, f"gain out of fold{_note(0.95)}").plot(ax)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
+        # Six letters are for the ranks, such as "  (1–3)".
         names = super()._row_names(letters - 6)
         if self.table["best_rank"].isna().any():
             return names
@@ -342,6 +343,7 @@ class ComparisonDisplay(ByRow):
         """Draw the points."""
         parts = list(self.table.groupby("explanation", sort=False))
         zero_line(ax)
+        # All points of a feature share half of its row, so that rows stay apart.
         step, handles = 0.5 / len(parts), []
         for place, (_, part) in enumerate(parts):
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
@@ -522,6 +524,7 @@ class DumbbellDisplay(ByRow):
         handles, alphas = [], np.where(clear, 1.0, 0.35)
         for values, colour in zip((first, second), COLOURS, strict=False):
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
+            # Empty points for the legend: those in the picture may be pale.
             handles.append(ax.scatter([], [], s=46, color=colour))
         label_x(ax, self.label)
         legend_above(ax, handles, self.names)

@@ -125,12 +125,14 @@ class BeeswarmDisplay(ByRow, Display):
         zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
+        # Intervals lie below the points, which would otherwise disappear.
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
         line = {"color": NEUTRAL, "linewidth": 0.7, "alpha": faintness(n), "zorder": 2}
         known = half > 0
         ax.hlines(y[known], (x - half)[known], (x + half)[known], **line)
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
         ax.scatter(x, y, s=dot_size(n), c=level_colours()(level), linewidth=0, zorder=3,
+                   # Beyond 5,000 points, a vector file is slow to open and larger than an image.
                    rasterized=len(frame) > 5000)  # fmt: skip
         label_x(ax, f"attribution ({self._said}){interval_note(frame)}")
         if frame["level"].notna().any():
@@ -258,6 +260,7 @@ class MatrixDisplay(ByRow, Display):
         values = self.values.to_numpy()
         p, r = values.shape
         # A few extreme cells, or the sum of many features, should not wash out all others.
+        # If 99 % of the cells are 0, the quantile is 0 and the maximum takes its place.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         half = HALF_WIDTH * self.standard_errors.to_numpy()
         image, faded = faded_cells(ax, values, half, limit)
@@ -267,6 +270,7 @@ class MatrixDisplay(ByRow, Display):
         pad = 0.14 if self._title is None else 0.02
         colour_bar(ax, image, f"attribution ({self._said})", pad)
 
+        # At most 1.6 rows high, so that the predictions do not outgrow the matrix.
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
         top.plot(np.arange(r), self.predictions.to_numpy(), color=ink(ax), linewidth=0.9)
         top.tick_params(bottom=False, labelbottom=False, labelsize=type_size(TICK))
@@ -290,8 +294,10 @@ def _order(values) -> np.ndarray:
         return np.arange(len(values))
     values = values.reshape(len(values), -1)
     if len(values) < MANY:
+        # Hierarchical clustering needs all distances; the optimal order of leaves is slower still.
         return leaves_list(linkage(values, "average", optimal_ordering=len(values) <= 300))
     centred = values - values.mean(axis=0)
+    # The sum of products has a column for each player, so its cost is linear in the rows.
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     return np.argsort(centred @ axis, kind="stable")
 
@@ -405,9 +411,11 @@ class DecisionDisplay(ByRow, Display):
 
         paths = self._paths()
         p = self.table["feature"].nunique()
+        # A step of a feature lies across its row, from its lower to its upper edge.
         heights = np.arange(p + 1) - 0.5
         segments = [np.column_stack([path, heights]) for path in paths]
         level, colours = levels(pd.Series(paths[:, 0])), level_colours()
+        # Thirty opaque lines' worth of ink, whatever the number of rows.
         alpha = float(np.clip(30 / len(paths), 0.15, 0.9))
         lines = LineCollection(segments, array=level, cmap=colours, linewidths=1.2, alpha=alpha)
         lines.set_clim(0, 1)
@@ -416,6 +424,7 @@ class DecisionDisplay(ByRow, Display):
         ax.hlines(heights, 0, 1, **line)
         ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
         ax.set_ylim(p - 0.4, -0.7)
+        # Lines at the border of the axes would be cut.
         room = 0.04 * (np.ptp(paths) or 1.0)
         ax.set_xlim(paths.min() - room, paths.max() + room)
         label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")

@@ -48,6 +48,7 @@ def strongest_partners(explanation, features) -> list[str | None]:
     if not len(features):
         return []
     candidates, player = _candidates(explanation.data)
+    # Twenty for one in twenty, and the number of candidates by the union bound.
     t = np.log(20 * len(player))
     partners: list[str | None] = []
     for feature in features:
@@ -55,6 +56,7 @@ def strongest_partners(explanation, features) -> list[str | None]:
         value, own = _scaled(explanation.values[:, feature]), _scaled(ordered_numbers(column))
         explained, rest, q = _explained(value, own, candidates, _bins(column))
         scores = explained - rest * (q + 2 * np.sqrt(q * t) + 2 * t)
+        # A feature explains itself best and is no partner.
         scores[player == feature] = -np.inf
         found = rest > ROUNDING**2 and scores.max(initial=0.0) > 0
         partners.append(explanation.feature_names[player[scores.argmax()]] if found else None)
@@ -75,6 +77,7 @@ def _candidates(data) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         column = data.iloc[:, player]
         groups = categories(column)
         if groups is None:
+            # Ranks, so that one outlier does not decide a correlation.
             ranks = pd.Series(ordered_numbers(column)).rank()
             found = [ranks.fillna(ranks.mean()).fillna(0.0)]
         else:
@@ -89,6 +92,7 @@ def _bins(column) -> NDArray[np.int64]:
     if categories(column) is not None:
         return pd.factorize(column)[0]
     ranks = pd.Series(ordered_numbers(column)).rank(method="min", na_option="bottom")
+    # Twelve rows per bin are few enough for narrow bins and enough for a line.
     n_bins = int(np.clip(len(column) // LEAST_BIN, 1, MAX_BINS))
     return ((ranks - 1) * n_bins // len(column)).to_numpy(dtype=int)
 
@@ -114,6 +118,7 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
     for label in labels:
         here = bins == label
         y, x, z = (part[here] - part[here].mean(axis=0) for part in (value, own, candidates))
+        # Within a bin, the feature's own slope is removed first.
         y = y - x * (x @ y / (x @ x or 1.0))
         joint, squares = z.T @ y, (z**2).sum(axis=0)
         explained += np.divide(joint**2, squares, out=np.zeros(len(joint)), where=squares > 0)
@@ -162,6 +167,7 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
     """
     names, size = explanation.feature_names, explanation.interactions.values
     size = np.abs(size).mean(axis=0)
+    # Below every size of an interaction, even if all are 0.
     np.fill_diagonal(size, -1.0)
     if features is None:
         features = [names[np.unravel_index(size.argmax(), size.shape)[0]]]
@@ -211,6 +217,7 @@ def with_pairs(explanation, n) -> Explanation:
     first, second, pairs = first[order], second[order], pairs[order]
     values, errors = explanation.values.copy(), errors_of(explanation).copy()
     for players in (first, second):
+        # Unbuffered, since a player may be in several pairs.
         np.subtract.at(values[0], players, pairs / 2)
         errors[:, players] = np.nan
     known = found.standard_errors

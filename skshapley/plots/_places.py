@@ -23,11 +23,13 @@ STEP = 0.12  # at most, between points of a pile
 
 def dot_size(n: int) -> float:
     """Return the area of n dots, in square points, that shows their density."""
+    # Up to 150 dots have the full size; then the total area grows with the square root of n.
     return float(np.clip(16 * np.sqrt(150 / max(n, 1)), 3, 16))
 
 
 def faintness(n: int) -> float:
     """Return the opacity of n intervals, so that together they do not hide the dots."""
+    # Twenty opaque intervals' worth of ink, and never invisible.
     return float(np.clip(20 / max(n, 1), 0.04, 0.45))
 
 
@@ -56,6 +58,7 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
     if len(groups) <= most:
         return codes, [value_text(group, LETTERS) for group in groups]
     counts = pd.Series(codes).value_counts().sort_index()
+    # Stable, so that equally frequent categories keep their order.
     kept = np.sort(counts.sort_values(ascending=False, kind="stable").index[: most - 1])
     shared = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), most - 1.0)
     texts = [value_text(groups[int(code)], LETTERS) for code in kept]
@@ -131,13 +134,16 @@ def _on_a_scale(
     ticks = {float(low - ASIDE * span): MISSING} if missing.any() else {}
     few = 0 < len(known) <= FEW_VALUES
     if few and len(known) < np.sum(~missing):
+        # Piles of neighbouring numbers must not meet.
         gap = float(min(np.diff(known), default=span))
         finite = np.isfinite(x)
+        # The swarm reaches .4 of the gap on each side, so a fifth of the gap stays empty.
         x[finite] += min(gap, SPREAD * span) * swarm(value[finite], x[finite])
     at: Any
     if few:
         at = _apart(known, LEAST_GAP * span)
     elif pd.api.types.is_datetime64_any_dtype(data):
+        # Four dates of ten letters fit below a panel.
         at = np.linspace(low, high, 4)
     elif ticks:
         from matplotlib.ticker import MaxNLocator
@@ -198,6 +204,7 @@ def swarm(x, rows) -> NDArray[np.float64]:
     """
     span = np.ptp(x) or 1.0
     bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)
+    # Only the groups matter; the zeros are placeholders.
     pile = pd.Series(np.zeros(len(x))).groupby([rows, bins])
     place = pile.cumcount().to_numpy()
     # 0, 1, -1, 2, -2, ...: symmetric for odd piles, half a step lower for even ones.
@@ -205,4 +212,5 @@ def swarm(x, rows) -> NDArray[np.float64]:
     even = pile.transform("size").to_numpy() % 2 == 0
     offset = offset - np.where(even, 0.5, 0.0)
     highest = pd.Series(np.abs(offset)).groupby(rows).transform("max").to_numpy()
+    # The highest pile fills the row, and lower piles keep its step, so heights compare.
     return offset * np.minimum(STEP, REACH / np.maximum(highest, 1.0))

@@ -123,6 +123,7 @@ class SentenceDisplay(Display):
         from matplotlib.colors import to_hex
 
         value = self.table["value"].to_numpy()
+        # The smallest float avoids a division by 0 if no token has an effect.
         share = value / max(np.abs(value).max(), np.finfo(float).tiny)
         place = 0.5 + share * (HIGHEST - LOWEST) / 2
         return [to_hex(colour) for colour in signed_colours()(place)]
@@ -135,6 +136,7 @@ class SentenceDisplay(Display):
     def _size(self, alone) -> tuple[float, float]:
         width = WIDTH if alone else BARS_WIDTH
         n_lines = self._lines(72 * (width - MARGIN))[1]
+        # Two more lines for the title.
         return width, (n_lines + 2) * LINE * FONT_SIZE / 72
 
     def _draw(self, ax) -> None:
@@ -180,6 +182,8 @@ def _flowed(tokens, width) -> tuple[list[Piece], int]:
     for place, token in enumerate(tokens):
         word, gap = _parted(token)
         for number_of, part in enumerate(_broken(word, width)):
+            # The first part of a word stays on the line if it fits; further parts fill lines of
+            # their own.
             if column and (number_of or column + _letters(part) > width):
                 line, column = line + 1, 0
             pieces.append((place, part, line, column))
@@ -195,6 +199,7 @@ def _broken(word, width) -> list[str]:
     letters = _letters(word)
     if letters <= width:
         return [word]
+    # Wide letters need fewer of them per line.
     return wrap(word, width * len(word) // letters, break_on_hyphens=False)
 
 

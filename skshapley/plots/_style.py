@@ -69,6 +69,7 @@ def colour_of(values) -> list[str]:
 
 def height_of_rows(n_rows) -> float:
     """Return the height of axes with `n_rows` rows, in inches."""
+    # Up to 25 rows have the full height, from 100 rows on the least; figures stay printable.
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
@@ -84,6 +85,7 @@ def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
     plt = needed("matplotlib.pyplot", owner, "plot")
     check_values(owner, {"ax": axes}, {"ax": AXES})
     if axes is None:
+        # Four panels are a square; three and one would leave two empty places.
         n_columns = n_columns or (min(n, 3) if n != 4 else 2)
         n_rows = -(-n // n_columns)
         whole = size[0] * n_columns, size[1] * n_rows
@@ -104,6 +106,7 @@ def settle(ax) -> None:
     """Lay out the axes with the names beside them, if the figure has a layout engine."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
+    # Only a layout engine knows the final size, which depends on names and labels.
     if engine is not None:
         engine.execute(figure)
 
@@ -166,6 +169,7 @@ def label_y(ax, text) -> None:
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
     """Write a legend with literal names, which may begin with "_"."""
     sizes = dict.fromkeys(("fontsize", "title_fontsize"), type_size(TICK))
+    # Placeholders first: matplotlib drops labels that begin with an underscore.
     made = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set(text=shorten(name, letters), parse_math=False)
@@ -176,6 +180,7 @@ def legend_above(ax, handles, names) -> None:
     """Write a legend above settled axes: in one line, or in one column if too wide."""
     letters = letters_within(ax, 50)
     letter = LETTER * type_size(TICK)
+    # 50 points for the handle and the space of each entry.
     line = sum(min(len(str(name)), letters) * letter + 50 for name in names)
     n_columns = len(names) if line <= width_in_points(ax) else 1
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
@@ -206,13 +211,16 @@ def name_rows(ax, names) -> None:
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
+    # Dotted lines lead from a name to its points without competing with them.
     ax.grid(axis="y", color=ink(ax), alpha=0.25, linewidth=0.6, linestyle=(0, (1, 4)))
     ax.set_axisbelow(True)
+    # A tick each 40 points has room for about five letters and the space between.
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
 def font_size(ax, n_rows) -> float:
     """Return the font size, in points, for one-line rows that share the height of the axes."""
+    # Text with ascenders fills about 72 % of the height of its line.
     return float(np.clip(0.72 * row_in_points(ax, n_rows), LEAST_SIZE, type_size()))
 
 
@@ -257,7 +265,9 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
         bar.set_ticks([0, 1], labels=ends, parse_math=False)
         bar.ax.tick_params(length=0)
     bar.ax.tick_params(labelsize=type_size(TICK))
+    # The bar is a little lower than the axes.
     label = filled(label, 0.8 * row_in_points(ax, 1), type_size())
+    # Texts at both ends leave the middle free, so the label moves beside them.
     pad = 4.0 if ends is None else -3.0
     bar.set_label(label, fontsize=type_size(), labelpad=pad, parse_math=False)
     return bar
@@ -292,6 +302,7 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
 def interval_bars(ax, x, low, high, y) -> None:
     """Draw intervals of points; an infinite end is an arrow at the farthest point or finite end."""
     low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
+    # 0 is shown in any case, since the question is which side an interval is on.
     known = [*x, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
     shown = [np.clip(end, min(known), max(known)) for end in (low, high)]
     error_bars(ax, (shown[0] + shown[1]) / 2, y, (shown[1] - shown[0]) / 2)
@@ -320,8 +331,10 @@ def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
     low, high = span if span[1] > span[0] else (span[0] - 0.5, span[1] + 0.5)
     points = max(width_in_points(ax), 1.0)
     size = font_size(ax, len({y for _, _, _, y, _, _ in bars} | {y for _, y, _, _ in beside}))
+    # The widest room for numbers is assumed, so a number that fits now fits later too.
     scale, outside = (1 - MOST_ROOM) * points / (high - low), list(beside)
     for start, end, reach, y, text, colour in bars:
+        # Half of the interval lies inside the bar and would cross a number there.
         tip = np.copysign(reach, end - start)
         if (abs(end - start) - reach) * scale > DIGIT * size * len(text) + 8:
             dark = "white" if colour in LIGHT_ON else "#1A1A1A"
@@ -332,6 +345,7 @@ def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
     letters = DIGIT * max((len(text) for _, _, text, _ in outside), default=0)
     size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / max(letters, 1)))
     room = min((letters * size + 10) / points, MOST_ROOM)
+    # The room is a share of the width that includes it.
     whole = (high - low) / (1 - room * (left + right))  # the width of the axes, or more
     low, high = low - left * MARGIN * whole, high + right * MARGIN * whole
     for x, y, text, towards in outside:

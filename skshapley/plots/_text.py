@@ -28,6 +28,7 @@ def shorten(text, width=MAX_NAME) -> str:
     text = " ".join(str(text).split())
     if len(text) <= width:
         return text
+    # One letter is for the ellipsis.
     head = (width - 1) // 2
     return f"{text[:head]}…{text[head + 1 - width :]}"
 
@@ -54,6 +55,7 @@ def number(value, signed=False, scale=0.0, digits=3) -> str:
 
     A rounding error relative to `scale` is 0.
     """
+    # Also avoids the logarithm of 0 below.
     if abs(value) <= ROUNDING_RTOL * scale:
         return "0"
     size = abs(value)

@@ -160,6 +160,7 @@ class BackgroundReward(Portable, Reward):
     def _set_sizes(self, n) -> None:
         """Set the sizes of the game against n background rows."""
         self.rows_per_value_ = n
+        # Means over the background are inside the value, so samplers must not sample rows.
         self.n_references_ = 1 if self.pooled or self.link is not None else n
 
     @abstractmethod
@@ -190,6 +191,7 @@ class BackgroundReward(Portable, Reward):
             full.append(masked.response(chunk, where))
             winners.append(masked.response.winners(chunk, full[-1]))
         responses = np.concatenate(full), np.concatenate(winners)
+        # Raw columns stay beside transformed ones: equality of players is defined on raw columns.
         instances = Instances(X, raw, active, *responses, np.arange(n_rows(X)), keys)
         game = self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_)
         if self.margins_ is not None:
@@ -202,6 +204,7 @@ class BackgroundReward(Portable, Reward):
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect in each row, ``(r, p)``."""
+        # The usual case needs no comparison: every column may have an effect.
         if self.varies_.all():
             return np.ones((n_rows(X), self.players_.n_players), dtype=bool)
         return self.players_.of_columns(self._unlike_first(X) | self.varies_)
@@ -294,6 +297,7 @@ class Instances(NamedTuple):
     def take(self, rows) -> "Instances":
         """Return some of the rows."""
         X = take_rows(self.X, rows)
+        # Taken once if both are the same table, also in memory of workers.
         raw = X if self.raw is self.X else take_rows(self.raw, rows)
         return Instances(X, raw, *(array[rows] for array in self[2:]))
 
@@ -316,6 +320,7 @@ class InterventionalGame(Game):
     ) -> None:
         self.shared, self._empty, self.instances = masked, empty, instances
         self._mean_empty, self.deck = v_empty, deck
+        # Each row may explain another class, so v(empty) depends on the row.
         means = np.broadcast_to(v_empty, instances.full.shape)
         self.v_empty = masked.response.choose(means, instances.winners)
         self.n_rows, self.n_players = instances.active.shape
@@ -343,6 +348,7 @@ class InterventionalGame(Game):
             named = references.reshape(r * m, -1)
             weights = np.full(named.shape[1], 1 / named.shape[1])
         outputs = self.against(flat, repeated, named)
+        # The mean of one row is the row; this saves a copy for permutations.
         if named.shape[1] == 1:
             return outputs.reshape(r, m, -1)
         # contiguous along the mean, so that rounding is equal in every batch

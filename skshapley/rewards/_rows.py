@@ -32,6 +32,7 @@ def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
     if not isinstance(background, pd.DataFrame):
         return NarwhalsPool(X, background, column_player)
     kinds = set(background.dtypes) | set(X.dtypes)
+    # Frames of one numpy dtype are gathered as arrays, and get their names back at the end.
     if len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype):
         tables = np.asarray(X), np.asarray(background)
         return ArrayPool(*tables, column_player, background.columns)
@@ -137,6 +138,7 @@ class ArrayPool(ColumnPool):
         self._names = names
 
     def _gather(self, present, rows, references) -> Any:
+        # Integers of the background must not truncate floats of the rows to explain.
         kind = np.result_type(self.background, self.X)
         bits = kind.kind in "biuf" and kind.itemsize <= 8
         given, filled = (table.astype(kind, copy=False) for table in (self.X, self.background))
@@ -172,6 +174,7 @@ class ArrayPool(ColumnPool):
         if object in (self.X.dtype, self.background.dtype):  # objects may include pd.NA
             return super().unlike(rows, references)
         own, other = self.X[rows], self.background[references]
+        # NaN differs from itself, but a missing value on both sides is no difference.
         return ~((own == other) | (pd.isna(own) & pd.isna(other)))
 
 
@@ -227,6 +230,7 @@ class SparsePool(RowPool):
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return mixed rows in the background's container."""
         q, b = references.shape[1], self.background.shape[0]
+        # One number for each pair of rows; permutations mix the same pair many times.
         pairs, line = np.unique(rows[:, None] * b + references, return_inverse=True)
         # the entries of each pair of rows are sorted once, for all mixtures of the pair
         own, other = self.X[pairs // b], self.background[pairs % b]
@@ -236,10 +240,13 @@ class SparsePool(RowPool):
         ends = own.indptr + other.indptr
         both = sparse.csr_array((order, columns[order], ends), shape=own.shape)[line.ravel()]
         present = coalitions[_lines(both) // q, self.column_player[both.indices]]
+        # Entries of the row to explain are kept where present, those of the background where
+        # absent.
         kept = present == (both.data < own.nnz)
         data = np.concatenate([own.data, other.data])[both.data[kept]]
         ends = np.concatenate([[0], np.cumsum(kept)])[both.indptr].astype(both.indptr.dtype)
         hybrid = type(self.background)((data, both.indices[kept], ends), shape=both.shape)
+        # Entries are sorted and distinct by construction, and scipy would check them in each call.
         hybrid.has_canonical_format = True
         return hybrid
 

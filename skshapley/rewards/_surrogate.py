@@ -41,6 +41,7 @@ def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArr
     weights = 1 / (sizes * (n_players - sizes))
     size = rng.choice(sizes, size=n, p=weights / weights.sum())
     rank = rng.permuted(np.tile(np.arange(n_players), (n, 1)), axis=1)
+    # The players of the first ranks: a uniform coalition of the drawn size.
     return rank < size[:, None]
 
 
@@ -99,6 +100,7 @@ def _numbers(levels, column) -> NDArray[np.float64]:
         numbers = pd.to_numeric(column.astype(object), errors="coerce")
         return numbers.to_numpy(np.float64, na_value=np.nan)
     codes = levels.get_indexer(column)
+    # A level of its own, because NaN already means that the column is hidden.
     return np.where(codes < 0, len(levels), codes).astype(np.float64)
 
 
@@ -126,6 +128,7 @@ class Surrogate(MaskedModel):
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
         shown = self.columns.hidden(numbers, coalitions.take(self.column_player, axis=1))
+        # Trees of residuals may leave the range of the response, such as probabilities.
         return np.clip(self.regressor.predict(shown), self.low, self.high)
 
 
@@ -206,6 +209,7 @@ class SurrogateReward(BackgroundReward):
         columns = HiddenColumns(background)
         numbers = columns.numbers(background)
         targets = self.empty_ if response.predicted else response.choose(self.empty_, 0)
+        # Few rows get all masks; a large table has enough rows for fewer masks each.
         n_masks = max(1, min(self.n_masks, ceil(MOST_ROWS / len(numbers))))
         row = np.repeat(np.arange(len(numbers)), n_masks)
         masks = np.ones((len(row), 1), dtype=bool)

@@ -180,6 +180,7 @@ class TokenReward(InputReward):
             The label.
         """
         pieces = [Piece.at(place, piece) for place, piece in enumerate(self._pieces)]
+        # Text before the first token belongs to no player; it is shown with the first.
         pieces[:1] = [Piece.at(0, self._head + piece) for piece in pieces[:1]]
         data = np.empty((1, self.n_players), dtype=object)
         data[0] = pieces
@@ -198,6 +199,7 @@ class TokenGame(FunctionGame):
 
     def __init__(self, reward: TokenReward) -> None:
         super().__init__(reward, max(1, reward.n_players))
+        # Documents have different lengths, and memory for a batch follows the length.
         self.bytes_per_row = BYTES_PER_LETTER * (len(reward.document) + 16)
         self._key = row_keys(pd.DataFrame({"text": [reward.document]}))
 

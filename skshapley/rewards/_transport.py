@@ -84,8 +84,11 @@ class RankMargins:
         """Return the quantiles of the moved scores; other columns keep their values."""
         found = rows.copy()
         for column, (values, low, high) in enumerate(self._columns):
+            # Unmoved rows keep their exact numbers; a round trip through quantiles would round
+            # them.
             there = np.flatnonzero(moves[:, column])
             levels = ndtr(standard[there, column] + moves[there, column])
+            # Two knots per number make its interval flat, so repeated numbers come back unchanged.
             knots = np.column_stack([low, high]).ravel()
             found[there, column] = np.interp(levels, knots, np.repeat(values, 2))
         return found
@@ -100,6 +103,7 @@ def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     mass = np.bincount(inverse, weights=weights, minlength=len(values))
     ends = np.cumsum(mass)
+    # Levels inside (0, 1) have finite normal quantiles.
     half = mass / counts / 2
     return values, ends - mass + half, ends - half
 
@@ -207,6 +211,7 @@ class TransportPool(RowPool):
         hybrid = self._model.margins.moved(
             self._model.rows[flat], self.scores[flat], moves.reshape(-1, d)
         ).reshape(n, q, d)
+        # Present columns have exactly the values of the row, not values up to rounding.
         np.copyto(hybrid, self._given[rows][:, None], where=present[:, None])
         return like(self.background, hybrid.reshape(-1, d))
 
@@ -241,6 +246,7 @@ class CausalModel(TransportModel):
                 known = known | (present & component)
             found = regressed(self.correlation, known, moved)
             np.copyto(moved, found, where=(component & ~present)[:, None])
+            # All columns of earlier components are known now: set, or moved as effects.
             earlier = earlier | component
         return moved
 
@@ -262,6 +268,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
     table = np.empty(frame.shape)
     for j, (name, column) in enumerate(frame.items()):
         fault = f"is {column.dtype}: encode it"
+        # Objects may hold numbers, which the dtype alone does not show.
         kind = pd.api.types.infer_dtype(column, skipna=True)
         others = kind == "mixed" and not column.map(type).eq(str).any()
         if kind in NUMBERS or others:  # a TypeError for objects that are no numbers
