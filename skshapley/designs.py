@@ -85,10 +85,12 @@ class Design:
         inner = self._inner(r)
         if inner.all():
             return values.reshape(r, -1, k)
+        # Ends are known and were never requested, so they are put between the evaluated values.
         everything = np.empty((*inner.shape, k))
         everything[inner] = values
         full = ~inner & np.broadcast_to(self.coalitions.any(axis=2), inner.shape)
         everything[full] = v_full[np.nonzero(full)[0]]
+        # What is left is the empty coalition, against its own background rows if they are named.
         none = ~inner & ~full
         instance, place = np.nonzero(none)
         everything[none] = v_empty[instance]
@@ -159,12 +161,14 @@ class WalkDesign:
 
     def _places(self) -> NDArray[np.int16]:
         """Return the step at which each player enters each permutation, ``(r, n, p)``."""
+        # int16 holds any practical number of players in a quarter of the memory of int64.
         steps = np.arange(self.permutations.shape[2], dtype=np.int16)
         return self._by_player(np.broadcast_to(steps, self.permutations.shape))
 
     def _by_player(self, by_step: np.ndarray) -> np.ndarray:
         """Reorder quantities ``(r, n, p, ...)`` of steps by player."""
         r, n, p = self.permutations.shape
+        # Flat positions make one assignment of all permutations, without an index array per axis.
         at = self.permutations + p * np.arange(r * n).reshape(r, n, 1)
         flat = np.empty((r * n * p, *by_step.shape[3:]), dtype=by_step.dtype)
         flat[at.ravel()] = by_step.reshape(flat.shape)
@@ -185,6 +189,7 @@ class WalkDesign:
         row to explain.
         """
         passed = np.cumsum(self._enters, axis=2, dtype=np.int32)
+        # The last differing player completes the row to explain, whose value is known.
         return passed, self._enters & (passed < passed[:, :, -1:])
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -205,6 +210,7 @@ class WalkDesign:
                 place = np.where(self.differing, place, np.int16(p))  # others never enter
             coalitions = place[instance, walk] <= step[:, None].astype(np.int16)
         else:
+            # Little endian makes player j bit j of the bytes on every machine.
             unpacked = bits.astype("<u8").view(np.uint8).reshape(-1, 8)
             coalitions = np.unpackbits(unpacked, axis=1, count=p, bitorder="little").view(bool)
         if references is not None:
@@ -266,6 +272,7 @@ class WalkDesign:
             walks[:, :, 1:] = values[np.maximum(latest, 0)]
         whole, none = passed == passed[:, :, -1:], passed == 0
         walks[:, :, 1:][none] = walks[:, :, :1].repeat(p, axis=2)[none]
+        # After the last differing player, the mixed row is the row to explain.
         walks[:, :, 1:][whole] = v_full[np.nonzero(whole)[0]]
         walks[:, :, -1] = v_full[:, None]
         return walks.reshape(r, -1, k)

@@ -75,6 +75,7 @@ class Index:
         degree : int
         """
         u, weight = self.nodes(max(degree, 0) // 2 + 1)
+        # Gauss-Jacobi nodes lie in (-1, 1), and the probability t in (0, 1).
         return (1 + u) / 2, weight
 
     def moments(self, n: int) -> np.ndarray:
@@ -87,6 +88,7 @@ class Index:
         u, weight = self.nodes(n // 2 + 1)
         moments = u ** np.arange(n)[:, None] @ weight
         if self.symmetric:
+            # Odd moments of a symmetric distribution are 0; the quadrature leaves rounding errors.
             moments[1::2] = 0.0
         return moments
 
@@ -100,6 +102,7 @@ class Index:
         size = np.arange(n + 1)
         log_choose = log_binomial(n, size)
         if self.a is None or self.b is None:
+            # Logarithms keep large binomials within the range of floats.
             return np.exp(log_choose - n * np.log(2))
         return np.exp(
             log_choose + betaln(size + self.a, n - size + self.b) - betaln(self.a, self.b)
@@ -189,12 +192,14 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
     p = len(values).bit_length() - 1
     moments = np.append(np.zeros(order), index.moments(p + 1 - order))
     coefficients = walsh(values)
+    # The coefficient of a set of size s takes the moment of order s minus `order`.
     coefficients *= moments[np.bitwise_count(np.arange(2**p))][:, None]
     first, second = np.triu_indices(p, 1)
     found = np.zeros((p if order == 1 else len(first), values.shape[1]))
     for start in range(0, 2**p, ROWS):
         part = coefficients[start : start + ROWS]
         number = np.arange(start, start + len(part))[:, None]
+        # Bit j of a set's number says whether player j is in it.
         members = (number >> np.arange(p) & 1).astype(np.float64)
         for k in range(values.shape[1]):
             weighted = members * part[:, k : k + 1]

@@ -64,7 +64,7 @@ def test_games_are_created_once_and_lazily() -> None:
     ("components", "kind", "message"),
     [
         ({}, TypeError, "a sampler, a solver, a reward or a game; got none"),
-        ({"solver": "linear"}, TypeError, r"needs a sampler for Linear\(\)"),
+        ({"solver": "linear"}, TypeError, r"got solver=Linear\(\) without a sampler"),
         ({"sampler": MonteCarlo}, TypeError, r"got <class .*>; write MonteCarlo\(\)"),
         ({"reward": "nearest"}, ValueError, "no reward named 'nearest': choose one of 'base"),
         (

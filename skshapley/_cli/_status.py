@@ -30,7 +30,9 @@ def check_path(path: Path, option: str, there: bool | None = None, hint: str = "
         path.lstat()  # a broken link exists as well
     except FileNotFoundError:
         if there:
-            raise UsageError(f"{option} {str(path)!r} does not exist.") from None
+            raise UsageError(
+                f"{option} {str(path)!r} does not exist: give an existing path."
+            ) from None
     except (OSError, ValueError) as error:  # too long, below a file, with a zero byte
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"{option} {str(path)!r} is not a valid path: {reason}.") from error

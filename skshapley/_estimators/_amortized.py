@@ -76,6 +76,7 @@ class Units(NamedTuple):
     def of(cls, seen: Seen) -> Self:
         """Return the units of taught rows."""
         known = np.where(np.isfinite(seen.numbers), seen.numbers, np.nan)
+        # A column without a finite number has the mean 0 instead of NaN.
         counts = np.maximum(np.isfinite(known).sum(axis=0), 1)
         means = np.nansum(known, axis=0) / counts
         deviations = np.sqrt(np.nansum((known - means) ** 2, axis=0) / counts)
@@ -88,6 +89,7 @@ class Units(NamedTuple):
         """Return the learner's inputs, ``(r, c)``."""
         numbers = COLUMNS_WEIGHT * (seen.numbers - self.means) / self.deviations
         steps = np.concatenate([seen.first, seen.last], axis=1).reshape(len(numbers), -1)
+        # Missing numbers take the mean, so they add nothing to distances.
         parts = [np.where(np.isfinite(numbers), numbers, 0.0), steps / self.step]
         return np.concatenate([*parts, seen.v_full / self.response], axis=1)
 
@@ -228,6 +230,7 @@ class AmortizedExplainer(Portable, Attributor):
         seen = self._seen(reward.game(self.taught_), self.taught_)
         self._units = Units.of(seen)
         errors = taught.standard_errors
+        # Sampled values are noisy targets; their variances keep the learner from fitting the noise.
         noise = np.zeros(taught.values.shape) if errors is None else np.nan_to_num(errors) ** 2
         # Only the difference from the mean of first and last steps is learned; it is small and
         # smooth.
@@ -269,6 +272,8 @@ class AmortizedExplainer(Portable, Attributor):
         outcome.values[:] = values + rounding[:, None] / p
         outcome.standard_errors[:] = (scales[:, None] * self.learner_.errors).reshape(r, p, k)
         outcome.v_empty[:], outcome.v_full[:] = seen.v_empty, seen.v_full
+        # The first and the last step of each player against each background row, and the row
+        # itself.
         cost = 2 * p * len(self._references) + 1
         outcome.n_evaluations[:] = outcome.n_model_rows[:] = cost
         # Rows unlike all taught rows would have errors that nothing measured.
@@ -298,6 +303,7 @@ class AmortizedExplainer(Portable, Attributor):
         """Return the descriptions of rows after 2 p evaluations against each background row."""
         r, p, k, references = game.n_rows, game.n_players, game.n_outputs, self._references
         alone, q = np.eye(p, dtype=bool), len(references)
+        # Each player alone and all but one: first and last steps of all permutations.
         coalitions = np.tile(np.concatenate([alone, ~alone]), (q, 1))
         named = np.repeat(references, 2 * p)[:, None]
         first, last = np.empty((2, r, p, k))

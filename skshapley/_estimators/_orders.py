@@ -118,6 +118,7 @@ def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.
     # in all_coalitions, the first player is the lowest bit and therefore the last axis
     place = [slice(None)] * p
     for player in players:
+        # Sets with the player; its axis disappears.
         place[p - 1 - player] = 1  # type: ignore[call-overload]
     part = table.reshape(*[2] * p, -1)[tuple(place)].reshape(2 ** (p - len(players)), -1)
     others = np.bitwise_count(np.arange(len(part)))
@@ -129,6 +130,8 @@ def moebius(values: np.ndarray) -> np.ndarray:
     out, half = np.array(values, dtype=np.float64), 1
     while half < len(out):
         pairs = out.reshape(-1, 2, half, out.shape[1])
+        # The middle axis is the player's bit: each set loses the part of its subset without the
+        # player.
         pairs[:, 1] -= pairs[:, 0]
         half *= 2
     return out
@@ -186,6 +189,8 @@ def _faithful_banzhaf(values: np.ndarray, order: int) -> Sets:
     out = {}
     for players in _sets(p, order):
         others = np.arange(p - len(players) + 1)
+        # Sets above the order are dropped by the projection; signs convert from -1 and 1 to 0 and
+        # 1.
         weights = np.where(len(players) + others <= order, (-1.0) ** others, 0.0)
         out[players] = 2.0 ** len(players) * _over_supersets(coefficients, players, weights)
     return out

@@ -65,6 +65,7 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
     """
     facts = explainer._facts()
     logistic = facts["closed_form"] == Logistic.label
+    # Exact log-odds have no sampling error, and the link leads from them to probabilities.
     exact = "log_odds" if logistic else facts["exact_response"]
     if exact is not None:
         background = explainer.background_
@@ -96,6 +97,7 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
     gains : ndarray of shape (r, p)
     """
     values, errors = explanation.values, explanation.standard_errors
+    # The prediction without the player's contribution, on the scale of the response.
     without = link(explanation.predictions[:, None] - values)
     gain = values * (targets[:, None] - without)
     if link is _same and errors is not None:
@@ -136,6 +138,7 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
         return X
     names = column_names(X)
     drawn = rng.integers(len(names), size=n)
+    # Separate orders: noise columns must be independent of each other too.
     orders = [rng.permutation(n_rows(X)) for _ in drawn]
     if sparse.issparse(X):
         moved = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]

@@ -53,6 +53,7 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
     """
     errors, critical = means.errors, critical_value(means, confidence, simultaneous)
     skewness = np.where(varying(means), means.skewness, 0.0)
+    # A constant that is not 0 may be a rare event that no row has missed.
     unseen = means.n > 1 and ~varying(means) & (means.values != 0)
     ends = []
     for side in (-1.0, 1.0):
@@ -70,6 +71,7 @@ def _hall(skewness: np.ndarray, critical: float) -> np.ndarray:
 
     Equation 2 of Hall (1992): the inverse of ``t + a t^2 / 3 + a^2 t^3 / 27 + a / 6``.
     """
+    # The formula has the skewness in its denominator; below this, the interval is symmetric.
     known = np.abs(skewness) > 1e-6
     a = np.where(known, skewness, 1.0)
     # the transformation is a cubic without turning points, so its inverse has a closed form
@@ -91,6 +93,7 @@ def critical_value(means: Means, confidence: float, simultaneous: bool) -> float
 def varying(means: Means) -> np.ndarray:
     """Return True for numbers that vary by more than rounding, ``(m,)``."""
     variances = np.diag(means.covariance)
+    # Also relative to the means: the rounding of a large mean looks like a variance.
     largest = max(np.max(variances, initial=0.0), np.max(means.values**2, initial=0.0))
     return variances > EXACT**2 * largest
 
@@ -118,6 +121,8 @@ def ranks(
     if not np.isfinite(means.covariance).all():
         return rank, np.ones(m, dtype=np.int64), np.full(m, m)
     variances = np.diag(means.covariance)
+    # Var(a - b) = Var a + Var b - 2 Cov(a, b): shared rows make differences more precise than
+    # means.
     spread = variances[:, None] + variances - 2 * means.covariance
     # Variances of differences of equal means are rounding errors, of either sign.
     floor = EXACT * (variances[:, None] + variances)
@@ -137,6 +142,7 @@ def _critical_differences(
     m = len(means.values)
     # differences without an error have no studentised size
     inverse = np.where(errors > 0, 1 / np.where(errors > 0, errors, 1.0), 0.0)
+    # The draws times the pairs bound the time; 1,000 draws still fix a 95 % quantile.
     n = int(np.clip(MOST_NUMBERS // max(m * m, 1), LEAST_DRAWS, DRAWS))
     sizes = []
     for draws in _draws(means, n, m * m):
@@ -155,6 +161,7 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
     for part in gen_batches(n, size):
         some = part.stop - part.start
+        # One chi for all means of a draw: their variances come from the same rows.
         chi = np.sqrt(rng.chisquare(means.degrees, size=(some, 1)) / means.degrees)
         yield rng.standard_normal((some, len(root))) @ root.T / chi
 
@@ -165,4 +172,5 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     errors = np.sqrt(np.diag(covariance))
     unit = np.where(errors > 0, errors, 1.0)
     variances, vectors = np.linalg.eigh(covariance / unit / unit[:, None])
+    # Rounding makes eigenvalues of a singular matrix slightly negative.
     return vectors * np.sqrt(np.maximum(variances, 0.0)) * unit[:, None]

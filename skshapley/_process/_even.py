@@ -99,7 +99,7 @@ class EvenKernel(Kernel):
         return [lowest, higher, size, self.single, *own]
 
     def parts(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
-        """Return orders two, four and more, the size, and single players."""
+        """Return covariances: order two, higher orders, the size, and single players."""
         if self.each is None:
             two = _relative(self._order_two, a, b)
         else:

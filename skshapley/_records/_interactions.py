@@ -189,6 +189,7 @@ class Interactions(Portable):
         matrix : ndarray of shape (p, p), (p, p, k), (r, p, p) or (r, p, p, k)
         """
         part = self if row is None else self[row]
+        # shap gives half of an interaction to each of the two players.
         out = part.values / 2
         player = np.arange(out.shape[1])
         out[:, player, player] = part.main_effects
@@ -233,6 +234,7 @@ class Interactions(Portable):
         size = np.abs(self.values[:, first, second])
         size = size[..., None] if self.output_names is None else size
         order = np.argsort(-np.swapaxes(size, 1, 2), axis=2, kind="stable")[..., :n]
+        # `to_frame` lists the pairs of a row and output consecutively.
         start = np.arange(order.shape[0] * order.shape[1]) * len(first)
         lines = order.reshape(-1, order.shape[2]) + start[:, None]
         return self.to_frame().iloc[lines.ravel()].reset_index(drop=True)
@@ -247,6 +249,7 @@ class Interactions(Portable):
             `Explanation.importance`.
         """
         first, second = np.triu_indices(self.values.shape[1], 1)
+        # Pairs stand in for features, so importances have one implementation.
         pairs: Any = SimpleNamespace(
             values=self.values[:, first, second],
             standard_errors=self._errors[:, first, second],
@@ -293,6 +296,7 @@ class Interactions(Portable):
             )
         r, p = values.shape[:2]
         player = np.arange(p)
+        # Rows of shap's matrices sum to the attributions, and each pair has half on either side.
         attributions, pairs = values.sum(axis=2), 2 * values
         pairs[:, player, player] = 0.0
         names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names

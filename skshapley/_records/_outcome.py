@@ -164,6 +164,7 @@ def freeze(record: Any) -> None:
     for item in fields(record):
         value = getattr(record, item.name)
         if isinstance(value, np.ndarray) and value.flags.writeable:
+            # A view, because the flag would otherwise lock the caller's own array.
             view = value.view()
             view.setflags(write=False)
             object.__setattr__(record, item.name, view)
@@ -185,6 +186,7 @@ def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
             shape = (record.base_values if name == "others" else record.values).shape
             parts[place] = np.full(shape, 0.0 if name == "others" else np.nan)
     whole = np.concatenate(parts)
+    # All NaN means that no method gave errors, which is recorded as None.
     return None if name in ERRORS and np.isnan(whole).all() else whole
 
 
@@ -231,6 +233,7 @@ class Outcome:
         shape = r, len(entries), k
         return cls(
             np.zeros(shape),
+            # Unknown until written: 0 would claim an exact value.
             np.full(shape, np.nan),
             np.full(shape, np.nan),
             np.zeros((r, k)),
@@ -283,6 +286,7 @@ class Outcome:
     def used(self, sampler: Any, solver: Any) -> None:
         """Record the used methods; the last of each class is kept."""
         kind = type(sampler), type(solver)
+        # Blocks repeat the same methods, and a record needs each of them once.
         others = [pair for pair in self.methods if (type(pair[0]), type(pair[1])) != kind]
         self.methods[:] = [*others, (sampler, solver)]
 

@@ -122,6 +122,7 @@ def arrow_table(
     columns += [(name, getattr(explanation, name)[lines.row]) for name in COSTS]
     text = pa.string()
     arrays = {n: pa.array(c, text if isinstance(c, list) else None) for n, c in columns}
+    # A dict keeps one column of each name; the other would be lost silently.
     if len(arrays) < len(columns):
         raise ValueError(
             f"A file of an explanation needs features and index levels with different names as"
@@ -189,6 +190,7 @@ def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:
         square = getattr(pairs, attribute)
         shape = (len(pairs), len(first), *pairs.values.shape[3:])
         numbers = np.full(shape, np.nan) if square is None else square[:, first, second]
+        # Outputs before pairs, since a line of the file is one row and one output.
         flat = pa.array(numbers.reshape(*shape[:2], k).swapaxes(1, 2).ravel(), from_pandas=True)
         yield name, pa.FixedSizeListArray.from_arrays(flat, len(first)).cast(kind)
 
@@ -198,6 +200,7 @@ def _labels(outputs: np.ndarray) -> "pa.Array":
     import pyarrow as pa
 
     labels = [label.item() if isinstance(label, np.generic) else label for label in outputs]
+    # A bool is an int for Python, but another type for readers of the file.
     numbers = {type(label) for label in labels} in ({int}, {float}, {bool})
     return pa.array(labels if numbers else [str(label) for label in labels])
 
@@ -239,6 +242,7 @@ class ExplanationFile:
         size = path.stat().st_size
         try:
             with path.open("rb") as file:
+                # First the seal, which tells a cut file from one that Arrow cannot parse.
                 check_seal(file)
             metadata = pq.read_metadata(path)
             header = Header.of(metadata.metadata or {})
@@ -284,6 +288,7 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
         if positions is not None:
             table = some_documents(table, positions, k)
             labels = (label for label in table["feature"].to_pylist() if label is not None)
+            # Only the tokens of the chosen documents, in the order of first appearance.
             names = np.array([*dict.fromkeys(labels)], dtype=object)
         starts = first_lines(table)
         numbers, cells = token_numbers(table, names.tolist(), k)
@@ -291,6 +296,7 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
         data = pd.DataFrame(cells, columns=names, dtype=object)
     else:
         if positions is not None:
+            # Each row has k consecutive lines, one for each output.
             table = table.take((positions[:, None] * k + np.arange(k)).ravel())
         starts = np.arange(len(table))
         numbers = {kind: table_numbers(table, kind, names.tolist(), k) for kind in KINDS}
@@ -356,6 +362,7 @@ def _read(content: dict) -> np.ndarray:
     names = [decoded(name) for name in content["names"]]
     if not content["objects"]:
         return np.array(names)
+    # An empty array first: numpy would turn a list of tuples into two dimensions.
     whole = np.empty(len(names), dtype=object)
     whole[:] = names
     return whole

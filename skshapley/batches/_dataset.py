@@ -239,7 +239,7 @@ class ExplanationDataset:
         """Return the file of a batch, if it belongs to this run."""
         batch = BatchFile.read(path)
         if (batch.record.run, batch.record.batch) != (run_of(self.manifest), number):
-            raise OSError(f"{str(path)!r} belongs to another run than {MANIFEST}.")
+            raise OSError(f"{str(path)!r} belongs to another run than {MANIFEST}: remove it.")
         return batch
 
     def _refuse_lost(self, numbers: list[int]) -> None:

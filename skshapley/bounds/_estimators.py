@@ -249,6 +249,7 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     samples, residual = np.asarray(n_samples, dtype=float), np.asarray(residual, dtype=float)
     rank = n_players - 1
     left = np.asarray(delta, dtype=float) - rank * np.exp(-RATE * samples / rank)
+    # With too few samples, the failure probability exceeds delta and there is no bound.
     known = left > 0
     excess = np.where(known, 4 * rank / (samples * np.where(known, left, 1.0)), np.inf)
     return (n_players * excess * residual)[()]
@@ -288,5 +289,7 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
     """
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
     rank = n_players - 1
+    # The matrix must be well conditioned with probability 1 - delta / 2; the residuals take the
+    # rest.
     for_gram = rank / RATE * np.log(2 * rank / delta)
     return np.ceil(np.maximum(for_gram, 8 * rank / (delta * epsilon)))

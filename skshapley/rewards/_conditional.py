@@ -111,7 +111,7 @@ class _TransportReward(NumericReward):
         return shrunk(own, shrinkage, factor_correlation(own, self.n_factors_)), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:
-        """Return the players that can have an effect; a constant one too, if others move it."""
+        """Return the players with a possible effect, including constant ones that others move."""
         self.masked_.given(X)  # refused before the model is called
         return super()._active(X) | self.players_.of_columns(self._linked[None])
 

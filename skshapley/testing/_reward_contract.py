@@ -134,7 +134,7 @@ def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
             _worths(reward, X, model=model)
         except ModelOutputError:
             continue
-        raise AssertionError(f"a model that returns NaN for {who} is taken")
+        raise AssertionError(f"the reward accepts a model that returns NaN for {who}")
 
 
 def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:

@@ -125,8 +125,8 @@ def _parts(**given: Any) -> dict[str, Callable[[], Any]]:
             parts[name] = partial(_itself, part)
     if "solver" in parts and "sampler" not in parts:
         raise TypeError(
-            f"{OWNER} needs a sampler for {parts['solver']()!r}, to make the designs that it reads;"
-            f" pass sampler=."
+            f"{OWNER} got solver={parts['solver']()!r} without a sampler for its designs: pass"
+            f" sampler=."
         )
     if game is not None:
         parts["game"] = partial(_itself, game) if isinstance(game, Game) else cache(game)
