@@ -35,6 +35,7 @@ def run_explain(arguments: Namespace) -> int:
     columns = arguments.columns or model_columns(model)
     keys = arguments.keys or []
     parameters = read_config(arguments.config) if arguments.config else {}
+    # A repeated command continues its folder only with the same seed, so there is a fixed default.
     parameters.setdefault("random_state", 0)
     for name in ("random_state", "n_jobs"):
         if getattr(arguments, name) is not None:
@@ -42,6 +43,7 @@ def run_explain(arguments: Namespace) -> int:
     background = _background(arguments.background, columns, keys)
     explainer = ShapleyExplainer(model, **parameters).fit(background)
     try:
+        # Wrong columns are reported before hours of work, with the name of the option.
         opened(explainer, arguments.data, keys=keys)
     except (ValueError, OSError, RuntimeError) as error:
         raise UsageError(f"--data {str(arguments.data)!r} cannot be used: {error}") from error
@@ -83,6 +85,7 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
             return joblib.load(path)
     skops = needed("skops.io", "A .skops model", "skops")
     with _readable(path, "--model"):
+        # Types are compared before loading, which is when code could run.
         unknown = sorted(set(skops.get_untrusted_types(file=path)) - set(trust))
     if unknown:
         raise UsageError(
@@ -99,6 +102,7 @@ def _readable(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        # One line: errors of libraries may be pages long.
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{option} {str(path)!r} cannot be read: {reason}") from error
 
@@ -116,6 +120,7 @@ def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
         raise UsageError(
             f"--background {str(path)!r} lacks the columns {lacking}: it has {list(frame.columns)}."
         )
+    # Keys identify rows and are no features, but the background may lack them.
     return frame[columns] if columns else frame.drop(columns=keys, errors="ignore")
 
 

@@ -44,6 +44,8 @@ def main(argv: list[str] | None = None) -> int:
         return _reported("out of memory; repeat the command to continue", FAILED)
     except Exception as error:  # an error of a model or a library, of any kind
         known = (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError)
+        # Messages of these types are sentences; others, such as a KeyError, mean nothing without
+        # the type.
         kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
         return _reported(f"{kind}{error}", FAILED)
 
@@ -51,6 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
     """Handle SIGTERM like Ctrl-C, so that workers and lock are released."""
+    # Python allows signal handlers in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

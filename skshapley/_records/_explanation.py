@@ -226,6 +226,7 @@ class Explanation(Hinting, Portable):
         They have the standard errors of the attributions, which are upper bounds. They do not add
         up to a prediction: base values and predictions are NaN, and interactions are dropped.
         """
+        # Sizes do not add up to a prediction, so the ends become NaN.
         unknown = np.full(self.base_values.shape, np.nan)
         parts: dict = {"values": np.abs(self.values), "others": None, "interactions": None}
         return replace(self, base_values=unknown, predictions=unknown, **parts)
@@ -281,8 +282,10 @@ class Explanation(Hinting, Portable):
             raise ValueError("Explanation.mean needs at least one row; got none.")
         parts = changed(self, BY_OUTPUT, lambda part: part.mean(axis=0, keepdims=True))
         if self.standard_errors is not None:
+            # Rows are sampled independently, so the variances of their errors add up.
             squares = (self.standard_errors**2).sum(axis=0, keepdims=True)
             parts["standard_errors"] = np.sqrt(squares) / len(self)
+        # A mean row has no data: the mean of a feature is no row that was explained.
         nothing = np.full((1, len(self.feature_names)), None, dtype=object)
         data = pd.DataFrame(nothing, index=["mean"])
         return replace(
@@ -582,6 +585,7 @@ class Explanation(Hinting, Portable):
         try:
             table, header = arrow_table(self)
         except (TypeError, ValueError) as error:
+            # The same type, so that callers can still distinguish the errors.
             raise type(error)(f"Explanation.save: {error}") from error
         write_whole(path, lambda file: write_table(file, table, header))
 

@@ -48,6 +48,7 @@ def lines_of(explanation: "Explanation") -> Lines:
         every = np.arange(len(explanation) * k)
         return Lines(every // k, every % k)
     lengths = np.array([max(len(own), 1) for own in tokens], dtype=np.intp)
+    # Each output repeats the tokens of its document; an empty document keeps one line.
     sizes = np.repeat(lengths, k)
     starts = np.cumsum(sizes) - sizes
     columns = chain.from_iterable((own or [-1]) * k for own in tokens)
@@ -66,6 +67,7 @@ def _tokens(explanation: "Explanation") -> list[list[int]] | None:
     """
     data, numbers = explanation.data, (explanation.values, explanation.standard_errors)
     parts = (explanation.background_errors, explanation.interactions, explanation.others)
+    # Lines of tokens have no columns for these numbers, so the table is written in full.
     if any(part is not None for part in parts) or any(kind.kind != "O" for kind in data.dtypes):
         return None
     cells = data.to_numpy(dtype=object)
@@ -75,6 +77,7 @@ def _tokens(explanation: "Explanation") -> list[list[int]] | None:
     tokens: list[list[int]] = []
     for row, own in zip(cells, there, strict=True):
         order = sorted(np.flatnonzero(own).tolist(), key=lambda column: row[column].place)
+        # Selected tokens have gaps in their order, which the short format cannot restore.
         if [row[column].place for column in order] != [*range(len(order))]:
             return None
         tokens.append(order)
