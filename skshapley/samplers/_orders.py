@@ -131,7 +131,7 @@ class Block:
 
     @property
     def has_prime(self) -> bool:
-        """Whether it is an indivisible block, or has one among its parts."""
+        """Whether the block is indivisible, or contains an indivisible block."""
         return self.kind == "prime" or any(part.has_prime for part in self.parts)
 
 

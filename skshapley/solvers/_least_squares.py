@@ -100,7 +100,7 @@ class LeastSquares(CoalitionSolver):
         return coalitions - size / p, weight[:, 0], target, share
 
     def _unconstrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
-        """Return the same for Banzhaf values, with a constant and both ends."""
+        """Return features, weights and target of Banzhaf values, and no share for the players."""
         p, m, ends = self.n_players_, len(coalitions), np.array([[False], [True]])
         known = np.stack([self.v_empty_[row], self.v_full_[row]])
         present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
