@@ -365,7 +365,7 @@ WRONG = {
         TypeError,
         "iterator of DataFrame and ndarray",
     ),
-    "widths": (dict(source=[np.zeros((2, 5)), np.zeros((1, 4))]), ValueError, r"widths: \[\(4,"),
+    "widths": (dict(source=[np.zeros((2, 5)), np.zeros((1, 4))]), ValueError, r"widths, \[\(4,"),
     "some with an index": (
         dict(
             source=[
