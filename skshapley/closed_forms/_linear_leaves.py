@@ -129,8 +129,7 @@ class LinearLeaves(ClosedForm):
         return form.fit(rows, weights, owners, self.n_players_, self.n_jobs_)
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
-        named = Trees(self.trees, self.column_names)
-        matrix = self.trees.to_matrix(named.in_its_container(X))
+        matrix = Trees(self.trees, self.column_names)._matrix(X)
         as_dense(matrix[:, list(self.slopes)])  # refuses NaN, for which a leaf is constant
         return matrix
 

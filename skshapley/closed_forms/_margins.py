@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley.closed_forms._read import CHECKED_ROWS, read_outputs
+from skshapley.closed_forms._read import checked_rows, read_outputs
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards import InterventionalReward, Reward
@@ -71,7 +71,7 @@ class Margins:
             form.fit(background, masked.weights, masked.column_player, reward.players_.n_players)
         except UnreadableModelError:
             return None
-        rows = np.linspace(0, len(said) - 1, CHECKED_ROWS).astype(np.intp)
+        rows = checked_rows(len(said))
         off = form.predict(take_rows(background, rows)) - logit(said[rows])
         return cls(form, bool(odds.column)) if np.abs(off).max() < LOGIT_ATOL else None
 

@@ -85,13 +85,17 @@ def fitted_form(
             "raise the budget, or fit on fewer background rows",
             next((other for other in SCORES if _adds(masked.response.estimator, other)), None),
         )
-    b = len(masked.weights)
-    # Evenly spaced rows: a sorted background would otherwise be compared in one corner only.
-    rows = np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
+    rows = checked_rows(len(masked.weights))
     said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
     compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
     return form
+
+
+def checked_rows(b: int) -> np.ndarray:
+    """Return the background rows to compare a form with the known response at."""
+    # Evenly spaced rows: a sorted background would otherwise be compared in one corner only.
+    return np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
 
 
 def _adds(model: Any, method: str) -> bool:

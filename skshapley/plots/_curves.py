@@ -20,12 +20,13 @@ from skshapley.plots._checks import (
     check_output,
     explainer_of,
 )
-from skshapley.plots._common import HALF_WIDTH, fold, one_output, one_row, response_name, row_table
+from skshapley.plots._common import fold, one_output, one_row, response_name, row_table
 from skshapley.plots._display import ByFeature, Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
     TICK,
+    banded_line,
     ink,
     label_x,
     label_y,
@@ -165,10 +166,7 @@ class ConvergenceDisplay(ByFeature):
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
             for place, (method, line) in enumerate(part.groupby("method", sort=False)):
-                half = HALF_WIDTH * line["standard_error"]
-                x, y, colour = line["n_model_rows"], line["value"], COLOURS[place]
-                ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
-                lines[method] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+                lines[method] = banded_line(ax, line["n_model_rows"], line, COLOURS[place])
             name_panel(ax, "model rows")
             letters = letters_across(ax)
             ax.set_title(shorten(feature, letters), fontsize=type_size(TICK), parse_math=False)

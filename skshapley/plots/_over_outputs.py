@@ -6,14 +6,13 @@ import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
-    HALF_WIDTH,
     errors_of,
     numbers_of_outputs,
     one_row,
     response_name,
 )
 from skshapley.plots._display import Display
-from skshapley.plots._style import COLOURS, LARGE_PANEL, ink, label_x, label_y, legend
+from skshapley.plots._style import COLOURS, LARGE_PANEL, banded_line, ink, label_x, label_y, legend
 
 
 class OverOutputsDisplay(Display):
@@ -107,10 +106,8 @@ class OverOutputsDisplay(Display):
         """Draw the curves."""
         lines = {}
         for place, (feature, part) in enumerate(self.table.groupby("feature", sort=False)):
-            half = HALF_WIDTH * part["standard_error"]
-            x, y, colour = part["output"], part["value"], COLOURS[place % len(COLOURS)]
-            ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
-            lines[feature] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+            colour = COLOURS[place % len(COLOURS)]
+            lines[feature] = banded_line(ax, part["output"], part, colour)
         ax.axhline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
         label_x(ax, "output")
         label_y(ax, f"attribution ({self.response})")

@@ -5,13 +5,14 @@ text have the colour of the axes' labels, so they follow style sheets.
 """
 
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skshapley._tools._constraints import check_values
 from skshapley._tools._params import needed
 from skshapley.plots._checks import AXES
+from skshapley.plots._common import HALF_WIDTH
 from skshapley.plots._text import LEAST_NAME, MAX_NAME, shorten
 
 if TYPE_CHECKING:
@@ -164,6 +165,13 @@ def label_y(ax, text) -> None:
     size = type_size()
     text = filled(text, 0.9 * row_in_points(ax, 1), size)
     ax.set_ylabel(text, fontsize=size, parse_math=False)
+
+
+def banded_line(ax, x, table, colour) -> Any:
+    """Draw the values of a table with their 95 % intervals, and return the line."""
+    y, half = table["value"], HALF_WIDTH * table["standard_error"]
+    ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
+    return ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
 
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:

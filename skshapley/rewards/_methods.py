@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import logit
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._tools._logit import clipped_logit
 from skshapley._tools._texts import suggested
 from skshapley.rewards._tensors import is_torch_module
 
@@ -164,8 +163,8 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
         return score(X)
     probabilities = estimator.predict_proba(X)
     if isinstance(probabilities, list):
-        return [_logit(part) for part in probabilities]
-    return _logit(probabilities)
+        return [clipped_logit(part) for part in probabilities]
+    return clipped_logit(probabilities)
 
 
 def _raw_score(model) -> Callable[[Any], Any] | None:
@@ -185,9 +184,3 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
         # With the exponential loss, the probability is the logistic function of twice the score.
         return model.decision_function if getattr(model, "loss", "log_loss") == "log_loss" else None
     return None
-
-
-def _logit(probabilities) -> NDArray[np.float64]:
-    # The distance of 1 to the next float: a smaller clip would not change 1 - tiny.
-    tiny = np.finfo(np.float64).eps
-    return logit(np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny))

@@ -15,9 +15,9 @@ position is a control variate (`skshapley.solvers._positions`).
 from typing import cast
 
 import numpy as np
-from scipy.special import logit
 
 from skshapley._references import Deck, Survey
+from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, without_gap
@@ -191,7 +191,6 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
 
 
 ROUNDING = 32 * np.finfo(float).eps  # share of the values: smaller changes of a player count as 0
-LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
@@ -297,7 +296,7 @@ class PermutationMean(Solver):
         r, n, p = design.permutations.shape
         if self.margins_ is None:
             return np.full((r, n // design.unit, p, 1), np.nan)
-        steps = design.contributions(_log_odds(values[:, :, :1]))
+        steps = design.contributions(clipped_logit(values[:, :, :1]))
         units = steps.reshape(r, -1, design.unit, p, 1).mean(axis=2)
         return units - self.margins_[rows][:, None, :, None]
 
@@ -369,10 +368,6 @@ class PermutationMean(Solver):
         if len(self._weights) > 1:
             apart = background_errors(m, self._weights, mean, cost * squares, spent)
         return Estimate(values, errors, apart)
-
-
-def _log_odds(probabilities: np.ndarray) -> np.ndarray:
-    return logit(np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def _strata(design) -> np.ndarray:
