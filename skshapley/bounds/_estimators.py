@@ -168,6 +168,8 @@ def function_variation(values, gram) -> Numbers:
     np.float64(1.316)
     """
     values, gram = np.asarray(values, dtype=float), np.asarray(gram, dtype=float)
+    # Mallows' matrix of all permutations has the condition number 25 for 4 players, 517 for 5 and
+    # 23,000 for 6, so the factorisation loses at most five of sixteen digits.
     try:
         factor = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
@@ -249,7 +251,8 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     samples, residual = np.asarray(n_samples, dtype=float), np.asarray(residual, dtype=float)
     rank = n_players - 1
     left = np.asarray(delta, dtype=float) - rank * np.exp(-RATE * samples / rank)
-    # With too few samples, the failure probability exceeds delta and there is no bound.
+    # With too few samples, the failure probability exceeds delta and there is no bound. For delta =
+    # .1, a bound needs 194 samples for 8 players, which have only 254 coalitions, and 490 for 16.
     known = left > 0
     excess = np.where(known, 4 * rank / (samples * np.where(known, left, 1.0)), np.inf)
     return (n_players * excess * residual)[()]

@@ -77,6 +77,8 @@ def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     radius, bound = np.asarray(radius, dtype=float), np.asarray(bound, dtype=float)
     d = n_players
     if law == "uniform":
+        # From 1,019 players on, the bound exceeds double precision (at D = C = 1). Infinity is a
+        # bound, too.
         with np.errstate(over="ignore"):
             n = np.exp2(float(d)) - 2
             return 2 * n * np.sqrt(d - 1) / d * (np.sqrt(d - 1) * radius + bound)
@@ -329,6 +331,8 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
         error = expected_error(1, n_players, radius, bound, **options)
         return np.ceil((error / target) ** (2 if step == "sqrt" else 1))
     start, floor = (expected_error(n, n_players, radius, bound, **options) for n in (0, np.inf))
+    # The bound is (start - floor) rate^T + floor. Where the floor is above the target, no T reaches
+    # it.
     rate = 1 - np.asarray(options["gamma"]) * strong_convexity(
         n_players, version=options.get("version", "corrected")
     )

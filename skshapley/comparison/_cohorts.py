@@ -79,6 +79,7 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
             columns.append(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
             names.append((str(name), None))
             continue
+        # One indicator for each value, as the tree splits numbers only.
         for value in pd.unique(column.dropna()):
             columns.append((column == value).fillna(False).to_numpy(dtype=np.float64))
             names.append((str(name), value))
@@ -100,6 +101,7 @@ def _rules(tree: Any, names: list[tuple[str, object]]) -> dict[int, str]:
         below, above = f"{name} <= {at}", f"{name} > {at}"
         if value is not None:
             below, above = f"{name} != {value}", f"{name} = {value}"
+        # A later bound on the same number is tighter, and replaces the earlier one.
         waiting.append((left, bounds | {(name, value, "below"): below}))
         waiting.append((right, bounds | {(name, value, "above"): above}))
     return rules

@@ -16,7 +16,9 @@ from skshapley._records._inferred import check_confidence, flat, flat_errors, no
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 
-SAMPLE_ROWS = 10_000  # rows on disk, to estimate the sizes of all attributions
+# Rows read from disk to estimate the sizes of all attributions. The median of so many normal sizes
+# is known to 1.2 %.
+SAMPLE_ROWS = 10_000
 
 
 class Stored(Protocol):
@@ -287,6 +289,7 @@ def compare(
     both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
     k = both.shape[1] // len(one.sample.feature_names)
     largest = max(float(np.abs(ends(rows.sample)).max()) for rows in (one, other))
+    # Powers of two: dividing by them is exact, and squares of values above 1e154 do not overflow.
     unit = np.tile(units(both, len(one.sample.feature_names)), 2)
     unit = np.append(unit, np.full(3 * k, np.ldexp(1.0, np.frexp(largest)[1])))
 
@@ -313,6 +316,7 @@ def compare(
 
 def _same_rows(one: Rows, other: Rows) -> bool:
     """Return True if both have the same rows, batch by batch."""
+    # `zip` would stop at the end of the shorter dataset, and report equal rows.
     for ours, theirs in zip_longest(one.batches, other.batches):
         if ours is None or theirs is None or len(ours) != len(theirs):
             return False

@@ -9,7 +9,7 @@ import numpy as np
 from skshapley._tools._params import resolve
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 
-# Entries of the kernel's matrix that are computed at once
+# Entries of the kernel's matrix that are computed at once: 32 MB.
 ENTRIES = 2**22
 
 
@@ -82,6 +82,8 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     for start in range(0, n, rows):
         some = slice(start, start + rows)
         square += weights[some] @ kernel.matrix(features[:, some], features, p) @ weights
+    # Rounding may make a square of 0 negative: -1e-16 for all permutations of four players
+    # ("mallows").
     return float(np.sqrt(max(square, 0.0)))
 
 

@@ -221,6 +221,7 @@ def _coalitions(values, fractions) -> NDArray[np.bool_]:
     """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
     p = len(values)
     rank = np.empty(p, dtype=np.intp)
+    # Ties keep the order of the columns, so equal values give the same curve in every run.
     rank[np.argsort(-values, kind="stable")] = np.arange(p)
     first = rank < np.round(fractions * p)[:, None]
     return np.concatenate([~first, first])

@@ -76,6 +76,7 @@ class HybridGame(Game):
         present = coalitions[:, :, None, :]
         hybrid = np.where(present, self.X[rows][:, None, None, :], self.background[references])
         values = self._values(hybrid.reshape(-1, p)).reshape(*references.shape, -1)
+        # No matrix product: its last bits may depend on the number of rows.
         return (values * weights[:, None]).sum(axis=2)
 
     def _values(self, rows: np.ndarray) -> np.ndarray:

@@ -16,11 +16,15 @@ from skshapley.testing._checks import Counted, assert_equal, checks_named, run_c
 from skshapley.testing._instances import HybridGame, as_instances, explain_game
 from skshapley.testing.games import AdditiveGame, RandomGame, StackedGame
 
+# All 32 coalitions can be enumerated, for exact values. The largest budget here is 18 to 51
+# evaluations for most samplers, so some leave coalitions out and some do not.
 N_PLAYERS = 5
 
 
 def check_pair_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Additive games are solved exactly with any budget, even the smallest."""
+    # Nine players have 512 coalitions, more than any budget here except those of "exact". So no
+    # method is exact because it saw all of them.
     for p in (2, 3, N_PLAYERS, 9):
         game = AdditiveGame(np.random.default_rng(p).normal(size=p) * 10, constant=3.0)
         for budget in _budgets(sampler, p):
@@ -133,7 +137,7 @@ def check_pair_jobs(
 ) -> None:
     """The result does not depend on `n_jobs` and the backend, to the last bit."""
     _, run = _hybrid_run(sampler, solver, n_rows=3)
-    # little memory, so that two workers have work
+    # A batch then has 13 model rows and a task four batches, so three rows keep two workers busy.
     with sklearn.config_context(working_memory=0.005):
         expected = run().values
         assert_equal(run(n_jobs=1).values, expected, "n_jobs=1")
@@ -217,6 +221,7 @@ def _explain(
 def _budgets(sampler: Sampler, p: int) -> tuple[int, ...]:
     """Return a few legal budgets, the least first; they include v(empty) and v(all)."""
     least = sampler.price(p, 1).least_evals + 2
+    # The second and third budget need not pay for a whole number of draws.
     return least, least + 1, 2 * least + 1, 3 * least
 
 

@@ -22,8 +22,10 @@ from skshapley.testing._game_contract import GAME_CHECKS, RTOL, assert_close, va
 from skshapley.testing.games import brute_force
 
 NAMES = ["x0", "x1", "x2", "x3"]
+# Its columns are not adjacent, so a reward that takes a slice of columns fails.
 GROUPS = {"pair": ["x0", "x2"]}
 OUTPUTS = 3
+# All different, so a reward that ignores or reorders weights fails.
 WEIGHTS = np.array([0.1, 0.2, 0.25, 0.3, 0.15])
 # The row for which a model returns NaN
 FLAW = 99.0
@@ -228,6 +230,7 @@ def _worths(
 
 def _all_coalitions(p: int) -> np.ndarray:
     """Return all coalitions ``(2^p, p)`` in binary order."""
+    # The position of a coalition is its binary code, which `_looked_up` uses.
     return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
 
 

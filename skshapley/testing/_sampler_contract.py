@@ -84,6 +84,7 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     if not goes_on(sampler):
         return
     rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
+    # The first request is rounded up to whole units: a unit is never divided between two designs.
     first, second = -(-_draws(sampler, 4) // unit) * unit, 3 * unit
     whole = _start(clone(sampler), 2, first + second).ask(rows, first + second)
     twice = _start(clone(sampler), 2, first + second)
@@ -122,6 +123,7 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
             share = share - share.mean(axis=1, keepdims=True)
             error = share.std(axis=0, ddof=min(1, len(share) - 1)) / np.sqrt(len(share))
             worst = np.abs(share.mean(axis=0)) - z * error
+            # A count that is equal in all runs has no error, so rounding is allowed for.
             assert (worst <= 1e-9).all(), (
                 f"players are in coalitions more or less often than on average by"
                 f" {share.mean(axis=0).round(4)}, standard errors {error.round(4)}"
@@ -134,6 +136,7 @@ def goes_on(sampler: Sampler) -> bool:
 
 
 def _start(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
+    # One generator per row, by its number: a row draws the same alone and with others.
     rngs = [np.random.default_rng([5, row]) for row in range(r)]
     return sampler.start(SamplerTask(p, rngs, n, np.full(b, 1 / b)))
 

@@ -151,6 +151,7 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
 
 
 def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
+    # Two unrelated outputs, so a solver that mixes outputs fails.
     games = [RandomGame(N_PLAYERS, seed) for seed in (2 * row, 2 * row + 1)]
     return StackedGame(games)(coalitions)
 
@@ -159,6 +160,7 @@ def _of_rows(design: Any, rows: np.ndarray) -> Any:
     """Return the design of some rows, by indexing all arrays with a leading axis of rows."""
     parts = {item.name: getattr(design, item.name) for item in fields(design)}
     arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    # Other arrays, such as weights of strata, belong to all rows.
     own = {name: part for name, part in arrays.items() if part.ndim > 1 and len(part) == N_ROWS}
     return replace(design, **{name: part[rows] for name, part in own.items()})
 

@@ -46,6 +46,8 @@ def check_consistent(sampler: Sampler, solver: Solver, n_runs: int = 40) -> None
     small, large = (
         _errors(sampler, solver, game, times * least + 2, n_runs)[0] for times in (2, 32)
     )
+    # Measured: .16 for "monte-carlo", .23 for "antithetic" and .40 for "stratified". It is 0 for
+    # "kernel" and "leverage", which evaluate all 64 coalitions with the larger budget.
     ratio = np.sqrt((large**2).mean() / np.maximum((small**2).mean(), 1e-300))
     assert np.sqrt((large**2).mean()) < 1e-9 or ratio < 0.5, (
         f"16 times the evaluations leave {ratio:.2f} of the root mean squared error"
@@ -145,6 +147,7 @@ def check_standard_errors(
     for game in _games() if games is None else games:
         error, claimed = _errors(sampler, solver, game, max_evals(game.n_players), n_runs)
         assert np.isfinite(claimed).all(), f"{game} has no standard errors at this budget"
+        # Players with exact estimates vary by rounding only, and any interval contains their value.
         spread = error.std(axis=0)
         varies = spread > 1e-9
         held.append((np.abs(error) <= 1.96 * claimed)[:, varies])
@@ -159,6 +162,8 @@ def check_standard_errors(
 def _games() -> list[CooperativeGame]:
     """Games without structure, and one that resembles a model."""
     rng = np.random.default_rng(3)
+    # Antithetic pairs cancel the terms of two players, and keep those of 1, 3 and 5 players. So a
+    # standard error that ignores the pairing is too large on one part and too small on the other.
     sizes = np.repeat([1, 2, 3, 5], 8)
     terms = {tuple(sorted(rng.choice(10, size, replace=False).tolist())): 0.0 for size in sizes}
     terms = {members: rng.normal() / len(members) for members in terms}

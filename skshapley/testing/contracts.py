@@ -102,6 +102,8 @@ def parametrize_contract(
         for name, check in checks.items()
     }
     marks: dict[str, pytest.MarkDecorator] = {}
+    # Only a failed check counts as expected. Any other error is reported, as is a check that
+    # passes.
     expected = partial(pytest.mark.xfail, strict=True, raises=AssertionError)
     for parameter, given, mark in (("skip", skip, pytest.mark.skip), ("exempt", exempt, expected)):
         _check_reasons(given, parameter, list(cases))
@@ -128,6 +130,7 @@ def _parts(**given: Any) -> dict[str, Callable[[], Any]]:
             f"{OWNER} got solver={parts['solver']()!r} without a sampler for its designs: pass"
             f" sampler=."
         )
+    # A callable is called by the first test, so that collecting tests fits no model.
     if game is not None:
         parts["game"] = partial(_itself, game) if isinstance(game, Game) else cache(game)
     return parts

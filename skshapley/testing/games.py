@@ -43,10 +43,13 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
     masks = np.arange(2**n_players)
     coalitions = (masks[:, None] >> np.arange(n_players)) & 1 == 1
     worth = np.asarray(reward(coalitions), dtype=np.float64)
+    # Equal to |S|! (p - |S| - 1)!/p!, and the binomial is a whole number without rounding.
     weight = np.array([1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)])
     values = []
     for player in range(n_players):
         without = masks[~coalitions[:, player]]
+        # The mask of S with i is the mask of S plus 2^i, so its worth is looked up and not searched
+        # for.
         joins = worth[without + 2**player] - worth[without]
         values.append(np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1))
     return np.array(values)
@@ -180,7 +183,7 @@ class GloveGame(CooperativeGame):
     @property
     def shapley_values(self) -> np.ndarray:
         """The probability that an entering player meets a surplus of the other glove."""
-        from scipy.stats import hypergeom  # slow to import
+        from scipy.stats import hypergeom  # .6 s to import
 
         hands, before = np.array([self.n_left, self.n_right]), np.arange(self.n_players)
         # more than half of the `before` others hold the other hand
@@ -264,7 +267,8 @@ class WeightedVotingGame(CooperativeGame):
 
     def _pivots(self, player: int) -> float:
         p, quota = self.n_players, self.quota
-        # counts[s, w]: coalitions of s other players with w votes, w < quota
+        # counts[s, w]: coalitions of s other players with w votes, w < quota. They are exact up to
+        # 57 players: the largest count is then C(56, 28) = 7.6e15, below 2^53.
         counts = np.zeros((p, quota))
         counts[0, 0] = 1.0
         for votes in np.delete(self.votes, player):
@@ -449,11 +453,13 @@ class RandomGame(CooperativeGame):
 
     @cached_property
     def _table(self) -> np.ndarray:
+        # 512 kB for 16 players, and twice as much for each further player.
         return np.random.default_rng(self.seed).standard_normal(2**self.n_players)
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values from a table."""
         bits = 2 ** np.arange(self.n_players)
+        # Coalitions that differ in these players only share an entry of the table.
         bits[list(self.null_players)] = 0
         return self._table[coalitions @ bits]
 
