@@ -148,8 +148,9 @@ def background_games(b):
 
 def measure(sampler, solver, game, truth, max_evals, n_runs):
     """Return coverage, mean(SE)/SD and the worst bias in standard errors."""
-    if solver == "gp":  # instances that follow pilots share a design: no runs of their own
-        solver = GaussianProcess(pilots=0)
+    # rows with tuned hyper-parameters share a design, so their runs would not be independent
+    if solver == "gp":
+        solver = GaussianProcess(tuning_rows=0)
     many = HybridGame(
         game.function, np.repeat(game.X, n_runs, 0), game.background, game.reference_weights
     )
@@ -391,7 +392,7 @@ def stops(sampler, rtol, game, truth, n_runs):
     """Return the shares of runs that stop and of these that are right, and their evaluations."""
     background, weights = game.background, game.reference_weights
     many = HybridGame(game.function, np.repeat(game.X, n_runs, 0), background, weights)
-    solver = GaussianProcess(pilots=0) if sampler == "odd" else "auto"
+    solver = GaussianProcess(tuning_rows=0) if sampler == "odd" else "auto"
     found = explain_game(
         many,
         sampler=sampler,

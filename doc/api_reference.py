@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-# Title, what it says, module, names in the order of the page
+# Title, text, module, names in the order of the page
 API = [
     (
         "Explaining models, games and data",
@@ -29,7 +29,7 @@ API = [
     ),
     (
         "Closed forms",
-        "Responses that have exact values; readers of models are in ``READERS``.",
+        "Responses with exact values; ``READERS`` has the functions that read models.",
         "skshapley.closed_forms",
         [
             *("ClosedForm", "read_model", "Trees", "LinearTerms", "Logistic", "ProductKernels"),
@@ -50,7 +50,7 @@ API = [
     ),
     (
         "Pictures",
-        "They read an explanation, and give back what they show by ``frame``.",
+        "Displays draw an explanation, and ``frame`` returns the drawn numbers.",
         "skshapley.plots",
         [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
@@ -63,13 +63,13 @@ API = [
     ),
     (
         "Backgrounds",
-        "Few rows that stand for a table.",
+        "The choice of a few representative background rows.",
         "skshapley.background",
         ["herd"],
     ),
     (
         "Samplers",
-        "Which coalitions to look at; by name in ``SAMPLERS``.",
+        "The choice of coalitions; ``SAMPLERS`` has the classes by name.",
         "skshapley.samplers",
         [
             *("Sampler", "SamplerTask", "SamplerTraits"),
@@ -84,7 +84,7 @@ API = [
     ),
     (
         "Solvers",
-        "What to make of what was seen; by name in ``SOLVERS``.",
+        "Attributions from the values of coalitions; ``SOLVERS`` has the classes by name.",
         "skshapley.solvers",
         [
             *("Solver", "SolverTask", "SolverTraits"),
@@ -95,7 +95,7 @@ API = [
     ),
     (
         "Rewards",
-        "What a coalition is worth; by name in ``REWARDS``.",
+        "The value of a coalition; ``REWARDS`` has the classes by name.",
         "skshapley.rewards",
         [
             *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
@@ -105,13 +105,13 @@ API = [
     ),
     (
         "Responses",
-        "For ``response_method``.",
+        "Functions for ``response_method``.",
         "skshapley.responses",
         ["SurvivalAt", "highest_probability", "mean_depth", "rank", "same_class"],
     ),
     (
         "Designs",
-        "What samplers hand to solvers.",
+        "Coalitions to evaluate, as samplers pass them to solvers.",
         "skshapley.designs",
         [
             *("Design", "WalkDesign", "PermutationDesign", "OrderedDesign", "CoalitionDesign"),
@@ -120,7 +120,7 @@ API = [
     ),
     (
         "Indices",
-        "Which average of differences a value is; by name in ``INDICES`` and ``PAIR_INDICES``.",
+        "Weights of marginal contributions; ``INDICES`` and ``PAIR_INDICES`` have them by name.",
         "skshapley.indices",
         ["Index", "beta"],
     ),

@@ -123,9 +123,9 @@ class WalkDesign:
         the mean over references, with these weights, of the means within a reference.
     weights : ndarray of shape (r, n) or None
         Weights of the permutations within their unit (Bayesian quadrature); None for equal ones.
-    dealt : bool
-        Whether the references are a sample of the background, from its deck. Every unit then uses a
-        single reference, and few references are used twice.
+    sampled : bool
+        Whether the references are a sample of the background. Every unit then uses a single
+        reference, and few references are used twice.
     differing : ndarray of shape (r, n, p), bool, or None
         The players that differ from the reference of each permutation; None for all. The other
         players have no effect, so their steps are not evaluated.
@@ -136,7 +136,7 @@ class WalkDesign:
     references: NDArray[np.intp] | None = None
     stratum_weights: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
-    dealt: bool = False
+    sampled: bool = False
     differing: NDArray[np.bool_] | None = None
     exact = False
     # whether all players are equally likely at each position

@@ -54,7 +54,7 @@ def tables():
 @pytest.fixture(scope="module")
 def amortized(tables):
     explainer = ShapleyExplainer(response, max_background=50, max_rows=3000, random_state=1)
-    return AmortizedExplainer(explainer, n_taught=300).fit(tables[0])
+    return AmortizedExplainer(explainer, n_training_rows=300).fit(tables[0])
 
 
 @pytest.fixture(scope="module")
@@ -107,13 +107,13 @@ def test_learned_values_are_marked(explanation, tmp_path):
 
 def test_unfitted_explainers_are_cloned_and_fitted_ones_used(tables):
     fresh = ShapleyExplainer(response, max_rows=1000, random_state=0)
-    made = AmortizedExplainer(fresh, n_taught=50).fit(tables[0][:60])
+    made = AmortizedExplainer(fresh, n_training_rows=50).fit(tables[0][:60])
     with pytest.raises(NotFittedError):
         fresh.explain(tables[1])
     assert made.explainer is fresh
     assert len(made.background_) == 60
     fitted = fresh.fit(tables[0][:20])
-    made = AmortizedExplainer(fitted, n_taught=50).fit(tables[0])
+    made = AmortizedExplainer(fitted, n_training_rows=50).fit(tables[0])
     assert made.explainer_ is fitted
     assert len(made.background_) == 20
     assert made.explain(tables[1]).settings.n_background == 20
@@ -195,7 +195,7 @@ def test_batches_can_be_resumed(tables, tmp_path):
 
     def made():
         explainer = ShapleyExplainer(response, max_rows=800).fit(tables[0][:20])
-        return AmortizedExplainer(explainer, n_taught=60).fit(tables[0])
+        return AmortizedExplainer(explainer, n_training_rows=60).fit(tables[0])
 
     arguments = {"out": tmp_path / "phi", "batch_rows": 20}
     first = list(explain_batches(made(), X, **arguments))
@@ -205,8 +205,8 @@ def test_batches_can_be_resumed(tables, tmp_path):
     for before, after in zip(first, second, strict=True):
         np.testing.assert_array_equal(before.values, after.values)
     assert second[0].settings.learned == "60 rows"
-    other = AmortizedExplainer(made().explainer, n_taught=60).fit(tables[0][:100])
-    with pytest.raises(FileExistsError, match="taught rows"):
+    other = AmortizedExplainer(made().explainer, n_training_rows=60).fit(tables[0][:100])
+    with pytest.raises(FileExistsError, match="training rows"):
         explain_batches(other, X, **arguments)
     other = made()
     other.explainer.set_params(max_rows=900)
@@ -236,7 +236,9 @@ def test_skops_round_trip(frame, tmp_path):
     X = frame[["size", "rooms"]].fillna(0.0)
     settings = {"hidden_layer_sizes": 4, "solver": "lbfgs", "max_iter": 2000, "random_state": 0}
     model = MLPRegressor(**settings).fit(X, X["size"] * X["rooms"])
-    made = AmortizedExplainer(ShapleyExplainer(model, random_state=0), n_taught=40).fit(X[:60])
+    made = AmortizedExplainer(ShapleyExplainer(model, random_state=0), n_training_rows=40).fit(
+        X[:60]
+    )
     skops_io.dump(made, tmp_path / "made.skops")
     types = skops_io.get_untrusted_types(file=tmp_path / "made.skops")
     there = skops_io.load(tmp_path / "made.skops", trusted=types)
@@ -246,7 +248,7 @@ def test_skops_round_trip(frame, tmp_path):
 def test_sparse_rows():
     X = sparse.random(300, 5, density=0.5, random_state=0, format="csr")
     explainer = ShapleyExplainer(lambda X: X.toarray().max(axis=1), max_rows=1500, random_state=0)
-    made = AmortizedExplainer(explainer.fit(X[:10]), n_taught=200).fit(X[:250])
+    made = AmortizedExplainer(explainer.fit(X[:10]), n_training_rows=200).fit(X[:250])
     learned, wanted = made.explain(X[250:]), explainer.explain(X[250:])
     assert learned.settings.learned == "200 rows"
     assert ((learned.values - wanted.values) ** 2).sum() < 0.05 * (wanted.values**2).sum()
@@ -262,7 +264,7 @@ def test_documents_are_refused():
 def test_invalid_columns_and_parameters_are_refused(amortized, tables):
     with pytest.raises(ValueError, match="features"):
         amortized.explain(tables[1][:, :3])
-    with pytest.raises(ValueError, match="n_taught"):
-        AmortizedExplainer(ShapleyExplainer(response), n_taught=0).fit(tables[0])
+    with pytest.raises(ValueError, match="n_training_rows"):
+        AmortizedExplainer(ShapleyExplainer(response), n_training_rows=0).fit(tables[0])
     with pytest.raises(NotFittedError):
         AmortizedExplainer(ShapleyExplainer(response)).explain(tables[1])

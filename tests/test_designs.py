@@ -5,7 +5,7 @@ import pytest
 
 from skshapley.designs import CoalitionDesign, Design, PermutationDesign
 from skshapley.samplers import Antithetic, Kernel, MonteCarlo, Odd, Orthogonal, SamplerTask
-from skshapley.samplers._permutations import _Dealer
+from skshapley.samplers._permutations import _Rows
 
 MANY = 10**6  # draws, more than any test asks for
 P = 5
@@ -133,42 +133,42 @@ def test_a_list_without_known_values_is_passed_on():
     np.testing.assert_array_equal(values, new.reshape(3, 2, 2))
 
 
-# --- references: dealt out ------------------------------------------------------------------------
+# --- background rows in rounds ------------------------------------------------------------------
 
 
-def dealer(references="stratified", weights=None, seed=1):
+def source(references="stratified", weights=None, seed=1):
     weights = np.full(7, 1 / 7) if weights is None else weights
-    return _Dealer(np.random.default_rng(seed), weights, references, None)
+    return _Rows(np.random.default_rng(seed), weights, references, None)
 
 
 @pytest.mark.parametrize("n", [1, 7, 10, 21, 50])
 def test_every_reference_is_used_equally_often(n):
-    """For any number of cards: counts differ by at most one, and are equal after a round."""
-    cards = dealer().deal(n)
-    counts = np.bincount(cards, minlength=7)
+    """For any number of places: counts differ by at most one, and are equal after a round."""
+    places = source().take(n)
+    counts = np.bincount(places, minlength=7)
     assert counts.max() - counts.min() <= (n % 7 > 0)
     for start in range(0, n - 6, 7):
-        assert sorted(cards[start : start + 7]) == list(range(7))
+        assert sorted(places[start : start + 7]) == list(range(7))
 
 
 @pytest.mark.parametrize("references", ["stratified", "random"])
 def test_two_draws_of_references_equal_one_of_the_sum(references):
-    whole = dealer(references).deal(40)
-    piecewise = dealer(references)
-    parts = [piecewise.deal(n) for n in (3, 0, 11, 7, 19)]
+    whole = source(references).take(40)
+    piecewise = source(references)
+    parts = [piecewise.take(n) for n in (3, 0, 11, 7, 19)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
 def test_rounds_are_in_random_order():
-    cards = dealer().deal(700).reshape(100, 7)
-    assert len(np.unique(cards, axis=0)) > 90
+    places = source().take(700).reshape(100, 7)
+    assert len(np.unique(places, axis=0)) > 90
 
 
 def test_random_references_follow_the_weights():
     """Shares of 20000 draws have standard deviations below 0.0036: z = 5, false alarm 2e-6."""
     weights = np.array([0.5, 0.3, 0.2, 0.0])
-    cards = dealer("random", weights).deal(20_000)
-    shares = np.bincount(cards, minlength=4) / 20_000
+    places = source("random", weights).take(20_000)
+    shares = np.bincount(places, minlength=4) / 20_000
     assert np.abs(shares - weights).max() < 0.018
     assert shares[3] == 0
 

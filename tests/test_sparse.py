@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 from skshapley._tables._keys import row_keys
 from skshapley.background import herd
 from skshapley.rewards import InterventionalReward, Players, Response
@@ -199,15 +199,15 @@ def test_duplicate_entries_are_summed():
 def test_wide_matrices_are_ordered_by_random_projections(monkeypatch):
     monkeypatch.setattr("skshapley._references._columns.MOST_CELLS", 100)
     background, rows = sparse.csr_array(table(200)), sparse.csr_array(table(2, seed=1))
-    deck = Deck.balanced(
+    row_order = RowOrder.balanced(
         background,
         np.zeros((200, 1)),
         np.full(200, 1 / 200),
         np.arange(D),
         np.random.default_rng(0),
     )
-    assert sorted(deck.cards) == list(range(200))
-    assert deck.traits is None
+    assert sorted(row_order.places) == list(range(200))
+    assert row_order.traits is None
     made = ShapleyExplainer(Products(), max_rows=300, random_state=0).fit(background).explain(rows)
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, made.predictions, rtol=0, atol=1e-9)

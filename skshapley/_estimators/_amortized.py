@@ -29,7 +29,7 @@ from skshapley.rewards._game import empty_values
 N_REFERENCES = 4  # background rows of the first and last steps
 # Weight of numeric columns in the distances of rows, beside steps and predictions.
 COLUMNS_WEIGHT = 2.0
-LEAST_TAUGHT = 30  # rows; with fewer, nothing is learned
+LEAST_TRAINING = 30  # rows; with fewer, nothing is learned
 BLOCK_ROWS = 2**17  # mixed rows prepared at once
 # Attributes taken from the explainer
 FOLLOWED = (
@@ -74,7 +74,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of(cls, seen: Seen) -> Self:
-        """Return the units of taught rows."""
+        """Return the units of training rows."""
         known = np.where(np.isfinite(seen.numbers), seen.numbers, np.nan)
         # A column without a finite number has the mean 0 instead of NaN.
         counts = np.maximum(np.isfinite(known).sum(axis=0), 1)
@@ -97,7 +97,7 @@ class Units(NamedTuple):
 class AmortizedExplainer(Portable, Attributor):
     """Explain many rows of a costly model by a regression on a few hundred explained rows.
 
-    In ``fit``, `n_taught` background rows are explained by the given explainer, and a kernel ridge
+    In ``fit``, the given explainer explains `n_training_rows` background rows, and a kernel ridge
     regression learns their Shapley values. Every further row costs 8 p + 1 model rows for p
     players; sampling needs thousands. The values are estimates with calibrated standard errors.
     They add up to the prediction, and ``settings.learned`` marks them.
@@ -109,7 +109,7 @@ class AmortizedExplainer(Portable, Attributor):
         copy of it is fitted to the same background. Only Shapley values of the interventional or
         the baseline reward can be learned, without interactions. An exact explainer explains all
         rows itself, and nothing is learned.
-    n_taught : int, default=500
+    n_training_rows : int, default=500
         Number of background rows to learn from, or the number of distinct rows if that is smaller.
         With fewer than 30 rows, the explainer explains all rows. More rows give smaller errors and
         a longer ``fit``.
@@ -118,7 +118,7 @@ class AmortizedExplainer(Portable, Attributor):
     ----------
     explainer_ : ShapleyExplainer or TreeExplainer
         The fitted explainer.
-    taught_ : array or frame of shape (n, d)
+    training_rows_ : array or frame of shape (n, d)
         The rows to learn from.
     learner_ : object or None
         None if the explainer explains all rows.
@@ -142,7 +142,7 @@ class AmortizedExplainer(Portable, Attributor):
     width and penalty. The ratios of these residuals to the posterior deviations calibrate the
     standard errors: intervals of 1.64 standard errors contain 90 % of the values of similar rows.
     The variance of the learned values is subtracted. The explainer explains rows that are further
-    from the taught rows than these are from each other.
+    from the training rows than these are from each other.
 
     References
     ----------
@@ -155,7 +155,7 @@ class AmortizedExplainer(Portable, Attributor):
     >>> from skshapley import AmortizedExplainer, ShapleyExplainer
     >>> X = np.random.default_rng(0).normal(size=(300, 5))
     >>> explainer = ShapleyExplainer(lambda X: np.sin(X[:, 0] * X[:, 1]) + X[:, 2], random_state=0)
-    >>> amortized = AmortizedExplainer(explainer, n_taught=200).fit(X[:200])
+    >>> amortized = AmortizedExplainer(explainer, n_training_rows=200).fit(X[:200])
     >>> explanation = amortized.explain(X[200:])
     >>> int(np.median(explanation.n_model_rows))
     41
@@ -163,12 +163,12 @@ class AmortizedExplainer(Portable, Attributor):
     '200 rows'
     """
 
-    _constraints: dict[str, Constraint] = {"n_taught": Count()}
+    _constraints: dict[str, Constraint] = {"n_training_rows": Count()}
 
     @corrected
-    def __init__(self, explainer, n_taught: int = 500) -> None:
+    def __init__(self, explainer, n_training_rows: int = 500) -> None:
         self.explainer = explainer
-        self.n_taught = n_taught
+        self.n_training_rows = n_training_rows
 
     def fit(self, X, y=None) -> Self:
         """Fit the explainer if necessary, and learn from rows of X.
@@ -202,10 +202,10 @@ class AmortizedExplainer(Portable, Attributor):
         X = self._background.table(explainer, X)
         # Equal rows teach nothing new and cost the same.
         _, different = np.unique(row_keys(X), return_index=True)
-        # A fixed seed: the taught rows depend on the table, not on the random state of the
+        # A fixed seed: the training rows depend on the table, not on the random state of the
         # sampling.
-        rows = generator(0, 9).permutation(np.sort(different))[: self.n_taught]
-        self.taught_ = take_rows(X, np.sort(rows))
+        rows = generator(0, 9).permutation(np.sort(different))[: self.n_training_rows]
+        self.training_rows_ = take_rows(X, np.sort(rows))
         self._learn()
         return self
 
@@ -217,26 +217,26 @@ class AmortizedExplainer(Portable, Attributor):
                 setattr(self, name, getattr(explainer, name))
 
     def _learn(self) -> None:
-        """Explain the taught rows, and learn from them."""
+        """Explain the training rows, and learn from them."""
         self.learner_ = None
-        if self.exact_ is not None or n_rows(self.taught_) < LEAST_TAUGHT:
+        if self.exact_ is not None or n_rows(self.training_rows_) < LEAST_TRAINING:
             return
-        reward, n = self.reward_, n_rows(self.taught_)
+        reward, n = self.reward_, n_rows(self.training_rows_)
         n_references = min(N_REFERENCES, reward.n_references_)
         rng = generator(self._entropy, 10)
         background = reward.background_, n_references, reward.empty_, reward.weights_, rng
         self._references = herded(*background)
-        taught = self.explainer_.explain(self.taught_)
-        seen = self._seen(reward.game(self.taught_), self.taught_)
+        known = self.explainer_.explain(self.training_rows_)
+        seen = self._seen(reward.game(self.training_rows_), self.training_rows_)
         self._units = Units.of(seen)
-        errors = taught.standard_errors
+        errors = known.standard_errors
         # Sampled values are noisy targets; their variances keep the learner from fitting the noise.
-        noise = np.zeros(taught.values.shape) if errors is None else np.nan_to_num(errors) ** 2
+        noise = np.zeros(known.values.shape) if errors is None else np.nan_to_num(errors) ** 2
         # Only the difference from the mean of first and last steps is learned; it is small and
         # smooth.
-        wanted = taught.values.reshape(seen.base.shape) - seen.base
+        wanted = known.values.reshape(seen.base.shape) - seen.base
         self.learner_ = Learner.fit(self._units(seen), wanted.reshape(n, -1), noise.reshape(n, -1))
-        self._of_what_is_learned = replace(taught.settings, learned=f"{n} rows")
+        self._of_what_is_learned = replace(known.settings, learned=f"{n} rows")
 
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
@@ -276,7 +276,7 @@ class AmortizedExplainer(Portable, Attributor):
         # itself.
         cost = 2 * p * len(self._references) + 1
         outcome.n_evaluations[:] = outcome.n_model_rows[:] = cost
-        # Rows unlike all taught rows would have errors that nothing measured.
+        # Rows unlike all training rows would have errors that nothing measured.
         far = np.flatnonzero(scales > self.learner_.reach)
         if len(far):
             self._hand_on(outcome, take_rows(X, far), far)

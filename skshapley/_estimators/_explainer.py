@@ -258,31 +258,31 @@ class ShapleyExplainer(Attributor):
         return plan_of(self, size, read=self._auto)
 
     def _prepared(self, plan: Plan) -> Plan:
-        """Fit the plan to the background, and return it with its lesson."""
+        """Fit the plan to the background, and return it with its tuned parameters."""
         plan = replace(plan, read=False).sized(plan.size)  # without a closed form
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
             if plan.takes_parts and self.reward_.margins_ is None:
                 self.reward_.margins_ = Margins.of(self.reward_)
-            self.reward_.deal(generator(plan.entropy, Stream.ORDER))
-        return plan if self._auto else replace(plan, lesson=self._lesson(plan))
+            self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
+        return plan if self._auto else replace(plan, tuned=self._tuned(plan))
 
-    def _lesson(self, plan: Plan) -> Any:
-        """Return the lesson learned from a few background rows, or None."""
+    def _tuned(self, plan: Plan) -> Any:
+        """Return parameters tuned on a few background rows, or None."""
         _, solver = plan.methods(self.players_.n_players)
         likely = self.background_weights_
-        n = min(solver.pilots, len(likely))
+        n = min(solver.tuning_rows, len(likely))
         if not n:
             return None
-        rng = generator(plan.entropy, Stream.PILOTS)
+        rng = generator(plan.entropy, Stream.TUNING)
         rows = rng.choice(len(likely), n, replace=False, p=likely)
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        plan, lesson = replace(plan, stopping=None), None
+        plan, tuned = replace(plan, stopping=None), None
         for row in range(n):
-            pilot = run(game.take(np.array([row])), plan, n_jobs=self.n_jobs).solver
-            lesson = lesson if pilot is None else pilot.lesson(lesson)
-        return lesson
+            ran = run(game.take(np.array([row])), plan, n_jobs=self.n_jobs).solver
+            tuned = tuned if ran is None else ran.tuned(tuned)
+        return tuned
 
     def _with(self, **parameters: Any) -> Self:
         """Return an explainer of the same model with other parameters, and this background."""
@@ -297,7 +297,7 @@ class ShapleyExplainer(Attributor):
             if self.documents_ is not None:
                 other.documents_ = self.documents_.redrawn(entropy)
             elif self.exact_ is None:
-                other._plan = other._prepared(replace(self._plan, entropy=entropy, lesson=None))
+                other._plan = other._prepared(replace(self._plan, entropy=entropy, tuned=None))
         return other
 
     def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
@@ -398,7 +398,7 @@ class ShapleyExplainer(Attributor):
         check_is_fitted(self, "reward_")
         if getattr(self.reward_, "link", None) is not None:
             game = self.reward_.influences(self._background.table(self, X))
-            values = run(game, replace(self._plan, lesson=None), n_jobs=self.n_jobs).values
+            values = run(game, replace(self._plan, tuned=None), n_jobs=self.n_jobs).values
             errors = game.errors(values)
             return errors[..., 0] if self._output_names is None else errors
         if self.exact_ is None:

@@ -186,7 +186,7 @@ class GlobalImportance(TableEstimator):
         self._plan = plan_of(self, least, process=False)  # raises for invalid values
         fit_reward(self, reward, response)
         if self._samples:
-            self.reward_.deal(generator(self._plan.entropy, Stream.ORDER))
+            self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
         return self
 
     @corrected
@@ -267,11 +267,11 @@ class GlobalImportance(TableEstimator):
 
     def _references(self, game: Game, plan: Plan) -> np.ndarray | None:
         """Return the background rows of each row to explain, or None for all of them."""
-        if not self._samples or game.deck is None:
+        if not self._samples or game.row_order is None:
             return None
         keys = game.keys(np.arange(game.n_rows))
         rngs = (generator(plan.entropy, Stream.REFERENCES, int(key)) for key in keys)
-        return np.stack([game.deck.dealt(rng)[:REFERENCES_A_ROW] for rng in rngs])
+        return np.stack([game.row_order.shuffled(rng)[:REFERENCES_A_ROW] for rng in rngs])
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.special import ndtri
 
 LINEAR = 0.1  # weight of linear functions of a mean input, relative to the Matern kernel
-WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of taught rows
+WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of training rows
 PENALTIES = 10.0 ** np.arange(-5, 1)
 SEARCH_ROWS = 1000  # rows on which width and penalty are chosen
 CONFIDENCE = 0.9  # confidence of the calibrated intervals
@@ -38,7 +38,7 @@ class Learner:
     errors : ndarray of shape (m,)
         Standard error of each target at a posterior deviation of 1.
     reach : float
-        Largest posterior deviation of a taught row, when it is left out.
+        Largest posterior deviation of a training row, when it is left out.
     """
 
     inputs: np.ndarray
@@ -64,7 +64,7 @@ class Learner:
         Notes
         -----
         Residuals and posterior variances are computed with each row left out (Rasmussen & Williams
-        2006, Eq 5.12). Their ratios are conformal scores: their quantile over the taught rows is
+        2006, Eq 5.12). Their ratios are conformal scores: their quantile over the training rows is
         valid for a similar new row (Barber et al. 2021, Predictive inference with the jackknife+).
         """
         mean, few = targets.mean(axis=0), slice(0, SEARCH_ROWS)

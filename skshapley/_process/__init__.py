@@ -12,7 +12,7 @@ Shapley values phi and interactions I are linear functionals of f and g. The der
 documentation, "The odd-part Gaussian process" and "The even-part Gaussian process".
 """
 
-from skshapley._process._case import Case, Lesson
+from skshapley._process._case import Case, Tuned
 from skshapley._process._choice import choose_pairs
 from skshapley._process._errors import overlooked, standard_errors
 from skshapley._process._even import EvenKernel
@@ -29,7 +29,6 @@ __all__ = [
     "EvenKernel",
     "EvenValues",
     "Interactions",
-    "Lesson",
     "OddDesign",
     "OddKernel",
     "OddValues",
@@ -37,6 +36,7 @@ __all__ = [
     "Posterior",
     "Process",
     "RandomOddDesign",
+    "Tuned",
     "choose_pairs",
     "fit_odd",
     "merged",

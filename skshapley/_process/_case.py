@@ -1,4 +1,4 @@
-"""The pairs of one row to explain, its estimates, and the lesson of a few pilot rows."""
+"""The pairs of one row to explain, its estimates, and tuned hyper-parameters."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,18 +27,18 @@ MOST_KEPT = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """The pilots' hyper-parameters.
+class Tuned:
+    """Hyper-parameters tuned on a few background rows, the tuning rows.
 
     Attributes
     ----------
-    taught : tuple of (ndarray of shape (n_players,), int; ndarray)
-        For each pilot, the players that matter to it and its fitted vector of the odd part.
+    odd : tuple of (ndarray of shape (n_players,), int; ndarray)
+        For each tuning row, the players that matter to it and its fitted vector of the odd part.
     even : tuple of ndarray
-        The fitted vectors of the pilots' even parts, without reaches.
+        The fitted vectors of the rows' even parts, without reaches.
     """
 
-    taught: tuple[tuple[np.ndarray, np.ndarray], ...]
+    odd: tuple[tuple[np.ndarray, np.ndarray], ...]
     even: tuple[np.ndarray, ...] = ()
     # caches, not part of the state: a sampler's designs by their request, and factorised processes
     designs: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -49,36 +49,36 @@ class Lesson:
         return {**self.__dict__, "designs": {}, "_processes": {}}
 
     def known(self, players: np.ndarray) -> np.ndarray | None:
-        """Return the mean vector if exactly these players matter to a pilot; otherwise None."""
-        known = any(np.array_equal(players, at) for at, _ in self.taught)
+        """Return the mean vector if exactly these players matter to a tuning row, or None."""
+        known = any(np.array_equal(players, at) for at, _ in self.odd)
         return self.mean(players, blocked=False) if known else None
 
     def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
-        """Return the mean of the pilots' vectors for these players.
+        """Return the mean of the tuning rows' vectors for these players.
 
-        A player's reach is relative to the other players, averaged over its pilots. A player that
-        matters to no pilot has the average reach. None if no pilot was fitted in the same way, with
-        or without blocks of background rows.
+        A player's reach is relative to the other players, averaged over the tuning rows to which
+        the player matters. A player that matters to none has the average reach. None if no row was
+        fitted in the same way, with or without blocks of background rows.
         """
         scalars = OddKernel.priors(blocked).shape[1]
-        taught = [(at, v) for at, v in self.taught if len(v) == len(at) + scalars]
-        if not taught:
+        fitted = [(at, v) for at, v in self.odd if len(v) == len(at) + scalars]
+        if not fitted:
             return None
-        width = 1 + max(players.max(), *(at.max() for at, _ in taught))
+        width = 1 + max(players.max(), *(at.max() for at, _ in fitted))
         total, count = np.zeros(width), np.zeros(width)
-        for at, vector in taught:
+        for at, vector in fitted:
             total[at] += vector[: len(at)]
             count[at] += 1
         level = total.sum() / count.sum()
         reach = np.where(count > 0, total / np.maximum(count, 1), level)
-        rest = np.mean([vector[len(at) :] for at, vector in taught], axis=0)
+        rest = np.mean([vector[len(at) :] for at, vector in fitted], axis=0)
         return np.concatenate([reach[players], rest])
 
     def even_mean(self, blocked: bool) -> np.ndarray | None:
-        """Return the mean of the pilots' vectors of the even part; None if no pilot matches."""
+        """Return the mean of the rows' vectors of the even part; None if no row matches."""
         length = EvenKernel.priors(blocked).shape[1]
-        taught = [theta for theta in self.even if len(theta) == length]
-        return np.mean(taught, axis=0) if taught else None
+        fitted = [theta for theta in self.even if len(theta) == length]
+        return np.mean(fitted, axis=0) if fitted else None
 
     def process(self, points: Pairs, kernel: Kernel, functional: Functional) -> Process:
         """Return the process at these points, factorised once for repeated points."""
@@ -111,7 +111,7 @@ class Case:
     ----------
     players : ndarray of int
         The players that matter to the row.
-    lesson : Lesson or None
+    tuned : Tuned or None
         Source of the hyper-parameters. None: they are fitted to these pairs.
     index : Index
         Of the players' values.
@@ -129,10 +129,10 @@ class Case:
     """
 
     def __init__(
-        self, players: np.ndarray, lesson: Lesson | None, index: Index, pairs: Index | None
+        self, players: np.ndarray, tuned: Tuned | None, index: Index, pairs: Index | None
     ) -> None:
         self.players, self.index, self.pairs = players, index, pairs
-        self._lesson = Lesson(()) if lesson is None else lesson
+        self._tuned = Tuned(()) if tuned is None else tuned
         self._seen: list[tuple[Pairs, Pairs, np.ndarray]] = []
         self._solution: Estimates | None = None
         self.theta: np.ndarray | None = None
@@ -213,8 +213,8 @@ class Case:
         return values, errors
 
     def posterior(self, odd: Pairs) -> Posterior:
-        """Return the posterior under the lesson's hyper-parameters, or this case's own."""
-        theta, make = self._lesson.mean(self.players, odd.block is not None), self._lesson.process
+        """Return the posterior under the tuned hyper-parameters, or this case's own."""
+        theta, make = self._tuned.mean(self.players, odd.block is not None), self._tuned.process
         if theta is None:
             first = self._seen[0][0]
             if self.theta is None and len(self._seen) > 1 and first.values.any():
@@ -231,7 +231,7 @@ class Case:
             return values, errors
         points = relative(even).outputs(residual)
         blocked = points.block is not None
-        own, make = self._lesson.even_mean(blocked), self._lesson.process
+        own, make = self._tuned.even_mean(blocked), self._tuned.process
         if own is not None:
             kernel = EvenKernel.from_vector(self._reach(odd), own)
         else:
@@ -252,7 +252,7 @@ class Case:
         """Return the reaches of the odd part."""
         theta, p = self.theta, odd.n_players
         if theta is None:
-            theta = self._lesson.mean(self.players, odd.block is not None)
+            theta = self._tuned.mean(self.players, odd.block is not None)
         if theta is None:
             theta = fit_odd(odd) if odd.values.any() else np.full(p, -np.log(p))
         return np.exp(theta[:p])

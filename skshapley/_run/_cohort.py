@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
 from skshapley._run._memory import Rest, Ties
 from skshapley._run._plan import Size
@@ -42,7 +42,7 @@ class Cohort:
     sampler : Sampler
     solver : Solver
     price : Price
-    deck : Deck or None
+    row_order : RowOrder or None
         Of the background rows.
     sample : Sample or None
         The sample of the background, if not all background rows are used.
@@ -75,7 +75,7 @@ class Cohort:
     sampler: Sampler
     solver: Solver
     price: Price
-    deck: Deck | None
+    row_order: RowOrder | None
     sample: Sample | None
     rest: Rest | None
     left: int
@@ -95,7 +95,7 @@ class Cohort:
     def of(cls, block: Any, members: np.ndarray, players: np.ndarray) -> Self:
         """Return the cohort of some members of a block, with started sampler and solver."""
         game, plan, (r, count) = block.game, block.plan, players.shape
-        b, deck, weights, sample = game.n_references, game.deck, game.reference_weights, None
+        b, order, weights, sample = game.n_references, game.row_order, game.reference_weights, None
         sampler, solver = plan.methods(count)
         size = replace(Size.of(game), n_players=count)
         bought = sampler.afford(size.values(plan.max_rows), count, b)
@@ -105,20 +105,20 @@ class Cohort:
         rngs = row_generators(plan.entropy, keys)
         # Keys depend on the content of a row, so its design does too, in any order of the table.
         numbers = (keys % N_DESIGNS).astype(np.intp).tolist()
-        if b > 1 and deck is None:
-            deck = Deck.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
+        if b > 1 and order is None:
+            order = RowOrder.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
         if looked_at < b:
-            sample = Sample(deck, [rng.spawn(1)[0] for rng in rngs], looked_at)
+            sample = Sample(order, [rng.spawn(1)[0] for rng in rngs], looked_at)
             looked_at = sample.rows[0].size
-            # a deck has rows as often as their weights require, so its rows have equal weights
+            # an order has rows as often as their weights require, so its rows have equal weights
             weights = np.full(looked_at, 1 / looked_at)
         # A sampler needs this share for its finite-population corrections.
-        part = 1.0 if sample is None else looked_at / deck.n_rows
+        part = 1.0 if sample is None else looked_at / order.n_rows
         shared = None
-        if plan.lesson is not None:
+        if plan.tuned is not None:
             # rows with equal numbers have equal generators, and therefore equal designs
             shared = [generator(plan.entropy, Stream.DESIGN, count, number) for number in numbers]
-        drawn = (plan.lesson, numbers, shared, deck, part)
+        drawn = (plan.tuned, numbers, shared, order, part)
         sampler.start(SamplerTask(count, rngs, n_draws, weights, players, *drawn))
         rest, traits = None, sampler.traits
         if traits.goes_on and solver.traits.goes_on and not traits.one_shot:
@@ -128,7 +128,7 @@ class Cohort:
         every = np.arange(r)
         repeats = sample is not None or not bought.samples or n_draws > price.unit * b
         state = n_draws, goal, every, every, np.zeros(r, dtype=bool), repeats
-        return cls(block, members, players, sampler, solver, price, deck, sample, rest, *state)
+        return cls(block, members, players, sampler, solver, price, order, sample, rest, *state)
 
     @property
     def count(self) -> int:
@@ -221,7 +221,7 @@ class Cohort:
         """Start the solver in units that make the first values about 1."""
         v_empty, v_full = (v / units[:, 0] for v in self._ends())
         plan = self.block.plan
-        wanted = (plan.lesson, self.deck, plan.index, plan.pairs)
+        wanted = (plan.tuned, self.row_order, plan.index, plan.pairs)
         margins = self.block.game.margins
         if margins is not None:
             rows = self.block.rows[self.members]

@@ -195,8 +195,8 @@ class Plan:
         The index of the requested interactions.
     process : bool
         Whether "auto" may choose the Gaussian-process estimator without interactions.
-    lesson : object or None
-        Hyper-parameters from a few background rows, learned in ``fit`` (`Solver.lesson`).
+    tuned : object or None
+        Hyper-parameters tuned on a few background rows in ``fit`` (`Solver.tuned`).
     by_precision : bool
         Whether permutations stop at a relative error if no budget is given.
     read : bool
@@ -212,7 +212,7 @@ class Plan:
     index: Index = INDICES["shapley"]
     pairs: Index | None = None
     process: bool = True
-    lesson: Any = None
+    tuned: Any = None
     by_precision: bool = False
     read: bool = False
 

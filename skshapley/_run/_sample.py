@@ -1,13 +1,13 @@
 """A sample of the background in groups, for methods that average over the background.
 
-Each row to explain has its own background rows from the deck, divided into groups. The mean over a
+Each row to explain has its own background rows, divided into groups. The mean over a
 group is one more output of the game. A method thus gives attributions against each group from the
 same coalitions. The spread of the groups measures the error due to the choice of background rows.
 """
 
 import numpy as np
 
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
 from skshapley.solvers import Estimate
 from skshapley.solvers._spread import widening
@@ -22,7 +22,7 @@ class Sample:
 
     Parameters
     ----------
-    deck : Deck
+    row_order : RowOrder
     rngs : list of numpy.random.Generator
         One generator per row to explain.
     n : int
@@ -33,13 +33,13 @@ class Sample:
     rows : ndarray of shape (r, n_groups, q), int
     """
 
-    def __init__(self, deck: Deck, rngs: list[np.random.Generator], n: int) -> None:
+    def __init__(self, row_order: RowOrder, rngs: list[np.random.Generator], n: int) -> None:
         self.n_groups = max(1, min(MOST_GROUPS, n // LEAST_IN_GROUP))
         # Groups of equal size have means of equal variance, so no weights are needed.
         each = n // self.n_groups
-        dealt = np.stack([deck.dealt(rng)[: self.n_groups * each] for rng in rngs])
-        self.rows = dealt.reshape(len(rngs), self.n_groups, each)
-        self._left = max(0.0, 1 - self.n_groups * each / deck.n_rows)
+        drawn = np.stack([row_order.shuffled(rng)[: self.n_groups * each] for rng in rngs])
+        self.rows = drawn.reshape(len(rngs), self.n_groups, each)
+        self._left = max(0.0, 1 - self.n_groups * each / row_order.n_rows)
 
     def against(self, requests: Requests, instances: np.ndarray) -> Requests:
         """Return requests with background rows: one per group, or with the named rows.

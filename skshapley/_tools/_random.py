@@ -17,7 +17,7 @@ class Stream(IntEnum):
     PLAIN_ORDER = 3  # order of background rows without known quantities
     ORDER = 4  # balanced order of background rows
     REFERENCES = 5  # background rows for each row of a global explanation
-    PILOTS = 6  # background rows to learn hyper-parameters from
+    TUNING = 6  # background rows to learn hyper-parameters from
     SINGLE_ROWS = 7  # background rows that measure the spread of single ones
     SPLIT = 8  # background rows to fit a part of the game
     SAMPLE = 11  # rows of a source of batches

@@ -129,8 +129,8 @@ def explainer_facts(explainer: Any) -> dict:
     if explainer.background_ is not None:
         weights = explainer.background_weights_
         facts["background"] = digest_of(table_digest(explainer.background_), weights)
-    if hasattr(explainer, "taught_"):
-        facts["taught rows"] = table_digest(explainer.taught_)
+    if hasattr(explainer, "training_rows_"):
+        facts["training rows"] = table_digest(explainer.training_rows_)
     return facts
 
 

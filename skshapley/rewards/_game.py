@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 
 
 class Known(NamedTuple):
@@ -56,8 +56,8 @@ class Game(ABC):
         b, the number of background rows; 1 for a game without a background.
     reference_weights : ndarray of shape (b,)
         Their weights, with sum 1.
-    deck : Deck or None
-        Order of background rows if not all of them are used; None: random order.
+    row_order : RowOrder or None
+        The background rows in balanced order, if not all of them are used. None: random order.
     rows_per_value : int
         Model rows per evaluation.
     bytes_per_row : int
@@ -86,7 +86,7 @@ class Game(ABC):
     n_outputs: int
     n_references: int = 1
     reference_weights: np.ndarray = np.ones(1)
-    deck: Deck | None = None
+    row_order: RowOrder | None = None
     rows_per_value: int = 1
     bytes_per_row: int = 8
     most_values: int = 8192

@@ -28,7 +28,7 @@ class TransportGame(InterventionalGame):
         empty = part.left(self._empty, part.function(pool.scores))
         v_empty = part.left(self._mean_empty, part.mean)
         rest = instances._replace(full=full)
-        game = RemainderGame(self.shared, empty, v_empty, rest, self.deck)
+        game = RemainderGame(self.shared, empty, v_empty, rest, self.row_order)
         return Remainder(game, game.known)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._references import MOST_CARDS, Deck
+from skshapley._references import MOST_PLACES, RowOrder
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
 from skshapley._tables._portable import Portable
@@ -66,7 +66,7 @@ class Reward(Parametrised, ABC):
         players : Players
         """
 
-    def deal(self, rng: np.random.Generator) -> None:
+    def sort_background(self, rng: np.random.Generator) -> None:
         """Sort the background so that any few consecutive rows represent all, if possible.
 
         Parameters
@@ -118,7 +118,7 @@ class BackgroundReward(Portable, Reward):
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self._set_sizes(len(weights))
-        self.deck_: Deck | None = None
+        self.row_order_: RowOrder | None = None
         self.margins_ = None
         self.__dict__.pop("varies_", None)  # computed for another background
         self.masked_ = self._prepared()
@@ -142,18 +142,18 @@ class BackgroundReward(Portable, Reward):
         pool = row_pool(table, first, self.players_.column_player)
         return pool.unlike(rows, np.zeros_like(rows))
 
-    def deal(self, rng) -> None:
+    def sort_background(self, rng) -> None:
         """Sort the background into balanced order; a very large one is reduced."""
         weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
-        deck = Deck.balanced(self.background_, self.empty_, weights, column_player, rng)
-        self.deck_ = deck
-        if n > MOST_CARDS:
+        order = RowOrder.balanced(self.background_, self.empty_, weights, column_player, rng)
+        self.row_order_ = order
+        if n > MOST_PLACES:
             _ = self.varies_  # computed from all rows, before the reduction
-            rows = deck.rows
+            rows = order.rows
             self.empty_ = self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)
-            self.weights_ = np.bincount(deck.cards) / len(deck.cards)
+            self.weights_ = np.bincount(order.places) / len(order.places)
             self.masked_ = self.masked_.take(rows, self.weights_)
             self._set_sizes(len(rows))
 
@@ -193,7 +193,7 @@ class BackgroundReward(Portable, Reward):
         responses = np.concatenate(full), np.concatenate(winners)
         # Raw columns stay beside transformed ones: equality of players is defined on raw columns.
         instances = Instances(X, raw, active, *responses, np.arange(n_rows(X)), keys)
-        game = self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_)
+        game = self._game_of(masked, self.empty_, self.v_empty_, instances, self.row_order_)
         if self.margins_ is not None:
             game.margins = self.margins_(X, masked.response.choose(responses[0], 0))
         return game
@@ -312,14 +312,14 @@ class InterventionalGame(Game):
         The response on each background row.
     v_empty : ndarray of shape (K,)
     instances : Instances
-    deck : Deck or None
+    order : RowOrder or None
     """
 
     def __init__(
-        self, masked: MaskedModel, empty, v_empty, instances: Instances, deck: Deck | None = None
+        self, masked, empty, v_empty, instances: Instances, order: RowOrder | None = None
     ) -> None:
         self.shared, self._empty, self.instances = masked, empty, instances
-        self._mean_empty, self.deck = v_empty, deck
+        self._mean_empty, self.row_order = v_empty, order
         # Each row may explain another class, so v(empty) depends on the row.
         means = np.broadcast_to(v_empty, instances.full.shape)
         self.v_empty = masked.response.choose(means, instances.winners)

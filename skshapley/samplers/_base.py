@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 from skshapley._tools._constraints import Parametrised
 
 
@@ -140,14 +140,14 @@ class SamplerTask:
         Weights of the background rows, with sum 1.
     players : ndarray of shape (r, n_players), int, or None
         Numbers of these players in the game, for each row to explain; None for all players.
-    lesson : object or None
-        Knowledge from other rows (`Solver.lesson`).
+    tuned : object or None
+        Parameters tuned on other rows (`Solver.tuned`).
     numbers : sequence of r int
         Numbers of designs: rows with the same number may share a design.
     shared_rngs : list of numpy.random.Generator or None
         One per row to explain for shared designs; equal for equal numbers.
-    deck : Deck or None
-        The order of background rows, if not all are used.
+    row_order : RowOrder or None
+        The background rows in balanced order, if not all of them are used.
     part : float, default=1.0
         The share of the background in these references, if they are a sample.
     """
@@ -157,10 +157,10 @@ class SamplerTask:
     n_draws: int
     reference_weights: np.ndarray = field(default_factory=lambda: np.ones(1))
     players: np.ndarray | None = None
-    lesson: Any = None
+    tuned: Any = None
     numbers: Sequence[int] = ()
     shared_rngs: list[np.random.Generator] | None = None
-    deck: Deck | None = None
+    row_order: RowOrder | None = None
     part: float = 1.0
 
 

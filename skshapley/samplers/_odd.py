@@ -27,14 +27,14 @@ from skshapley._tools._constraints import Flag, OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._odd_designs import (
     LEAST_ROWS,
-    dealt_pairs,
-    dealt_rows,
     filled,
     first_pairs,
     hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
     n_blocks,
+    pairs_of_blocks,
+    rows_of_blocks,
     sizes_missing,
 )
 
@@ -144,18 +144,18 @@ class Odd(Sampler):
 
     def _start(self, task: SamplerTask) -> None:
         r = len(self.rngs_)
-        self._part, self._lesson, self._order = task.part, task.lesson, None
+        self._part, self._tuned, self._order = task.part, task.tuned, None
         self._states: list[Any] = [None] * r
         self._seen: list[list[Pairs]] = [[] for _ in range(r)]
         self._leaders, self._asked, self._given = np.arange(r), {}, {}
-        if task.lesson is None or task.players is None or task.shared_rngs is None:
+        if task.tuned is None or task.players is None or task.shared_rngs is None:
             return
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
             # with equal weights, each row may have its own blocks: their matrices are equal
             b = len(self.reference_weights_)
             # Rows share pairs and matrices, and still average over different background rows.
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
-        # rows with the same number share a design, chosen by the lesson
+        # rows with the same number share a design, chosen by the tuned parameters
         alike = np.column_stack([task.numbers, task.players])
         # Rows must have the same active players too: their pairs are coalitions of these.
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
@@ -163,7 +163,7 @@ class Odd(Sampler):
         for leader, (number, *own) in zip(first, sets, strict=True):
             self._asked[leader] = number, *own, self.n_draws_
             self.rngs_[leader] = task.shared_rngs[leader]
-            self._given[leader] = task.lesson.known(np.array(own))
+            self._given[leader] = task.tuned.known(np.array(own))
 
     def _chooses(self, n_pairs: int) -> bool:
         p = self.n_players_
@@ -194,11 +194,11 @@ class Odd(Sampler):
         if row not in self._asked:
             return self._ask_one(row, n)
         key = self._asked[row] = *self._asked[row], n
-        if key not in self._lesson.designs:
+        if key not in self._tuned.designs:
             asked = self._ask_one(row, n)
             # rows that come later continue with the same state and random numbers as the first one
-            self._lesson.designs[key] = asked, self._states[row], deepcopy(self.rngs_[row])
-        asked, self._states[row], rng = self._lesson.designs[key]
+            self._tuned.designs[key] = asked, self._states[row], deepcopy(self.rngs_[row])
+        asked, self._states[row], rng = self._tuned.designs[key]
         self.rngs_[row] = deepcopy(rng)
         return asked
 
@@ -210,7 +210,7 @@ class Odd(Sampler):
             state = self._states[row] = self._open(rng)
         if state.blocks is not None:
             count = len(state.rows)
-            pairs, block = dealt_pairs(rng, state.blocks.share, p, count * n)
+            pairs, block = pairs_of_blocks(rng, state.blocks.share, p, count * n)
             ends = np.arange(count if first else 0)
             full = np.ones((len(ends), p), dtype=bool)
             return np.concatenate([full, pairs]), np.concatenate([ends, block]), None
@@ -233,11 +233,11 @@ class Odd(Sampler):
             return _State(none)
         if self._part < 1:  # balanced by construction
             each = len(self.reference_weights_) // count
-            dealt = np.arange(each * count).reshape(count, each)
+            rows = np.arange(each * count).reshape(count, each)
         else:
-            dealt = dealt_rows(rng, self.reference_weights_, count)
-        blocks = Blocks.of(dealt, self.reference_weights_)
-        return _State(none, dealt, Blocks(blocks.share * self._part, blocks.whole * self._part))
+            rows = rows_of_blocks(rng, self.reference_weights_, count)
+        blocks = Blocks.of(rows, self.reference_weights_)
+        return _State(none, rows, Blocks(blocks.share * self._part, blocks.whole * self._part))
 
     def _choose(self, row: int, n: int) -> np.ndarray:
         """Return n new pairs."""
@@ -261,7 +261,7 @@ class Odd(Sampler):
         return filled(rng, chosen, n, seen=pairs)
 
     def _theta(self, row: int) -> np.ndarray | None:
-        """Return the hyper-parameters for the choice, by the lesson or by the values seen."""
+        """Return the hyper-parameters for the choice, tuned on other rows or fitted here."""
         if self._given:
             return self._given[row]
         values = merged(self._seen[row])

@@ -191,18 +191,18 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
 
 
-def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
+def rows_of_blocks(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
     """Assign background rows at random to n blocks of equal size, ``(n, q)`` int.
 
     Rows of a block have about the same weight. If n does not divide b, some are left out.
     """
     b = len(weights)
     # shuffle first, so that the stable sort orders equal weights at random
-    dealt = rng.permutation(b)[: n * (b // n)]
-    return dealt[np.argsort(weights[dealt], kind="stable")].reshape(n, -1)
+    rows = rng.permutation(b)[: n * (b // n)]
+    return rows[np.argsort(weights[rows], kind="stable")].reshape(n, -1)
 
 
-def dealt_pairs(
+def pairs_of_blocks(
     rng: np.random.Generator, share: np.ndarray, p: int, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Assign n pairs to blocks by their shares: ``(n, p)`` bool, and the block of each."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 from skshapley._tools._constraints import Count, OneOf, check_values
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from, generator, uniform_permutations
@@ -123,7 +123,7 @@ class PermutationSampler(Sampler):
         bought = super().afford(n_rows, n_players, n_references)
         if not self._single(n_references):
             return bought
-        if self._deals_few(bought.n_draws, n_players, n_references):
+        if self._samples_few(bought.n_draws, n_players, n_references):
             return replace(bought, samples=True)
         return replace(bought, to_stop=max(bought.to_stop, bought.price.step * n_references))
 
@@ -133,7 +133,7 @@ class PermutationSampler(Sampler):
             return n_references
         return super()._n_references(n_rows, n_players, n_references)
 
-    def _deals_few(self, n_draws: int, n_players: int, b: int) -> bool:
+    def _samples_few(self, n_draws: int, n_players: int, b: int) -> bool:
         if self.references != "stratified" or b == 1 or self.traits.one_shot:
             return False
         units = n_draws // self._whole_unit(n_players, b)
@@ -147,10 +147,10 @@ class PermutationSampler(Sampler):
         children = [rng.spawn(2) for rng in self.rngs_]
         self.rngs_ = [pair[0] for pair in children]
         b = len(task.reference_weights)
-        self._samples = self._deals_few(task.n_draws, task.n_players, b)
-        deck = task.deck if self._samples else None
-        self._dealers = [
-            _Dealer(pair[1], self.reference_weights_, self.references, deck) for pair in children
+        self._samples = self._samples_few(task.n_draws, task.n_players, b)
+        order = task.row_order if self._samples else None
+        self._sources = [
+            _Rows(pair[1], self.reference_weights_, self.references, order) for pair in children
         ]
 
     def _ask(self, rows: np.ndarray, n: int) -> PermutationDesign:
@@ -162,7 +162,7 @@ class PermutationSampler(Sampler):
         weights = None if self.weights == "equal" else self._weigh(permutations, unit)
         if not self._single(n_references):
             return PermutationDesign(permutations, unit, weights=weights)
-        references = np.stack([self._dealers[row].deal(n_units) for row in rows])
+        references = np.stack([self._sources[row].take(n_units) for row in rows])
         random = self.references == "random"
         return PermutationDesign(
             permutations,
@@ -170,51 +170,51 @@ class PermutationSampler(Sampler):
             references=np.repeat(references, unit, axis=1),
             stratum_weights=None if self._samples or random else self.reference_weights_,
             weights=weights,
-            dealt=self._samples,
+            sampled=self._samples,
         )
 
 
-class _Dealer:
+class _Rows:
     """Background rows of the units of one row to explain, in rounds over all of them.
 
-    From a deck, one in 16 cards is used twice in a row. This separates the spread of units on one
-    row from the spread between rows.
+    In a balanced order, one in 16 places is used twice in a row. This separates the spread of units
+    on one row from the spread between rows.
     """
 
     def __init__(
-        self, rng: np.random.Generator, weights: np.ndarray, references: str, deck: Deck | None
+        self, rng: np.random.Generator, weights: np.ndarray, references: str, order: RowOrder | None
     ) -> None:
         self._rng, self._weights, self._random = rng, weights, references == "random"
-        self._deck, self._cards, self._rest = deck, *np.empty((2, 0), dtype=np.intp)
+        self._row_order, self._places, self._rest = order, *np.empty((2, 0), dtype=np.intp)
 
-    def deal(self, n: int) -> np.ndarray:
+    def take(self, n: int) -> np.ndarray:
         b = len(self._weights)
         if self._random:
             # Drawn with replacement, so rows follow the weights exactly and in independent units.
             return self._rng.choice(b, size=n, p=self._weights)
-        if self._deck is not None:
+        if self._row_order is not None:
             while len(self._rest) < n:
-                more = self._sampled(self._deck, n - len(self._rest))
+                more = self._sampled(self._row_order, n - len(self._rest))
                 self._rest = np.concatenate([self._rest, more])
         else:
             rounds = max(0, -(-(n - len(self._rest)) // b))
-            decks = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
-            self._rest = np.concatenate([self._rest, decks])
-        dealt, self._rest = self._rest[:n], self._rest[n:]
-        return dealt
+            orders = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
+            self._rest = np.concatenate([self._rest, orders])
+        taken, self._rest = self._rest[:n], self._rest[n:]
+        return taken
 
-    def _sampled(self, deck: Deck, n: int) -> np.ndarray:
-        """Return the next cards, `n` or more unless the deck ends."""
-        if not len(self._cards):
-            self._cards = deck.dealt(self._rng)
-        n_sets = min(-(-n // (ONCE_AGAIN + 1)), len(self._cards) // ONCE_AGAIN)
+    def _sampled(self, order: RowOrder, n: int) -> np.ndarray:
+        """Return the next places, `n` or more unless the order ends."""
+        if not len(self._places):
+            self._places = order.shuffled(self._rng)
+        n_sets = min(-(-n // (ONCE_AGAIN + 1)), len(self._places) // ONCE_AGAIN)
         if not n_sets:
-            cards, self._cards = self._cards, self._cards[:0]
-            return cards
-        sets = self._cards[: n_sets * ONCE_AGAIN].reshape(n_sets, ONCE_AGAIN)
-        # Cards that do not fill a set are kept for the next call.
-        self._cards = self._cards[n_sets * ONCE_AGAIN :]
-        # A random card of each set, so that the repeated rows represent all others.
+            places, self._places = self._places, self._places[:0]
+            return places
+        sets = self._places[: n_sets * ONCE_AGAIN].reshape(n_sets, ONCE_AGAIN)
+        # Places that do not fill a set are kept for the next call.
+        self._places = self._places[n_sets * ONCE_AGAIN :]
+        # A random place of each set, so that the repeated rows represent all others.
         again = sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)]
         return np.column_stack([sets, again]).ravel()
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skshapley._references import Deck
+from skshapley._references import RowOrder
 from skshapley._tools._constraints import Parametrised
 from skshapley.indices import INDICES, Index
 
@@ -168,10 +168,10 @@ class SolverTask:
         Values of the empty and the full coalition of each row.
     players : ndarray of shape (r, n_players), int, or None
         Numbers of these players in the game, for each row; None for all players.
-    lesson : object or None
-        Knowledge from other rows (`Solver.lesson`).
-    deck : Deck or None
-        Known quantities of the background rows, if references are a sample of them.
+    tuned : object or None
+        Parameters tuned on other rows (`Solver.tuned`).
+    row_order : RowOrder or None
+        The background rows in balanced order with their known quantities, if a sample is used.
     index : Index
         Index of the players' values.
     pairs : Index or None
@@ -184,8 +184,8 @@ class SolverTask:
     v_empty: np.ndarray
     v_full: np.ndarray
     players: np.ndarray | None = None
-    lesson: Any = None
-    deck: Deck | None = None
+    tuned: Any = None
+    row_order: RowOrder | None = None
     index: Index = INDICES["shapley"]
     pairs: Index | None = None
     margins: np.ndarray | None = None
@@ -195,7 +195,7 @@ class Solver(Parametrised, ABC):
     """Base class of solvers.
 
     A solver has parameters only. The engine calls `start` once for a block of rows, `update` for
-    each design, `result` for each estimate, and at the end `lesson`.
+    each design, `result` for each estimate, and at the end `tuned`.
 
     Attributes
     ----------
@@ -205,14 +205,14 @@ class Solver(Parametrised, ABC):
         The sampler for ``sampler="auto"`` with this solver.
     traits : SolverTraits
         Abilities.
-    pilots : int
-        Number of background rows explained in ``fit`` to learn parameters for all rows (`lesson`).
+    tuning_rows : int
+        Number of background rows on which ``fit`` tunes parameters for all rows (`tuned`).
     """
 
     accepts: tuple[type, ...]
     default_sampler: str
     traits: SolverTraits = SolverTraits()
-    pilots: int = 0
+    tuning_rows: int = 0
 
     def check_players(self, n_players: int) -> None:
         """Raise ValueError if there are too many players, before any evaluation.
@@ -239,25 +239,25 @@ class Solver(Parametrised, ABC):
         self
         """
         self.n_players_, self.v_empty_, self.v_full_ = task.n_players, task.v_empty, task.v_full
-        self.index_, self.pairs_, self.deck_ = task.index, task.pairs, task.deck
+        self.index_, self.pairs_, self.row_order_ = task.index, task.pairs, task.row_order
         self.margins_ = task.margins
         alike = np.broadcast_to(np.arange(task.n_players), (len(task.v_empty), task.n_players))
         self.players_ = alike if task.players is None else task.players
         self._start(task)
         return self
 
-    def lesson(self, earlier: Any = None) -> Any:
-        """Return the frozen knowledge for other rows, merged with an earlier lesson.
+    def tuned(self, earlier: Any = None) -> Any:
+        """Return parameters tuned on these rows, for other rows, merged with earlier ones.
 
         Parameters
         ----------
         earlier : object or None
-            The lesson of other rows.
+            The parameters tuned on earlier rows.
 
         Returns
         -------
-        lesson : object or None
-            None if nothing was learned.
+        tuned : object or None
+            None if nothing was tuned.
         """
         return earlier
 

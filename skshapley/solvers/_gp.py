@@ -6,7 +6,7 @@ row. The documentation, "The odd-part Gaussian process", derives them.
 
 import numpy as np
 
-from skshapley._process import Case, Lesson, OddDesign
+from skshapley._process import Case, OddDesign, Tuned
 from skshapley._tools._constraints import Count
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 
@@ -15,7 +15,7 @@ class GaussianProcess(Solver):
     """Posterior mean of the Shapley values under a Gaussian prior on the odd interactions.
 
     Hyper-parameters are fitted to the values of one row, for all outputs together. In ``fit``, an
-    explainer fits them for a few background rows, the pilots. All rows use the mean of their
+    explainer fits them for a few background rows, the tuning rows. All rows use the mean of their
     logarithms and one of eight designs, so eight matrices serve all rows. A row then takes
     milliseconds instead of tenths of a second, for .7 to 2.2 times the squared error. If least
     squares leaves no residual (additive and pairwise games), its solution is returned. Pairs beyond
@@ -30,9 +30,9 @@ class GaussianProcess(Solver):
 
     Parameters
     ----------
-    pilots : int, default=2
-        Number of background rows explained in ``fit`` for their hyper-parameters. 0: every row has
-        its own.
+    tuning_rows : int, default=2
+        Number of background rows for which ``fit`` fits hyper-parameters. 0: each row to explain
+        has hyper-parameters of its own.
 
     References
     ----------
@@ -60,14 +60,14 @@ class GaussianProcess(Solver):
     accepts = (OddDesign,)
     default_sampler = "odd"
     traits = SolverTraits(any_index=(OddDesign,), symmetric_pairs=(OddDesign,))
-    _constraints = {"pilots": Count(least=0, hint="0 fits each row separately")}
+    _constraints = {"tuning_rows": Count(least=0, hint="0 fits each row separately")}
     _case: type[Case] = Case
 
-    def __init__(self, pilots: int = 2) -> None:
-        self.pilots = pilots
+    def __init__(self, tuning_rows: int = 2) -> None:
+        self.tuning_rows = tuning_rows
 
     def _start(self, task: SolverTask) -> None:
-        rest = task.lesson, task.index, task.pairs
+        rest = task.tuned, task.index, task.pairs
         self._cases = [self._case(own, *rest) for own in self.players_]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
@@ -88,9 +88,9 @@ class GaussianProcess(Solver):
             values[:, :p] += gap[:, None] / p
         return Estimate(values, errors, apart)
 
-    def lesson(self, earlier: Lesson | None = None) -> Lesson | None:
+    def tuned(self, earlier: Tuned | None = None) -> Tuned | None:
         """Return the fitted hyper-parameters of these rows, and of earlier ones."""
-        taught, even = ((), ()) if earlier is None else (earlier.taught, earlier.even)
-        taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
+        odd, even = ((), ()) if earlier is None else (earlier.odd, earlier.even)
+        odd += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
         even += tuple(c.even_theta for c in self._cases if c.even_theta is not None)
-        return Lesson(taught, even) if taught or even else None
+        return Tuned(odd, even) if odd or even else None

@@ -140,9 +140,9 @@ class LeaveOneOutProcess(GaussianProcess):
 
     Parameters
     ----------
-    pilots : int, default=2
-        Number of background rows explained in ``fit`` for their hyper-parameters. All rows take
-        their mean, with separate pairs. 0: every row has its own hyper-parameters.
+    tuning_rows : int, default=2
+        Number of background rows for which ``fit`` fits hyper-parameters. All rows to explain use
+        their mean, with separate pairs. 0: each row has hyper-parameters of its own.
 
     References
     ----------

@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 
-from skshapley._references import Deck, Survey
+from skshapley._references import RowOrder, Survey
 from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
@@ -36,20 +36,20 @@ LEAST_CHUNKS = 16
 LEAST_TWICE = 4  # background rows with a second unit, to estimate the noise of permutations
 
 
-class DealtUnits:
-    """Units of permutations for some rows, each against a background row of the deck.
+class SampledUnits:
+    """Units of permutations for some rows, each against a background row of a balanced order.
 
     Parameters
     ----------
-    deck : Deck
+    row_order : RowOrder
     players : ndarray of shape (r, p), int
         The active players of each row.
     unit : int
         Permutations in a unit.
     """
 
-    def __init__(self, deck: Deck, players: np.ndarray, unit: int) -> None:
-        self._deck, self._players, self._unit = deck, players, unit
+    def __init__(self, row_order: RowOrder, players: np.ndarray, unit: int) -> None:
+        self._row_order, self._players, self._unit = row_order, players, unit
         # background rows and units of each row, part by part
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
         # estimates of each row, until it gets more units
@@ -136,13 +136,13 @@ class DealtUnits:
         means /= times
         control = means[..., -1]
         means, units = means[..., :-1], units[..., :-1]
-        survey = Survey(self._deck, references[line, firsts], players)
+        survey = Survey(self._row_order, references[line, firsts], players)
         values, missed = survey.mean(means, control)
-        total = _spread_of_chunks(missed, self._deck.chunk)
+        total = _spread_of_chunks(missed, self._row_order.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
         # finite population: without unseen background rows, their choice causes no error
-        left, share = max(0.0, 1 - m / self._deck.n_rows), (1 / times).mean(axis=1)
+        left, share = max(0.0, 1 - m / self._row_order.n_rows), (1 / times).mean(axis=1)
         twice = (times > 1).sum(axis=1) >= LEAST_TWICE
         squares = ((units - means[line, at]) ** 2).sum(axis=1)
         noise = share * squares / max(u - m, 1)
@@ -153,7 +153,7 @@ class DealtUnits:
         # subtracted.
         own = np.where(twice, np.maximum(rough - noise, 0.0), rough)
         variances = within + left * (total - within)
-        return values, variances, share / m, own / self._deck.n_rows
+        return values, variances, share / m, own / self._row_order.n_rows
 
 
 def _first_alike(numbers: np.ndarray) -> np.ndarray:
@@ -248,7 +248,7 @@ class PermutationMean(Solver):
 
     def _start(self, task: SolverTask) -> None:
         self._centring: Centring | None = None
-        self._dealt: DealtUnits | None = None
+        self._sampled: SampledUnits | None = None
         r, k = self.v_full_.shape
         self._scale = Scale(r, self.n_players_, k)
         self._additive = np.ones(r, dtype=bool)
@@ -265,13 +265,14 @@ class PermutationMean(Solver):
         alike = (spread <= self._rounding[rows, 0]).all(axis=1)
         # Without a reverse permutation there is nothing to compare, so no row counts as additive.
         self._additive[rows] &= alike & (design.unit > 1)
-        if design.dealt:
+        if design.sampled:
             units = inside.mean(axis=2)
-            if self._dealt is None:
-                deck = cast(Deck, self.deck_)  # the engine passes one with every sample
-                self._dealt = DealtUnits(deck, self.players_, design.unit)
+            if self._sampled is None:
+                # the engine passes an order with every sample
+                order = cast(RowOrder, self.row_order_)
+                self._sampled = SampledUnits(order, self.players_, design.unit)
             controls = self._controls(rows, design, values)
-            self._dealt.add(rows, design.references[:, :: design.unit], units, controls)
+            self._sampled.add(rows, design.references[:, :: design.unit], units, controls)
             return
         if self._centring is None:
             self._prepare(design, p, k)
@@ -337,10 +338,10 @@ class PermutationMean(Solver):
         return ROUNDING * (largest[:, None] + self._scale.range)
 
     def _estimated(self) -> Estimate:
-        if self._dealt is not None:
+        if self._sampled is not None:
             weighted = self._step_weights(self.n_players_) is not None
             gain = None if weighted else self.v_full_ - self.v_empty_
-            return Estimate(*self._dealt.estimate(gain, self._scale.likely))
+            return Estimate(*self._sampled.estimate(gain, self._scale.likely))
         m, kurtosis = self._seen().moments(self._scale.range)
         slope, cost = fitted(m)
         if not self._symmetric:  # the effect of a position then differs between players

@@ -303,11 +303,11 @@ class RegressionAdjustment(CoalitionSolver):
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Return the fold of each unit, assigned in turn within each size."""
         fold = np.empty(len(coalitions) // self._design.unit, dtype=np.intp)
-        dealt = 0
+        placed = 0
         for inside, _, _ in strata(coalitions, expected, self._design.unit):
             # Continuing the count across sizes keeps the folds equally large in total.
-            fold[inside] = (dealt + np.arange(inside.sum())) % self.folds
-            dealt += inside.sum()
+            fold[inside] = (placed + np.arange(inside.sum())) % self.folds
+            placed += inside.sum()
         return fold
 
     def _weights(

@@ -254,9 +254,9 @@ def test_the_next_ask_continues_the_round(asks):
     weights = np.full(5, 0.2)
     for seed in range(5):
         sampler = MonteCarlo().start(SamplerTask(4, [np.random.default_rng(seed)], 10, weights))
-        dealt = []
+        used = []
         for n in asks:
             design = sampler.ask(np.arange(1), n)
-            dealt.extend(design.references[0].tolist())
+            used.extend(design.references[0].tolist())
             sampler.tell(np.arange(1), design, None)
-        assert sorted(dealt[:5]) == sorted(dealt[5:]) == [0, 1, 2, 3, 4]
+        assert sorted(used[:5]) == sorted(used[5:]) == [0, 1, 2, 3, 4]

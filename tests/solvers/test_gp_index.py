@@ -157,7 +157,7 @@ def test_later_rows_use_shared_hyper_parameters():
         return np.tanh((Z * weights).sum(axis=1)) * np.exp(Z[:, 0] / 4)
 
     how = {"sampler": Odd(references="all"), "max_rows": 68 * 4 + 1, "index": beta(1, 3)}
-    solver = GaussianProcess(pilots=2)
+    solver = GaussianProcess(tuning_rows=2)
     explainer = ShapleyExplainer(function, solver=solver, random_state=0, **how)
     found = explainer.fit(background).explain(X)
     exact = ShapleyExplainer(function, index=beta(1, 3), sampler="exact").fit(background)

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.neural_network import MLPRegressor
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._process import Lesson
+from skshapley._process import Tuned
 from skshapley.indices import PAIR_INDICES, beta, enumerated
 from skshapley.samplers import Odd, OddLeverage
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
@@ -284,7 +284,7 @@ def test_blocks_of_background_rows():
 def test_later_rows_use_shared_hyper_parameters(references):
     """The first rows equal separate fits, and later rows are nearly as accurate."""
     function, X, background = rows_game(1, r=8, b=24)
-    solver = GaussianProcess(pilots=2)
+    solver = GaussianProcess(tuning_rows=2)
     how = {"sampler": Odd(references=references), "solver": solver, "max_rows": 68 * 24 + 1}
     explainer = ShapleyExplainer(function, interactions=True, random_state=0, **how)
     found = explainer.fit(background).explain(X).interactions
@@ -302,9 +302,9 @@ def test_later_rows_use_shared_hyper_parameters(references):
 def test_interactions_do_not_change_hyper_parameters_of_the_odd_part():
     solver = GaussianProcess()
     solver.pairs = PAIR_INDICES["shapley"]
-    assert solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).lesson() is None
-    lesson = Lesson(((np.arange(3), np.zeros(6)),))
-    assert solver.lesson(lesson).taught == lesson.taught
+    assert solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).tuned() is None
+    tuned = Tuned(((np.arange(3), np.zeros(6)),))
+    assert solver.tuned(tuned).odd == tuned.odd
 
 
 def saturated(Z):

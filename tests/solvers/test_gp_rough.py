@@ -17,7 +17,9 @@ def solved(function, signs):
     present = np.vstack([np.ones(signs.shape[1]), signs]) > 0
     coalitions = np.stack([present, ~present], axis=1).reshape(1, -1, signs.shape[1])
     values = function(2.0 * coalitions[0] - 1).reshape(1, coalitions.shape[1], -1)
-    solver = GaussianProcess(pilots=0).start(SolverTask(signs.shape[1], values[:, 1], values[:, 0]))
+    solver = GaussianProcess(tuning_rows=0).start(
+        SolverTask(signs.shape[1], values[:, 1], values[:, 0])
+    )
     solver.update(np.array([0]), OddDesign(coalitions), values)
     estimate = solver.result()
     return estimate.values[0], estimate.standard_errors[0]
@@ -194,7 +196,7 @@ def test_intervals_cover_random_games():
     do so less often than .85 with probability 1e-3.
     """
     game = RandomGame(10, seed=1)
-    solver = GaussianProcess(pilots=0)
+    solver = GaussianProcess(tuning_rows=0)
     found = explain_game(as_instances(game, 40), sampler="odd", solver=solver, max_evals=200)
     off = np.abs(found.values[:, :, 0] - game.shapley_values)
     assert (off <= 1.96 * found.standard_errors[:, :, 0]).mean() > 0.85

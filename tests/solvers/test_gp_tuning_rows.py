@@ -5,12 +5,12 @@ import pytest
 import sklearn
 
 from skshapley import ShapleyExplainer
-from skshapley._process import Lesson
+from skshapley._process import Tuned
 from skshapley.samplers import Odd
 from skshapley.solvers import GaussianProcess
 
 RNG = np.random.default_rng(0)
-P, PILOTS = 8, 3
+P, TUNING = 8, 3
 BACKGROUND, X = RNG.normal(size=(12, P)), RNG.normal(size=(7, P))
 
 
@@ -18,10 +18,12 @@ def curved(rows):
     return np.tanh(rows[:, ::2].sum(axis=1)) + rows[:, 0] * rows[:, 1] * rows[:, 2]
 
 
-def explain(rows=X, pilots=PILOTS, background=BACKGROUND, **parameters):
+def explain(rows=X, tuning_rows=TUNING, background=BACKGROUND, **parameters):
     n_rows = 58 * len(background) + 1
     parameters = {"sampler": "odd", "max_rows": n_rows, "random_state": 0} | parameters
-    explainer = ShapleyExplainer(curved, solver=GaussianProcess(pilots=pilots), **parameters)
+    explainer = ShapleyExplainer(
+        curved, solver=GaussianProcess(tuning_rows=tuning_rows), **parameters
+    )
     return explainer.fit(background).explain(rows)
 
 
@@ -43,7 +45,7 @@ REFERENCES = pytest.mark.parametrize(
 @REFERENCES
 def test_rows_share_learned_hyper_parameters(sampler):
     """Without sharing each row has its own hyper-parameters, and both results are close."""
-    pooled, own = explain(sampler=sampler), explain(sampler=sampler, pilots=0)
+    pooled, own = explain(sampler=sampler), explain(sampler=sampler, tuning_rows=0)
     assert (pooled.values != own.values).any(axis=1).all()
     error = np.hypot(pooled.standard_errors, own.standard_errors)
     assert (np.abs(pooled.values - own.values) <= 5 * error + 1e-9).all()
@@ -87,18 +89,18 @@ def test_at_most_eight_designs_are_shared():
 
 def test_rows_with_shared_designs_are_more_accurate_than_permutations():
     """At equal model rows, 24 rows: by a factor of three in the geometric mean."""
-    rows = np.random.default_rng(1).normal(size=(24 + PILOTS, P))
+    rows = np.random.default_rng(1).normal(size=(24 + TUNING, P))
     exact = ShapleyExplainer(curved, sampler="exact").fit(BACKGROUND)
-    truth = exact.explain(rows).values[PILOTS:]
+    truth = exact.explain(rows).values[TUNING:]
     n_rows = 58 * len(BACKGROUND) + 1
     walks = ShapleyExplainer(curved, sampler="antithetic", max_rows=n_rows, random_state=0)
     made = explain(rows), walks.fit(BACKGROUND).explain(rows)
-    process, walk = (((m.values[PILOTS:] - truth) ** 2).sum(axis=1) for m in made)
+    process, walk = (((m.values[TUNING:] - truth) ** 2).sum(axis=1) for m in made)
     assert np.mean(np.log(process) - np.log(walk)) < np.log(1 / 3)
 
 
 def test_later_rows_with_other_active_players():
-    """A row that shares values with its only reference, unlike all pilots, or like one pilot."""
+    """A row that shares values with its only reference, unlike all tuning rows or like one."""
     background = BACKGROUND[:1]
     rows = X.copy()
     rows[1, 5] = rows[4, 5] = background[0, 5]
@@ -114,7 +116,7 @@ def test_later_rows_with_other_active_players():
 def test_a_single_background_row_gives_no_hyper_parameters():
     """A row does not differ from itself, so every explained row fits its own hyper-parameters."""
     background = BACKGROUND[:1]
-    pooled, own = explain(background=background), explain(pilots=0, background=background)
+    pooled, own = explain(background=background), explain(tuning_rows=0, background=background)
     np.testing.assert_array_equal(pooled.values, own.values)
 
 
@@ -122,14 +124,14 @@ def test_shared_hyper_parameters_are_means():
     scalars = [1.0, 2.0, 3.0]
     first = np.array([0, 1]), np.array([-1.0, -3.0, *scalars])
     second = np.array([1, 3]), np.array([-5.0, -2.0, *np.add(scalars, 2)])
-    lesson = Lesson((first, second))
-    assert lesson.mean(np.array([0, 1]), blocked=True) is None
+    tuned = Tuned((first, second))
+    assert tuned.mean(np.array([0, 1]), blocked=True) is None
     level = (-1 - 3 - 5 - 2) / 4
     np.testing.assert_allclose(
-        lesson.mean(np.array([0, 1, 2, 4]), blocked=False), [-1, -4, level, level, 2, 3, 4]
+        tuned.mean(np.array([0, 1, 2, 4]), blocked=False), [-1, -4, level, level, 2, 3, 4]
     )
-    np.testing.assert_allclose(lesson.known(np.array([1, 3])), lesson.mean(second[0], False))
-    assert lesson.known(np.array([0, 3])) is None
+    np.testing.assert_allclose(tuned.known(np.array([1, 3])), tuned.mean(second[0], False))
+    assert tuned.known(np.array([0, 3])) is None
 
 
 def test_errors_of_rows_with_shared_designs_are_nearly_uncorrelated():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley._references import CHUNK, MOST_CARDS, Deck
+from skshapley._references import CHUNK, MOST_PLACES, RowOrder
 from skshapley._references._columns import columns_of, numbers_of, standardised
 
 
@@ -17,66 +17,69 @@ def table(n=600, seed=0):
 def balanced(X, predictions, weights=None, seed=0):
     weights = np.full(len(X), 1 / len(X)) if weights is None else weights
     rng = np.random.default_rng(seed)
-    return Deck.balanced(X, predictions, weights, np.arange(X.shape[1]), rng)
+    return RowOrder.balanced(X, predictions, weights, np.arange(X.shape[1]), rng)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 100, 513, 1023])
 def test_every_row_is_used_once(n):
     X, predictions = table(max(n, 2))
-    deck = balanced(X[:n], predictions[:n])
+    row_order = balanced(X[:n], predictions[:n])
     rng = np.random.default_rng(1)
     for _ in range(2):
-        np.testing.assert_array_equal(np.sort(deck.dealt(rng)), np.arange(n))
-    assert deck.n_rows == pytest.approx(n)
+        np.testing.assert_array_equal(np.sort(row_order.shuffled(rng)), np.arange(n))
+    assert row_order.n_rows == pytest.approx(n)
 
 
 def test_chunks_represent_the_table_better_than_random_rows():
     """Squared distances of 72 chunk means from the table's: half of those of random rows."""
     X, predictions = table()
-    deck = balanced(X, predictions)
+    row_order = balanced(X, predictions)
     everything = standardised([*X.T, *predictions.T], np.full(600, 1 / 600))
 
     def distance(rows):
         return (everything[rows].reshape(-1, CHUNK, 5).mean(axis=1) ** 2).sum(axis=1).mean()
 
-    cards = deck.cards[:576]
-    assert distance(cards) < 0.5 * distance(np.random.default_rng(2).permutation(cards))
+    places = row_order.places[:576]
+    assert distance(places) < 0.5 * distance(np.random.default_rng(2).permutation(places))
 
 
 def test_every_row_is_equally_likely_in_the_first_chunk():
-    """Chi-square of 4,000 decks over 32 rows; above 65 once in 3,000 runs of honest decks."""
+    """Chi-square of 4,000 orders over 32 rows; above 65 once in 3,000 runs of honest orders."""
     X, predictions = table(32)
     predictions[:4] += 30.0  # rows that balance would rather not take together
     rng, counts = np.random.default_rng(3), np.zeros(32)
     for seed in range(400):
-        deck = balanced(X, predictions, seed=seed)
+        row_order = balanced(X, predictions, seed=seed)
         for _ in range(10):
-            counts[deck.dealt(rng)[:CHUNK]] += 1
+            counts[row_order.shuffled(rng)[:CHUNK]] += 1
     expected = 4000 * CHUNK / 32
-    # draws of one deck are dependent: at most 10 times the variance
+    # draws of one order are dependent: at most 10 times the variance
     assert ((counts - expected) ** 2 / expected).sum() / 10 < 65
 
 
 def test_weights_become_numbers_of_cards():
     X, predictions = table(50)
     weights = np.arange(50.0) / np.arange(50.0).sum()
-    for deck in (balanced(X, predictions, weights), Deck.plain(weights, np.random.default_rng(4))):
-        counts = np.bincount(deck.cards, minlength=50)
-        assert (np.abs(counts - len(deck.cards) * weights) < 1 + 1e-9).all()
-        assert deck.n_rows == pytest.approx(1 / (weights @ weights))
+    for row_order in (
+        balanced(X, predictions, weights),
+        RowOrder.plain(weights, np.random.default_rng(4)),
+    ):
+        counts = np.bincount(row_order.places, minlength=50)
+        assert (np.abs(counts - len(row_order.places) * weights) < 1 + 1e-9).all()
+        assert row_order.n_rows == pytest.approx(1 / (weights @ weights))
 
 
 def test_large_tables_are_subsampled():
-    X, predictions = table(MOST_CARDS + 100)
-    deck = balanced(X, predictions)
-    assert len(np.unique(deck.rows)) == len(deck.cards) == MOST_CARDS
-    np.testing.assert_array_equal(np.sort(deck.cards), np.arange(MOST_CARDS))
+    X, predictions = table(MOST_PLACES + 100)
+    row_order = balanced(X, predictions)
+    assert len(np.unique(row_order.rows)) == len(row_order.places) == MOST_PLACES
+    np.testing.assert_array_equal(np.sort(row_order.places), np.arange(MOST_PLACES))
     everything = np.column_stack([predictions, X])
     wanted = (everything - everything.mean(axis=0)) / everything.std(axis=0)
-    np.testing.assert_allclose(deck.traits.common, wanted[deck.rows], atol=1e-12)
-    assert deck.n_rows == pytest.approx(MOST_CARDS + 100)
-    plain = Deck.plain(np.full(len(X), 1 / len(X)), np.random.default_rng(0))
-    assert plain.cards.max() >= MOST_CARDS
+    np.testing.assert_allclose(row_order.traits.common, wanted[row_order.rows], atol=1e-12)
+    assert row_order.n_rows == pytest.approx(MOST_PLACES + 100)
+    plain = RowOrder.plain(np.full(len(X), 1 / len(X)), np.random.default_rng(0))
+    assert plain.places.max() >= MOST_PLACES
 
 
 def test_categories_text_dates_and_missing_values_are_encoded():
@@ -95,8 +98,8 @@ def test_categories_text_dates_and_missing_values_are_encoded():
     numbers = standardised(numbers_of(columns_of(frame)), weights)
     assert np.isfinite(numbers).all()
     np.testing.assert_allclose(numbers.mean(axis=0), 0, atol=1e-12)
-    deck = balanced(frame, np.arange(40.0)[:, None])
-    np.testing.assert_array_equal(np.sort(deck.cards), np.arange(40))
+    row_order = balanced(frame, np.arange(40.0)[:, None])
+    np.testing.assert_array_equal(np.sort(row_order.places), np.arange(40))
     players = np.arange(7)
-    own = deck.traits.own(np.arange(40), players)
+    own = row_order.traits.own(np.arange(40), players)
     np.testing.assert_allclose(own.mean(axis=0), 0, atol=1e-12)

@@ -138,21 +138,21 @@ CHUNK = 8
 # Features for halving groups, and rows per group. With 128 features and groups of 512 rows, ``fit``
 # takes three times as long, and explanations have the same errors
 N_FEATURES, GROUP_ROWS = 32, 64
-MOST_CARDS = 2**15  # rows in a deck: more than one explanation uses, and little memory
+MOST_PLACES = 2**15  # rows in an order: more than one explanation uses, and little memory
 
 
 @dataclass(frozen=True, eq=False)
-class Deck:
+class RowOrder:
     """Background rows in a balanced order, with known quantities of all rows.
 
     Attributes
     ----------
     rows : ndarray of shape (q,), int
         The kept rows of the background: all rows, up to 32,768.
-    cards : ndarray of shape (n,), int
+    places : ndarray of shape (n,), int
         Positions in `rows`, chunk after chunk; a row of large weight appears several times.
     chunk : int
-        Number of cards in a balanced set; each smaller power of 2 is balanced, too.
+        Number of places in a balanced set; each smaller power of 2 is balanced, too.
     n_rows : float
         Effective number of rows of the sampled table.
     traits : Traits or None
@@ -160,20 +160,20 @@ class Deck:
     """
 
     rows: np.ndarray
-    cards: np.ndarray
+    places: np.ndarray
     chunk: int
     n_rows: float
     traits: Traits | None = None
 
     @classmethod
-    def plain(cls, weights: np.ndarray, rng: np.random.Generator) -> "Deck":
+    def plain(cls, weights: np.ndarray, rng: np.random.Generator) -> "RowOrder":
         """Return rows in random order, by their weights."""
-        rows, cards = _by_weight(weights, rng)
+        rows, places = _by_weight(weights, rng)
         every = np.arange(len(weights))
-        return cls(every, rng.permutation(rows[cards]), 1, 1 / float(weights @ weights))
+        return cls(every, rng.permutation(rows[places]), 1, 1 / float(weights @ weights))
 
     @classmethod
-    def balanced(cls, table, predictions, weights, column_player, rng) -> "Deck":
+    def balanced(cls, table, predictions, weights, column_player, rng) -> "RowOrder":
         """Return rows in an order in which each chunk resembles the table.
 
         Parameters
@@ -187,37 +187,37 @@ class Deck:
         rng : numpy.random.Generator
         """
         columns = columns_of(table)
-        rows, cards = _by_weight(weights, rng)
+        rows, places = _by_weight(weights, rng)
         predicted = standardised(predictions.T, weights, rows)
         numbers = standardised(numbers_of(columns), weights, rows)
-        both = np.concatenate([numbers, predicted], axis=1)[cards]
+        both = np.concatenate([numbers, predicted], axis=1)[places]
         both = both.astype(np.float32)
         features = fourier(both, rng, N_FEATURES).transform(both)
-        key = predicted.sum(axis=1)[cards]
+        key = predicted.sum(axis=1)[places]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
             traits = Traits.of(columns, numbers, predictions, weights, column_player, rows)
         order = balanced_order(features, key, rng)
-        return cls(rows, cards[order], CHUNK, 1 / float(weights @ weights), traits)
+        return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
-    def dealt(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the cards with their chunks in random order, ``(n,)``."""
-        whole = len(self.cards) // self.chunk * self.chunk
-        chunks = self.cards[:whole].reshape(-1, self.chunk)
-        return np.concatenate([chunks[rng.permutation(len(chunks))].ravel(), self.cards[whole:]])
+    def shuffled(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the places with their chunks in random order, ``(n,)``."""
+        whole = len(self.places) // self.chunk * self.chunk
+        chunks = self.places[:whole].reshape(-1, self.chunk)
+        return np.concatenate([chunks[rng.permutation(len(chunks))].ravel(), self.places[whole:]])
 
 
 def _by_weight(weights: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return rows to keep, and positions in them, in proportion to weight (systematic sampling)."""
     b = len(weights)
     if weights.min() == weights.max():
-        cards = np.arange(b) if b <= MOST_CARDS else np.sort(rng.choice(b, MOST_CARDS, False))
+        places = np.arange(b) if b <= MOST_PLACES else np.sort(rng.choice(b, MOST_PLACES, False))
     else:
-        n, at = min(MOST_CARDS, 8 * b), np.cumsum(weights)
-        cards = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(0, b - 1)
-    if b <= MOST_CARDS:
-        return np.arange(b), cards
-    return np.unique(cards, return_inverse=True)
+        n, at = min(MOST_PLACES, 8 * b), np.cumsum(weights)
+        places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(0, b - 1)
+    if b <= MOST_PLACES:
+        return np.arange(b), places
+    return np.unique(places, return_inverse=True)
 
 
 def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -277,14 +277,14 @@ class Survey:
 
     Parameters
     ----------
-    deck : Deck
+    row_order : RowOrder
     rows : ndarray of shape (r, m), int
-        The sampled rows of r samples, in the order of the deck.
+        The sampled rows of r samples, in that order.
     players : ndarray of shape (r, p), int
         The players to estimate attributions for.
     """
 
-    deck: Deck
+    row_order: RowOrder
     rows: np.ndarray
     players: np.ndarray
 
@@ -311,7 +311,7 @@ class Survey:
         m = values.shape[1]
         means = values.mean(axis=1)
         errors = (values - means[:, None]) * (m / max(m - 1, 1))
-        traits = self.deck.traits
+        traits = self.row_order.traits
         if traits is None or m < LEAST_REGRESSED:
             return means, errors
         controls = [None] * len(values) if control is None else control
