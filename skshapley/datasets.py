@@ -153,6 +153,7 @@ class RadialCouples(Couples):
 
     @staticmethod
     def _summands(X) -> NDArray[np.float64]:
+        # Logarithms of the factors, so that the product is a sum over features too.
         return 0.5 * (np.log(np.pi / 2) - X**2)
 
     def _value(self, total, rows) -> NDArray[np.float64]:
@@ -210,6 +211,7 @@ def make_couples(
     X = rng.standard_normal((n_samples, n_players))
     chosen: list[np.ndarray] = []
     positive = (X**2).sum(axis=1) > chi_square_median(n_players)
+    # In a classification, about half of the drawn pairs are kept.
     while len(chosen) < n_couples:
         pair = rng.choice(n_samples, size=2, replace=False)
         if kind == "radial" or positive[pair[0]] != positive[pair[1]]:

@@ -135,6 +135,8 @@ class _Part:
         """Return the columns without features, and the attributions."""
         X = frame if self._columns is None else frame[self._columns]
         kept = frame.drop(columns=X.columns)
+        # Dask calls the function with an empty frame to find the columns, and explainers refuse
+        # empty tables.
         if not len(frame):
             empty = pd.DataFrame(columns=self.names, index=frame.index, dtype="float64")
             return pd.concat([kept, empty], axis=1)

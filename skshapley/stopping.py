@@ -81,6 +81,7 @@ class StandardError(StoppingRule):
         allowed = (self.atol + self.rtol * np.ptp(values, axis=1))[:, None]
         ratio = np.full(standard_errors.shape, np.inf)  # an error of 0 is never too large
         np.divide(allowed, standard_errors, out=ratio, where=standard_errors != 0)
+        # A sum, not a maximum: players with small errors contribute almost nothing to it.
         chance = 2 * ndtr(-ratio).sum(axis=1)
         return (chance <= 1 - self.confidence).all(axis=1)
 

@@ -234,6 +234,8 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         """Raise an error if a parameter was changed after ``fit`` used it."""
         for name, given in self._given.items():
             now = getattr(self, name)
+            # Clones and pickles have equal parameters instead of the same ones, so reprs are
+            # compared too.
             if now is not given and repr(now) != repr(given):
                 owner = type(self).__name__
                 raise ValueError(

@@ -72,6 +72,7 @@ class Background(Portable):
         weights = checked_weights(sample_weight, n_rows(X), name)
         players = Players.from_groups(groups, column_names(X), name)
         rows = np.flatnonzero(weights)
+        # Rows of weight 0 cost predictions and change nothing, so they are left out.
         return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
 
     @classmethod
@@ -105,6 +106,8 @@ class Background(Portable):
         ValueError, TypeError
             For other columns, dtypes or containers.
         """
+        # The checks take 90 us of CPU for a row of an array, and exact values of a ridge regression
+        # 45 us. A table like the background needs no checks.
         if is_like(X, self.rows):
             return X  # the rows of `fit` were checked too
         if is_frame(self.rows) and not is_frame(X):

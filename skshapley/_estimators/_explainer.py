@@ -278,6 +278,7 @@ class ShapleyExplainer(Attributor):
         rng = generator(plan.entropy, Stream.TUNING)
         rows = rng.choice(len(likely), n, replace=False, p=likely)
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
+        # A rule would stop these rows early, with fewer pairs to fit hyper-parameters to.
         plan, tuned = replace(plan, stopping=None), None
         for row in range(n):
             ran = run(game.take(np.array([row])), plan, n_jobs=self.n_jobs).solver
@@ -407,6 +408,7 @@ class ShapleyExplainer(Attributor):
             return np.full(explanation.values.shape, np.nan) if known is None else known
         X = self._background.table(self, X)
         weights = self.background_weights_
+        # With 64 rows, the standard deviation of normal numbers is known to 9 %.
         n = min(len(weights), SINGLE_ROWS)
         rng = generator(self._entropy, Stream.SINGLE_ROWS)
         rows = rng.choice(len(weights), n, replace=False, p=weights)

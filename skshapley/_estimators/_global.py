@@ -29,6 +29,7 @@ from skshapley.rewards._loss import LossGame, resolve_loss
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 
+# Evaluations of all rows together, at least: 164 for each of a hundred rows.
 LEAST_EVALS = 2**14
 REFERENCES_A_ROW = 100  # rows of a larger background that each explained row uses
 
@@ -269,6 +270,8 @@ class GlobalImportance(TableEstimator):
         """Return the background rows of each row to explain, or None for all of them."""
         if not self._samples or game.row_order is None:
             return None
+        # By the content of a row: its background rows do not depend on the other rows or their
+        # order.
         keys = game.keys(np.arange(game.n_rows))
         rngs = (generator(plan.entropy, Stream.REFERENCES, int(key)) for key in keys)
         return np.stack([game.row_order.shuffled(rng)[:REFERENCES_A_ROW] for rng in rngs])

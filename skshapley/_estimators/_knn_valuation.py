@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from skshapley.indices import Index
 
 MOST_SETS = 5 * 10**7  # sets of neighbours times validation points: about ten seconds
+# Flags of present points in one step: 4 MB, and 32 MB for their running counts.
 CHUNK_NUMBERS = 2**22
 
 
@@ -71,6 +72,7 @@ class Neighbours(NamedTuple):
             part = coalitions[start : start + step]
             for point in range(len(self.order)):
                 present = part[:, self.order[point]]
+                # Points are sorted by distance, so the first K present ones are the neighbours.
                 near = present & (present.cumsum(axis=1) <= self.k)
                 for size in self.sizes:
                     some = near.sum(axis=1) == size

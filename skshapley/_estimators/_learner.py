@@ -13,6 +13,8 @@ from scipy.special import ndtri
 
 LINEAR = 0.1  # weight of linear functions of a mean input, relative to the Matern kernel
 WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of training rows
+# Relative to 1, the Matern kernel of a row with itself. Each of the seven widths needs one
+# decomposition, which serves all six penalties.
 PENALTIES = 10.0 ** np.arange(-5, 1)
 SEARCH_ROWS = 1000  # rows on which width and penalty are chosen
 CONFIDENCE = 0.9  # confidence of the calibrated intervals

@@ -14,6 +14,7 @@ from skshapley._tools._texts import corrected
 from skshapley.indices import INDICES, Index, walsh
 from skshapley.rewards import FunctionGame
 
+# A million coalitions: 8 MB for each output, and the reward is called 128 times.
 MOST_PLAYERS = 20
 BATCH = 8192  # coalitions per call of the reward
 

@@ -27,6 +27,8 @@ from sklearn.utils import gen_batches
 from skshapley._inference._means import Means
 from skshapley._tools._random import generator
 
+# By chance, the 95 % quantile of the largest of twenty normal means varies by .5 % with 10,000
+# draws, and by 1.6 % with 1,000.
 DRAWS, LEAST_DRAWS = 10_000, 1_000
 NUMBERS_AT_ONCE = 2_000_000  # 16 MB
 MOST_NUMBERS = 1_000_000_000  # some seconds

@@ -38,6 +38,7 @@ def _column(series: pd.Series) -> np.ndarray:
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return series.astype("int64").to_numpy(dtype=np.float64)
+    # Codes by frequency, so that the categories beyond the most frequent ones share the last bin.
     codes, _ = pd.factorize(series.astype(object), use_na_sentinel=False)
     order = np.argsort(-np.bincount(codes), kind="stable")
     return np.argsort(order)[codes]

@@ -228,6 +228,8 @@ def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
     for column in schema:
         try:
             found = table[column.name]
+            # Arrow would parse text as numbers, and a column that changed its type would go
+            # unnoticed.
             if pa.types.is_string(found.type) != pa.types.is_string(column.type):
                 raise TypeError("text is no number")
             cast.append(found.cast(column.type))

@@ -16,6 +16,7 @@ from skshapley.designs import PairDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask
 
 ALLOCATIONS = ("neyman", "castro")
+# A single contribution shows no variance.
 LEAST_IN_STRATUM = 2
 PRIOR = 4
 
@@ -159,6 +160,8 @@ def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:
 
     Counts above their share get nothing, and the others divide the rest.
     """
+    # Cells with more draws than their share cannot give any back. They leave the division, and the
+    # others share the rest; each round removes a cell, so the loop ends.
     free = spread > 0
     while True:
         total = n + count[free].sum()
