@@ -122,6 +122,7 @@ def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.
         # Sets with the player; its axis disappears.
         place[p - 1 - player] = 1  # type: ignore[call-overload]
     part = table.reshape(*[2] * p, -1)[tuple(place)].reshape(2 ** (p - len(players)), -1)
+    # Number of other players in each set, by the bits of its position.
     others = np.bitwise_count(np.arange(len(part)))
     return np.asarray(weights)[others] @ part
 

@@ -13,6 +13,7 @@ from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
 
 FORMAT = 1
+# 128 bits: damage goes unnoticed once in 3e38 files.
 HASH_BYTES = 16
 COSTS = ("n_evaluations", "n_model_rows", "converged")
 ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
@@ -73,6 +74,8 @@ class Header:
         """Return the header of a file."""
         content = json.loads(metadata[META])
         known = {item.name for item in fields(Settings)}
+        # Later versions may add settings without a new format, so unknown settings count as later
+        # too.
         if content["format"] > FORMAT or set(content["settings"]) - known:
             raise FutureFormatError
         header = cls(**content)
@@ -143,6 +146,8 @@ def _check_sizes(metadata: Any, size: int) -> None:
             chunk = metadata.row_group(group).column(place)
             total += chunk.total_uncompressed_size
             least = 8 * chunk.num_values if kind_of(chunk.path_in_schema) in IN_FULL else 0
+            # Our files are uncompressed, and dictionaries repeat texts. A small file could
+            # otherwise unpack to any size and fill the memory of its reader.
             packed = chunk.compression != "UNCOMPRESSED" or chunk.total_uncompressed_size < least
             texts = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
             if packed or texts:

@@ -54,6 +54,7 @@ def inferred_importance(
 
     means = Means.of_batches(scores())
     table = inferences(means, confidence, simultaneous, sample)
+    # A mean size is not negative, although its estimate without bias may be.
     table["low"] = table["low"].clip(lower=0.0)
     table.insert(2, "max_bias", left / means.n)
     table.insert(3, "background_error", apart / means.n)

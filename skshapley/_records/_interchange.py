@@ -50,6 +50,7 @@ def parts_of_shap(theirs: Any) -> dict:
     ends = values.shape[:1] + values.shape[2:]
     base = np.asarray(np.nan if theirs.base_values is None else theirs.base_values, dtype=float)
     try:
+        # shap has one base value for all rows, one for each output, or one for each row and output.
         base = base.reshape(ends) if base.size == np.prod(ends) else np.broadcast_to(base, ends)
     except ValueError:
         base = np.full(ends, np.nan)

@@ -46,6 +46,8 @@ def described(value: Any) -> str:
         return f"{type(value).__name__}({inner})"
     if isinstance(value, (set, frozenset)):  # sets have a different order in each process
         return f"{type(value).__name__}({sorted(map(described, value))})"
+    # NumPy shortens the text of arrays with more than a thousand numbers, so different ones could
+    # look equal.
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         text = unaddressed(repr(value))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({digest_of(text)})"

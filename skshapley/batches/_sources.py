@@ -206,6 +206,8 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
             return
         X = _joined(parts)
         index = None if indices[0] is None else indices[0].append(indices[1:])
+        # Full batches only, until the source ends: batches do not depend on the lengths of its
+        # pieces.
         stop = held if piece is None else held - held % batch_rows
         for start in range(0, stop, batch_rows):
             part = take_rows(X, slice(start, min(start + batch_rows, stop)))

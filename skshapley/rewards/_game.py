@@ -210,4 +210,5 @@ def empty_values(game: Game, rows: np.ndarray) -> NDArray[np.float64]:
     """Return v(empty) of the rows against all background rows, ``(r, k)``."""
     if game.v_empty is not None:
         return game.v_empty[rows]
+    # No matrix product, whose last bits may depend on the number of rows.
     return (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)

@@ -159,6 +159,7 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.copy(deep=False)
     kinds = frame.dtypes
     for name in kinds.index[kinds.map(pd.api.types.is_object_dtype)]:
+        # pandas cannot group, sort or compare values that have no hash.
         if frame[name].map(lambda value: type(value).__hash__ is None).any():
             frame[name] = frame[name].map(str, na_action="ignore")
     return frame

@@ -354,6 +354,7 @@ class Response:
             values: Any = log_odds(self.estimator, X)
         else:
             values = as_numpy(getattr(self.estimator, self.method)(X))
+        # A single decision value belongs to the second class; the first class has its negative.
         two = self._classes is not None and len(self._classes) == 2
         if two and self.method in ("decision_function", "log_odds") and np.ndim(values) == 1:
             return np.column_stack([-values, values])
