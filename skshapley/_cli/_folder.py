@@ -106,6 +106,7 @@ def _label(explanation: Explanation, text: str) -> object:
     """Return the output with a given label as text."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
     for name in names:
+        # Labels may be numbers, but an argument is always text.
         if str(name) == text:
             return name
     raise UsageError(f"--output {text!r} is not one of the outputs: {names}.")

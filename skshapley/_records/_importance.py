@@ -87,6 +87,7 @@ def cohort_masks(
         raise ValueError(
             f"{owner} needs a {word} for each of {len(explanation)} rows; got {len(labels)}."
         )
+    # `factorize` gives missing labels the code -1; they form a cohort of their own.
     codes, found = pd.factorize(labels, sort=True)
     masks = {label: codes == code for code, label in enumerate(found)}
     return masks | ({"missing": codes < 0} if (codes < 0).any() else {})

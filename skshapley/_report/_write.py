@@ -151,6 +151,7 @@ def page(title: str, content: dict[str, Any]) -> str:
         style=style,
         style_hash=_hash(style),
         script=script,
+        # The policy of the page allows this script only, so no text of the data can run as code.
         script_hash=_hash(script),
         content=_json(content),
     )

@@ -205,6 +205,8 @@ def _merged(parts: Any) -> list[Part]:
         form, view = part.form, part.view
         if isinstance(form, Trees) and form.trees.encode is None and not (view and view.steps):
             trees, width = form.trees, form.trees.n_features if view is None else view.width
+            # Ensembles that compare thresholds differently, or miss values differently, share no
+            # table.
             key = width, trees.strict, trees.single_precision, trees.absent
             alike.setdefault(key, []).append(part)
         else:

@@ -93,6 +93,8 @@ class Tables(ClosedForm):
         if first == last:
             values[..., first, :] += gain
             return
+        # phi_i = 1/2 [G(x_i, x_k) - E G(r_i, r_k)] + 1/2 [E G(x_i, r_k) - E G(r_i, x_k)] for a
+        # table G of two columns: the mean over both orders.
         values[..., first, :] += 0.5 * (gain + cross)
         values[..., last, :] += 0.5 * (gain - cross)
 

@@ -129,6 +129,7 @@ def drift(
     counts: Counter[Any] = Counter()
     for _, masks in _batches(rows, periods):
         counts.update({label: int(mask.sum()) for label, mask in masks.items()})
+    # "missing" is no time, so it comes last instead of being sorted.
     known = pd.Series([label for label in counts if label != "missing"], dtype=object)
     order = [*known.sort_values().tolist(), *(["missing"] if "missing" in counts else [])]
     base = _baseline_labels(baseline, order)

@@ -89,6 +89,7 @@ def conditional_error(
             f"conditional_error needs at least 2 rows to estimate errors; got {len(X)}."
         )
     rng = generator(entropy_from(random_state, "conditional_error"), 1)
+    # The same coalitions for all rewards: differences are then more precise than errors.
     coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
     squares, plain = {}, {}
     for name, reward in named.items():

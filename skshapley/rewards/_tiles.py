@@ -190,6 +190,7 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
     if given.dtype.kind in "iub":
         if given.shape == (2,) and (given > 0).all() and (given <= shape).all():
             (height, width), (rows, columns) = shape, tiles
+            # If the grid does not divide the image, tiles differ by one pixel in height and width.
             down, across = np.arange(height) * rows // height, np.arange(width) * columns // width
             return down[:, None] * columns + across, (int(rows), int(columns))
         if given.shape == shape:
@@ -256,6 +257,7 @@ def _inpainted(image, shown) -> NDArray:
 
     if shown.all():
         return image
+    # Inpainting needs a visible pixel.
     if not shown.any():
         return _as_pixels(np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype)
     channels = -1 if image.ndim == 3 else None

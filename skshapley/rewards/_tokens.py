@@ -115,6 +115,7 @@ class TokenReward(InputReward):
         container : callable
             Makes the model's input from a list of str.
         """
+        # Without `__init__`, which checks the parameters and calls the model for each document.
         reward = cls.__new__(cls)
         reward._cut(document, WORDS, None)
         reward.response, reward.container = response, container
@@ -134,6 +135,8 @@ class TokenReward(InputReward):
         ends = [*starts[1:], len(document)]
         self._head = document[: starts[0]]
         self._pieces = [document[start:end] for start, end in zip(starts, ends, strict=True)]
+        # A removed token takes the text after it along, so that no double spaces remain. A mask
+        # keeps that text.
         gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=False)]
         self._absent = [""] * len(starts) if mask is None else [mask + gap for gap in gaps]
 
