@@ -93,6 +93,8 @@ class LeastSquares(CoalitionSolver):
         """Return features, weights and target of Shapley values less equal shares, and these."""
         p = self.n_players_
         size = coalitions.sum(axis=1, keepdims=True)
+        # Less equal shares, the values add up to 0. Features of sum 0 then satisfy the constraint
+        # by themselves.
         share = (self.v_full_[row] - self.v_empty_[row]) / p
         target = values - self.v_empty_[row] - size * share
         # w_S / p_S: the binomials of both cancel, so large p cannot overflow.

@@ -83,6 +83,8 @@ class StratifiedMean(Solver):
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
         squares = self._moments.products.reshape(by_stratum)
+        # Cells with a single unit have no spread, and enumerated ones no error: both count as 0
+        # here.
         own, share = (
             np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
             for spread in (squares / np.maximum(degrees, 1), _drawn_together(squares, degrees))
