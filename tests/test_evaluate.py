@@ -147,13 +147,12 @@ def repeated(n=400, p=4, **kind):
     return once.take(again)
 
 
-@pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_each_request_is_evaluated_once(kind, keep):
+def test_each_request_is_evaluated_once(kind):
     wanted = repeated(**kind)
     game = Numbered(kind["p"], kind.get("b", 1))
     expected = truth(game, wanted)
-    ledger = Ledger(kind.get("b", 1), np.arange(4), keep=keep)
+    ledger = Ledger(np.arange(4))
     values, sent = ledger.evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
     assert sum(game.calls) == sent.sum() == distinct(wanted) < len(sent)
@@ -162,7 +161,7 @@ def test_each_request_is_evaluated_once(kind, keep):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_earlier_requests_are_cached(kind):
     game = Numbered(kind["p"], kind.get("b", 1))
-    ledger = Ledger(kind.get("b", 1), np.arange(4))
+    ledger = Ledger(np.arange(4))
     everything = requests(300, n_rows=4, **kind)
     parts = [everything.take(slice(0, 200)), everything.take(slice(100, 300))]
     for part in parts:
@@ -179,13 +178,13 @@ def test_rows_are_counted_from_the_first_of_the_block(p):
     game = Numbered(p)
     wanted = requests(50, p, n_rows=4, first_row=40)
     expected = truth(game, wanted)
-    values, *_ = Ledger(1, np.arange(40, 44)).evaluate(Evaluator(game), wanted)
+    values, *_ = Ledger(np.arange(40, 44)).evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
 
 
 def test_requests_are_distinguished_by_their_references():
     game = Numbered(3, n_references=2)
-    ledger = Ledger(2, np.arange(1))
+    ledger = Ledger(np.arange(1))
     coalition = np.array([[True, False, True]])
     row = np.zeros(1, dtype=int)
     for references in (None, np.array([[0]]), np.array([[1]])):
@@ -205,46 +204,12 @@ def test_capacity_limits_the_cache_of_a_row(p):
 
     coalitions = np.unique(np.random.default_rng(0).random((23, p)) < 0.5, axis=0)[:15]
     wanted = Requests(np.r_[np.zeros(11, int), np.ones(4, int)], coalitions, None)
-    game, ledger = Numbered(p), Small(1, np.arange(2))
+    game, ledger = Numbered(p), Small(np.arange(2))
     expected = truth(game, wanted)
     for _ in range(2):
         values, sent = ledger.evaluate(Evaluator(game), wanted)
         np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(sent, wanted.rows == 0)
-
-
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("p", [4, 90])
-def test_coalitions_equal_in_the_differing_players_are_one_request(p, keep):
-    """Only the first three players differ, the second only from background row 0."""
-    differing = np.zeros((4, 2, p), dtype=bool)
-    differing[:, :, [0, 2]] = differing[:, 0, 1] = True
-    game = Numbered(p, n_references=2)
-    ledger = Ledger(2, np.arange(40, 44), keep, lambda rows, at: differing[rows - 40, at])
-    wanted = requests(300, p, b=2, first_row=40)
-    reduced = wanted.coalitions & differing[wanted.rows - 40, wanted.references[:, 0]]
-    wanted = wanted._replace(coalitions=reduced)
-    expected = truth(game, wanted)
-    rng = np.random.default_rng(5)
-    idle = ~differing[wanted.rows - 40, wanted.references[:, 0]] & (rng.random((300, p)) < 0.5)
-    _, sent = ledger.evaluate(Evaluator(game), wanted._replace(coalitions=reduced | idle))
-    assert sent.sum() == distinct(wanted) < 4 * 2 * 8 + 1
-    values, again = ledger.evaluate(Evaluator(game), wanted)
-    np.testing.assert_array_equal(again, np.zeros(300, dtype=bool) if keep else sent)
-    if not keep:
-        np.testing.assert_array_equal(values, expected)
-
-
-@pytest.mark.parametrize("b", [None, 2])
-def test_requests_against_several_rows_depend_on_all_players(b):
-    """Their differences from single background rows are irrelevant."""
-    game, q = Numbered(3, n_references=2), 1 if b is None else 2
-    ledger = Ledger(2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
-    wanted = requests(100, 3, b=b, q=q)
-    expected = truth(game, wanted)
-    values, sent = ledger.evaluate(Evaluator(game), wanted)
-    np.testing.assert_array_equal(values, expected)
-    assert sent.sum() == distinct(wanted)
 
 
 def test_missing_values_of_a_game_are_refused_or_filled_in():

@@ -1,21 +1,20 @@
 """Rows of a block that share the arrays of one sampler and one solver."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from skshapley._records._outcome import Outcome
 from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
-from skshapley._run._memory import Rest, Ties
+from skshapley._run._memory import Rest
 from skshapley._run._plan import Size
 from skshapley._run._sample import Sample
 from skshapley._tools._random import Stream, generator, row_generators
 from skshapley.designs import WalkDesign
-from skshapley.samplers import Sampler, SamplerTask
-from skshapley.samplers._base import Price
-from skshapley.solvers import Estimate, Solver, SolverTask
+from skshapley.samplers import SamplerTask
+from skshapley.solvers import Estimate, SolverTask
 from skshapley.solvers._base import entries
 
 # Number of shared designs: few, so that work on one serves many rows, but several,
@@ -28,17 +27,19 @@ GROWTH = 1.6  # growth of the number of draws between two checks of the stopping
 PLAIN_EXPONENT = 200
 
 
-@dataclass(eq=False, slots=True)
 class Cohort:
     """Rows of a block with the same number of active players, and the state of their run.
 
-    Attributes
+    Parameters
     ----------
     block : Block
     members : ndarray of shape (r,), int
         Their positions in the block.
     players : ndarray of shape (r, count), int
         The active players of each row.
+
+    Attributes
+    ----------
     sampler : Sampler
     solver : Solver
     price : Price
@@ -59,86 +60,51 @@ class Cohort:
         Scale of the values, from the first values.
     grouped : bool
         Whether each coalition is evaluated against every group of the sample.
-    repeats : bool
-        Whether several units share a background row, so that requests repeat.
     design : Design or None
         The last design.
-    ties : Ties or None
-        Set once coalitions are requested against single background rows.
     estimate : Estimate or None
         The estimate from all values so far.
     """
 
-    block: Any
-    members: np.ndarray
-    players: np.ndarray
-    sampler: Sampler
-    solver: Solver
-    price: Price
-    row_order: RowOrder | None
-    sample: Sample | None
-    rest: Rest | None
-    left: int
-    goal: int
-    open: np.ndarray
-    asking: np.ndarray
-    converged: np.ndarray
-    repeats: bool
-    asked: int = 0
-    units: np.ndarray | None = None
-    grouped: bool = False
-    design: Any = None
-    ties: Ties | None = None
-    estimate: Estimate | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(cls, block: Any, members: np.ndarray, players: np.ndarray) -> Self:
-        """Return the cohort of some members of a block, with started sampler and solver."""
-        game, plan, (r, count) = block.game, block.plan, players.shape
-        b, order, weights, sample = game.n_references, game.row_order, game.reference_weights, None
-        sampler, solver = plan.methods(count)
-        size = replace(Size.of(game), n_players=count)
-        bought = sampler.afford(size.values(plan.max_rows), count, b)
-        price, n_draws, looked_at = bought.price, bought.n_draws, bought.n_references
+    def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
+        self.block, self.members, self.players = block, members, players
+        game, plan, (r, self.count) = block.game, block.plan, players.shape
+        b, self.row_order, weights = game.n_references, game.row_order, game.reference_weights
+        self.sampler, self.solver = plan.methods(self.count)
+        size = replace(Size.of(game), n_players=self.count)
+        bought = self.sampler.afford(size.values(plan.max_rows), self.count, b)
+        self.price, self.left, self.asked = bought.price, bought.n_draws, 0
+        self.goal = max(bought.to_stop, -(-FIRST_LOOK // self.price.unit) * self.price.unit)
+        # All rows start open, and the first design is for all of them.
+        self.open = self.asking = np.arange(r)
+        self.converged = np.zeros(r, dtype=bool)
+        self.units: np.ndarray | None = None
+        self.grouped, self.design = False, None
+        self.estimate: Estimate | None = None
         # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
-        # Keys depend on the content of a row, so its design does too, in any order of the table.
-        numbers = (keys % N_DESIGNS).astype(np.intp).tolist()
-        if b > 1 and order is None:
-            order = RowOrder.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
-        if looked_at < b:
-            sample = Sample(order, [rng.spawn(1)[0] for rng in rngs], looked_at)
-            looked_at = sample.rows[0].size
+        if b > 1 and self.row_order is None:
+            self.row_order = RowOrder.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
+        # A sampler needs the used share of the background for its finite-population corrections.
+        self.sample, part = None, 1.0
+        if bought.n_references < b:
+            draws = [rng.spawn(1)[0] for rng in rngs]
+            self.sample = Sample(self.row_order, draws, bought.n_references)
+            used = self.sample.rows[0].size
             # an order has rows as often as their weights require, so its rows have equal weights
-            weights = np.full(looked_at, 1 / looked_at)
-        # A sampler needs this share for its finite-population corrections.
-        part = 1.0 if sample is None else looked_at / order.n_rows
-        shared = None
+            weights, part = np.full(used, 1 / used), used / self.row_order.n_rows
+        # Keys depend on the content of a row, so its design does too, in any order of the table.
+        numbers, shared = (keys % N_DESIGNS).astype(np.intp).tolist(), None
         if plan.tuned is not None:
             # rows with equal numbers have equal generators, and therefore equal designs
-            shared = [generator(plan.entropy, Stream.DESIGN, count, number) for number in numbers]
-        drawn = (plan.tuned, numbers, shared, order, part)
-        sampler.start(SamplerTask(count, rngs, n_draws, weights, players, *drawn))
-        rest, traits = None, sampler.traits
-        if traits.goes_on and solver.traits.goes_on and not traits.one_shot:
-            rest = Rest(price, size, n_draws, plan.max_rows, r)
-        goal = max(bought.to_stop, -(-FIRST_LOOK // price.unit) * price.unit)
-        # All rows start open, and the first design is for all of them.
-        every = np.arange(r)
-        repeats = sample is not None or not bought.samples or n_draws > price.unit * b
-        state = n_draws, goal, every, every, np.zeros(r, dtype=bool), repeats
-        return cls(block, members, players, sampler, solver, price, order, sample, rest, *state)
-
-    @property
-    def count(self) -> int:
-        """The number of active players."""
-        return self.players.shape[1]
-
-    @property
-    def may_ask_again(self) -> bool:
-        """Whether more than one design is possible."""
-        return self.rest is not None or self._next_draws() < self.left
+            own = Stream.DESIGN, self.count
+            shared = [generator(plan.entropy, *own, number) for number in numbers]
+        drawn = (plan.tuned, numbers, shared, self.row_order, part)
+        self.sampler.start(SamplerTask(self.count, rngs, self.left, weights, players, *drawn))
+        goes_on = self.sampler.traits.goes_on and self.solver.traits.goes_on
+        again = goes_on and not self.sampler.traits.one_shot
+        self.rest = Rest(self.price, size, self.left, plan.max_rows, r) if again else None
 
     @property
     def n_groups(self) -> int:
@@ -191,9 +157,14 @@ class Cohort:
         """Drop the steps of players that agree with the background row from permutations."""
         if not isinstance(design, WalkDesign) or design.references is None:
             return design
-        if self.ties is None:
-            self.ties = Ties(self.block.game, self.block.rows[self.members], self.players)
-        return replace(design, differing=self.ties.differing(self.asking, design.references))
+        game, (r, n) = self.block.game, design.references.shape
+        rows = self.block.rows[self.members[self.asking]]
+        differing = game.differing(np.repeat(rows, n), design.references.ravel())
+        if differing is None or differing.all():
+            return design
+        differing = differing.reshape(r, n, -1)
+        own = self.players[self.asking][:, None]
+        return replace(design, differing=np.take_along_axis(differing, own, axis=2))
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, with the known values of both ends."""
@@ -300,11 +271,8 @@ class Cohort:
         """Return the number of draws beyond the plan that each open row makes next."""
         if self.rest is None:
             return np.zeros(len(self.open), dtype=np.int64)
-        charged, most = self.block.spent[self.members[self.open]], self._most_draws()
-        if self.ties is None:
-            return self.rest.draws(self.open, charged, most)
-        steps, every = self.ties.steps[self.open], self.ties.n_hybrids[self.open]
-        return self.rest.draws(self.open, charged, most, steps, every)
+        charged = self.block.spent[self.members[self.open]]
+        return self.rest.draws(self.open, charged, self._most_draws())
 
     def _go_on(self) -> int:
         """Choose the open rows with the most draws to make, and return the number of draws."""

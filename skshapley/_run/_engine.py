@@ -6,8 +6,6 @@ together.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from skshapley._run._memory import Ledger
 from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
-from skshapley.designs import WalkDesign
 from skshapley.rewards import Game
 from skshapley.rewards._game import Known, empty_values
 from skshapley.solvers._base import entries
@@ -76,7 +73,7 @@ def run(
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                block = Block.of(game, plan, rows, None if known is None else known(rows))
+                block = Block(game, plan, rows, None if known is None else known(rows))
                 block.fill(outcome, evaluator)
                 outcome.v_empty[rows] = empty_values(whole, rows)
                 outcome.v_full[rows] = whole.full(rows)
@@ -109,39 +106,31 @@ def _block_size(game, plan) -> int:
     return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES)))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Block:
     """Rows to explain that are processed together.
 
-    Attributes
+    Parameters
     ----------
     game : Game
     plan : Plan
     rows : ndarray of shape (r,), int
         The rows to explain, contiguous.
-    empty : ndarray of shape (r, b, k)
-    v_empty, v_full : ndarray of shape (r, k)
     known : Known or None
         The known values of the part subtracted from the game.
+
+    Attributes
+    ----------
+    empty : ndarray of shape (r, b, k)
+    v_empty, v_full : ndarray of shape (r, k)
     spent, asked : ndarray of shape (r,), int
         Evaluated model rows and coalitions.
     """
 
-    game: Game
-    plan: Plan
-    rows: np.ndarray
-    empty: np.ndarray
-    v_empty: np.ndarray
-    v_full: np.ndarray
-    known: Known | None
-    spent: np.ndarray
-    asked: np.ndarray
-
-    @classmethod
-    def of(cls, game: Game, plan: Plan, rows: np.ndarray, known: Known | None) -> Self:
-        """Return the block of some rows of a game, before any request."""
-        ends = game.empty(rows), empty_values(game, rows), game.full(rows)
-        return cls(game, plan, rows, *ends, known, *np.zeros((2, len(rows)), dtype=np.int64))
+    def __init__(self, game: Game, plan: Plan, rows: np.ndarray, known: Known | None) -> None:
+        self.game, self.plan, self.rows, self.known = game, plan, rows, known
+        self.empty, self.v_empty = game.empty(rows), empty_values(game, rows)
+        self.v_full = game.full(rows)
+        self.spent, self.asked = np.zeros((2, len(rows)), dtype=np.int64)
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> None:
         """Run all cohorts to their end and write the outcome."""
@@ -156,7 +145,7 @@ class Block:
             members = np.flatnonzero(counts == count)
             players = np.nonzero(active[members])[1].reshape(len(members), count)
             if count > 1:
-                cohorts.append(Cohort.of(self, members, players))
+                cohorts.append(Cohort(self, members, players))
             else:
                 self._settle(outcome, members, players)
         self._run(cohorts, evaluator)
@@ -194,23 +183,19 @@ class Block:
         return unit[:, 0] * np.sqrt(squares / (n - 1))
 
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
-        game = self.game
-        again = any(cohort.may_ask_again for cohort in cohorts)
-        # permutations use the differing players before the first request
-        all_walk = all(issubclass(cohort.sampler.produces, WalkDesign) for cohort in cohorts)
-        differing = None if all_walk else game.differing
-        ledger = Ledger(game.n_references, self.rows, again, differing)
+        ledger = Ledger(self.rows)
         while cohorts:
             batches: dict = {}
             for cohort in cohorts:
                 requests = cohort.ask()
-                kind = _references_each(requests), cohort.repeats
+                kind = _references_each(requests), cohort.design.sampled
                 batches.setdefault(kind, []).append((cohort, requests))
             # One call for all cohorts: small requests would leave the batches of the model half
             # empty.
-            for (width, repeats), same in sorted(batches.items()):
-                known = ledger if repeats else None
-                self._evaluate(same, width or game.rows_per_value, evaluator, known)
+            for (width, sampled), same in sorted(batches.items()):
+                # Sampled permutations have background rows of their own: hardly a request repeats.
+                known = None if sampled else ledger
+                self._evaluate(same, width or self.game.rows_per_value, evaluator, known)
             cohorts = [cohort for cohort in cohorts if cohort.open.size]
 
     def _evaluate(self, batches, width: int, evaluator: Evaluator, ledger: Ledger | None) -> None:
@@ -225,8 +210,8 @@ class Block:
         parts = (np.split(whole, ends) for whole in (values, place, sent))
         for (cohort, _), part, own, fresh in zip(batches, *parts, strict=True):
             counts = counted(own, fresh, r)
-            np.add(self.spent, width * counts, out=self.spent)
-            np.add(self.asked, counts // cohort.n_groups, out=self.asked)
+            self.spent += width * counts
+            self.asked += counts // cohort.n_groups
             cohort.tell(part)
 
 
