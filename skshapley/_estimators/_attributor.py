@@ -25,7 +25,7 @@ from skshapley._tools._texts import Hinting
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
-from skshapley.rewards import REWARDS, Players, Response, Reward
+from skshapley.rewards import REWARDS, Game, Players, Response, Reward
 
 COUNTS = {
     "max_background": Maybe(Count()),
@@ -67,113 +67,6 @@ INSTEAD = {
 }
 
 
-def given_reward(estimator: Any) -> Reward:
-    """Return the reward of an estimator, its parameters checked."""
-    check_parameters(estimator, COUNTS)
-    estimator._note_decisions()
-    owner = type(estimator).__name__
-    reward = resolve(
-        estimator.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
-    )
-    reward.check()
-    return reward
-
-
-def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward) -> Background:
-    """Return the background of an estimator, as passed by the user.
-
-    Also return the entropy of all random draws until the next ``fit``.
-
-    Raises
-    ------
-    TypeError
-        For a sparse matrix, if the reward does not accept one.
-    """
-    name = type(estimator).__name__
-    if sparse.issparse(X) and "sparse" not in reward.takes:
-        raise TypeError(
-            f"{name} got a sparse matrix with reward={estimator.reward!r}, which takes only dense"
-            f' tables: choose reward="interventional" or "baseline", or pass X.toarray().'
-        )
-    estimator._entropy = entropy_from(estimator.random_state, name)
-    return Background.of(estimator, X, sample_weight, estimator.groups)
-
-
-def n_background(estimator: Any) -> int:
-    """Return the number of background rows that an estimator keeps."""
-    b, most = len(estimator.background_weights_), estimator.max_background
-    return b if most is None else min(b, most)
-
-
-def fit_reward(estimator: Any, reward: Reward, response: Response) -> None:
-    """Fit the reward of an estimator to its background, reduced to `max_background` rows."""
-    estimator._background = _herded(estimator, response)
-    estimator.reward_ = reward.fit(
-        response, estimator.background_, estimator.background_weights_, estimator.players_
-    )
-
-
-def _herded(estimator: Any, response: Response) -> Background:
-    background, n = estimator._background, n_background(estimator)
-    if n == len(background.weights):
-        return background
-    predictions = response.over(background.rows, "background rows")
-    return background.herded(n, predictions, generator(estimator._entropy, Stream.HERD))
-
-
-def plan_of(estimator: Any, size: Size, **rules: bool) -> Plan:
-    """Return the plan of an estimator after a check of its parameters.
-
-    Parameters
-    ----------
-    estimator : estimator
-        It has players and the parameters of `make_plan`.
-    size : Size
-        Of its game.
-    **rules : bool
-        `process` and `read` of `make_plan`.
-    """
-    names = ("sampler", "solver", "max_rows", "stopping", "index", "interactions")
-    given = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    owner, entropy = type(estimator).__name__, estimator._entropy
-    return make_plan(**given, random_state=entropy, size=size, owner=owner, **rules)
-
-
-def run_plan(
-    estimator: Any,
-    game: Any,
-    plan: Plan,
-    record: Callable[[Outcome], Any],
-) -> Outcome:
-    """Spend a plan on the game's rows, with progress.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With `n_jobs` and `verbose`.
-    game : Game
-    plan : Plan
-    record : callable
-        Makes the user's result from the outcome of the first rows, if the run breaks off.
-
-    Raises
-    ------
-    PartialExplanationError
-        If an error or an interruption comes after some rows were finished.
-    """
-    try:
-        advice = partial(faster, estimator, plan)
-        with progress(game.n_rows, estimator.verbose, advice=advice) as bar:
-            return run(game, plan, n_jobs=estimator.n_jobs, progress=bar)
-    except Interrupted as error:
-        raise PartialExplanationError(
-            f"Explaining stopped by {type(error.__cause__).__name__} after"
-            f" {len(error.outcome.values)} of {game.n_rows} rows; the finished ones are in"
-            f" this error's .explanation.",
-            record(error.outcome),
-        ) from error.__cause__
-
-
 def faster(estimator: Any, plan: Plan, seconds: float) -> str:
     """Return a text with the calls that would be faster than the given seconds."""
     calls = []
@@ -196,7 +89,12 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     """Base class of estimators that explain the rows of a table against a background."""
 
     estimator: Any
+    reward: Any
+    groups: Any
+    max_background: Any
+    n_jobs: Any
     random_state: Any
+    verbose: Any
     _background: Background
     _model: str
     _of_what_is_read: Settings | None = None
@@ -225,6 +123,85 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """Return the entries of the record about the response and the reward."""
+
+    def _checked_reward(self) -> Reward:
+        """Return the reward that the user asked for, with checked parameters."""
+        check_parameters(self, COUNTS)
+        self._note_decisions()
+        owner = type(self).__name__
+        reward = resolve(
+            self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
+        )
+        reward.check()
+        return reward
+
+    def _take_background(self, X: Any, sample_weight: Any, reward: Reward) -> None:
+        """Check and store the background, and draw the entropy until the next ``fit``.
+
+        Raises
+        ------
+        TypeError
+            For a sparse matrix, if the reward does not accept one.
+        """
+        name = type(self).__name__
+        if sparse.issparse(X) and "sparse" not in reward.takes:
+            raise TypeError(
+                f"{name} got a sparse matrix with reward={self.reward!r}, which takes only dense"
+                f' tables: choose reward="interventional" or "baseline", or pass X.toarray().'
+            )
+        self._entropy = entropy_from(self.random_state, name)
+        self._take(Background.of(self, X, sample_weight, self.groups))
+
+    @property
+    def _n_background(self) -> int:
+        """The number of background rows to keep."""
+        b, most = len(self.background_weights_), self.max_background
+        return b if most is None else min(b, most)
+
+    def _fit_reward(self, reward: Reward, response: Response) -> None:
+        """Fit the reward to the background, reduced to `max_background` rows."""
+        background, n = self._background, self._n_background
+        if n < len(background.weights):
+            predictions = response.over(background.rows, "background rows")
+            rng = generator(self._entropy, Stream.HERD)
+            self._background = background.herded(n, predictions, rng)
+        self.reward_ = reward.fit(
+            response, self.background_, self.background_weights_, self.players_
+        )
+
+    def _planned(self, size: Size, **rules: bool) -> Plan:
+        """Return the plan for a game of some size, with `process` and `read` of `make_plan`."""
+        names = ("sampler", "solver", "max_rows", "stopping", "index", "interactions")
+        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        owner = type(self).__name__
+        return make_plan(**given, random_state=self._entropy, size=size, owner=owner, **rules)
+
+    def _run(self, game: Game, plan: Plan, record: Callable[[Outcome], Any]) -> Any:
+        """Spend a plan on the game's rows, with progress, and return the user's result.
+
+        Parameters
+        ----------
+        game : Game
+        plan : Plan
+        record : callable
+            Makes the result from the outcome, of the first rows only if the run breaks off.
+
+        Raises
+        ------
+        PartialExplanationError
+            If an error or an interruption comes after some rows were finished.
+        """
+        try:
+            with progress(game.n_rows, self.verbose, advice=partial(faster, self, plan)) as bar:
+                outcome = run(game, plan, n_jobs=self.n_jobs, progress=bar)
+        except Interrupted as error:
+            raise PartialExplanationError(
+                f"Explaining stopped by {type(error.__cause__).__name__} after"
+                f" {len(error.outcome.values)} of {game.n_rows} rows; the finished ones are in"
+                f" this error's .explanation.",
+                record(error.outcome),
+            ) from error.__cause__
+        return record(outcome)
 
     def _note_decisions(self) -> None:
         """Store the parameters that ``fit`` uses for its decisions."""
@@ -263,7 +240,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         return Settings.of(outcome, plan, model=self._model, n_background=n_background, **facts)
 
     def _recorded(self, outcome: Outcome, X: Any, plan: Plan | None = None) -> Explanation:
-        """Return the public record of an outcome of the engine."""
+        """Return the public record of an outcome of the engine, for the first rows of X or all."""
         names = self._output_names
 
         def shaped(array: np.ndarray) -> np.ndarray:
@@ -274,6 +251,8 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         apart = None if plan is None else shaped(outcome.background_errors)
         outputs = None if names is None else np.array(names, dtype=object)
         interactions, data = None, self.players_.table(X)
+        if len(values) < len(data):
+            data = data[: len(values)]
         if outcome.entries.shape[1] > 1 and getattr(self, "interactions", False):
             pairs: Any = pair_index(self.interactions, type(self).__name__)
             p = outcome.n_players

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import pandas as pd
 
-from skshapley._estimators._attributor import plan_of
 from skshapley._records._outcome import Settings, label
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
@@ -64,7 +63,7 @@ class DocumentExplainer:
                     f" their tokens: choose {parameter}={usual!r}, or pass one document to"
                     f" shapley_values as a TokenReward."
                 )
-        plan = plan_of(explainer, Size(1))  # raises for invalid parameters
+        plan = explainer._planned(Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
         response.probe(reward.container_(texts[:CHUNK_TEXTS]), " on documents")
         facts = dict(

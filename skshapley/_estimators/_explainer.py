@@ -12,12 +12,6 @@ from skshapley._estimators._attributor import (
     COUNTS,
     NOT_FITTED,
     Attributor,
-    fit_reward,
-    given_background,
-    given_reward,
-    n_background,
-    plan_of,
-    run_plan,
 )
 from skshapley._estimators._background import Background
 from skshapley._estimators._documents import DocumentExplainer
@@ -215,7 +209,7 @@ class ShapleyExplainer(Attributor):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         name = type(self).__name__
-        reward = given_reward(self)
+        reward = self._checked_reward()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         if takes_documents(self.estimator, X):
             self._entropy = entropy_from(self.random_state, name)
@@ -227,13 +221,13 @@ class ShapleyExplainer(Attributor):
             self.exact_, self._unread = None, None
             return self
         self.documents_ = None
-        self._take(given_background(self, X, sample_weight, reward))
+        self._take_background(X, sample_weight, reward)
         self._wanted = self._indices  # raises for invalid parameters
         # other rewards know the cost of an evaluation after their fit
-        plan, b = None, n_background(self)
+        plan, b = None, self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
             plan = self._decided(Size(self.players_.n_players, b, b))
-        fit_reward(self, reward, response)
+        self._fit_reward(reward, response)
         if plan is None:
             r = self.reward_
             size = Size(self.players_.n_players, r.n_references_, r.rows_per_value_)
@@ -255,7 +249,7 @@ class ShapleyExplainer(Attributor):
         return player_index(self.index, name), pair_index(self.interactions, name)
 
     def _decided(self, size: Size) -> Plan:
-        return plan_of(self, size, read=self._auto)
+        return self._planned(size, read=self._auto)
 
     def _prepared(self, plan: Plan) -> Plan:
         """Fit the plan to the background, and return it with its tuned parameters."""
@@ -270,7 +264,7 @@ class ShapleyExplainer(Attributor):
 
     def _tuned(self, plan: Plan) -> Any:
         """Return parameters tuned on a few background rows, or None."""
-        _, solver = plan.methods(self.players_.n_players)
+        _, solver = plan.usual
         likely = self.background_weights_
         n = min(solver.tuning_rows, len(likely))
         if not n:
@@ -355,13 +349,8 @@ class ShapleyExplainer(Attributor):
             with progress(len(documents.texts), self.verbose) as report:
                 return self.documents_.explain(documents, self.n_jobs, report)
         X = self._background.table(self, X)
-        plan, game = self._plan, self.reward_.game(X)
-
-        def partial(outcome: Outcome) -> Explanation:
-            return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
-
-        outcome = run_plan(self, game, plan, partial)
-        return self._recorded(outcome, X, plan)
+        game = self.reward_.game(X)
+        return self._run(game, self._plan, lambda outcome: self._recorded(outcome, X, self._plan))
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.

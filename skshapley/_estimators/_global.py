@@ -10,17 +10,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skshapley._estimators._attributor import (
     COUNTS,
     TableEstimator,
-    fit_reward,
-    given_background,
-    given_reward,
-    n_background,
-    plan_of,
-    run_plan,
 )
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._outcome import Outcome, label
 from skshapley._run._plan import Plan, Size, is_auto
-from skshapley._tables._inputs import checked_weights, n_rows, take_rows
+from skshapley._tables._inputs import checked_weights, n_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import corrected
@@ -177,15 +171,15 @@ class GlobalImportance(TableEstimator):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         owner = type(self).__name__
-        reward = given_reward(self)
+        reward = self._checked_reward()
         response = Response(self.estimator, self.response_method, owner=owner, whole=True)
         self.loss_ = resolve_loss(self.loss, response, owner)
-        self._take(given_background(self, X, sample_weight, reward))
+        self._take_background(X, sample_weight, reward)
         # other rewards know the cost of an evaluation after their fit: at least one model row
         plain = type(reward) is InterventionalReward
-        least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
-        self._plan = plan_of(self, least, process=False)  # raises for invalid values
-        fit_reward(self, reward, response)
+        least = self._sized(min(self._n_background, REFERENCES_A_ROW) if plain else 1)
+        self._plan = self._planned(least, process=False)  # raises for invalid values
+        self._fit_reward(reward, response)
         if self._samples:
             self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
         return self
@@ -231,11 +225,10 @@ class GlobalImportance(TableEstimator):
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
 
         def record(outcome: Outcome) -> GlobalExplanation:
-            n = len(outcome.values)
-            rows = self._recorded(outcome, take_rows(X, slice(0, n)), plan)
-            return GlobalExplanation(rows, weights[:n] / weights[:n].sum())
+            finished = weights[: len(outcome.values)]
+            return GlobalExplanation(self._recorded(outcome, X, plan), finished / finished.sum())
 
-        return record(run_plan(self, game, plan, record))
+        return self._run(game, plan, record)
 
     @property
     def _output_names(self) -> None:
@@ -262,7 +255,7 @@ class GlobalImportance(TableEstimator):
         p, size = self.players_.n_players, self._size
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
         if not (is_auto(self.sampler) and is_auto(self.solver)):
-            sampler, _ = self._plan.methods(p)
+            sampler, _ = self._plan.usual
             evals = max(evals, sampler.price(p, 1).least_evals + 2)
         return size.rows(evals)
 

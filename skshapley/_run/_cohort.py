@@ -79,8 +79,9 @@ class Cohort:
         self.open = self.asking = np.arange(r)
         self.converged = np.zeros(r, dtype=bool)
         self.units: np.ndarray | None = None
-        self.grouped, self.design = False, None
+        self.design: Any = None
         self.estimate: Estimate | None = None
+        self.grouped = False
         # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
@@ -179,7 +180,7 @@ class Cohort:
 
         everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
         if self.units is None:
-            self.units = _units((everything, v_empty, v_full), self.solver.traits.scales)
+            self.units = self._units(everything, v_empty[:, None], v_full[:, None])
             self._start_solver(self.units)
         # The solver uses fourth powers. In units near 1, they neither overflow nor vanish.
         everything = everything / self.units[self.asking]
@@ -187,6 +188,19 @@ class Cohort:
         self.sampler.tell(self.asking, self.design, everything)
         self.solver.update(self.asking, self.design, everything)
         self._close()
+
+    def _units(self, *values: np.ndarray) -> np.ndarray:
+        """Return the scale of the values ``(r, m, k)`` by row and output, ``(r, 1, k)``.
+
+        It is a power of two. The scaled largest value is about 1, so its powers do not overflow. It
+        is 1 if no scaling is needed, or if the solver takes no powers.
+        """
+        largest = np.max([np.abs(part).max(axis=1, keepdims=True) for part in values], axis=0)
+        # Powers of two scale without rounding, so ordinary values have the same bits with and
+        # without.
+        exponent = np.frexp(largest)[1]
+        extreme = (np.abs(exponent) > PLAIN_EXPONENT) & self.solver.traits.standard_errors
+        return np.ldexp(1.0, np.where(extreme, exponent, 0))
 
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver in units that make the first values about 1."""
@@ -319,21 +333,3 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
     keys = entries @ radix
     order = np.argsort(keys)
     return order[np.searchsorted(keys[order], wanted @ radix)]
-
-
-def _units(values: tuple[np.ndarray, ...], scales: bool) -> np.ndarray:
-    """Return the scale of the values as a power of two per row and output, ``(r, 1, k)``.
-
-    The values are ``(r, m, k)``, and ``(r, k)`` for each of both ends. The scaled largest value is
-    about 1, so its powers do not overflow. The scale is 1 if no scaling is needed, or if the solver
-    does not scale.
-    """
-    inner, *ends = values
-    if not scales:
-        return np.ones((len(inner), 1, inner.shape[2]))
-    largest = np.maximum(inner.max(axis=1, keepdims=True), -inner.min(axis=1, keepdims=True))
-    for end in ends:
-        largest = np.maximum(largest, np.abs(end)[:, None])
-    # Powers of two scale without rounding, so ordinary values have the same bits with and without.
-    exponent = np.frexp(largest)[1]
-    return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

@@ -89,7 +89,7 @@ def run(
 
 
 def _block_size(game, plan) -> int:
-    sampler, _ = plan.methods(game.n_players)
+    sampler, _ = plan.usual
     p, k, b = game.n_players, game.n_outputs, game.n_references
     coalitions, draws, values = 1, 1, Size.of(game).values(plan.max_rows)
     if p > 1:
@@ -137,7 +137,7 @@ class Block:
         rows = self.rows
         active = self.game.active(rows)
         # Some designs have a fixed number of players, as those learned for all rows.
-        if self.plan.methods(self.game.n_players)[0].traits.needs_all_players:
+        if self.plan.usual[0].traits.needs_all_players:
             active = np.ones_like(active)
         counts = active.sum(axis=1)
         cohorts = []
@@ -176,11 +176,9 @@ class Block:
         n = 1 / (weights @ weights)  # effective number of rows
         if n <= 1:
             return np.full(mean[:, 0].shape, np.nan)
-        apart = empty - mean
-        unit = np.abs(apart).max(axis=1, keepdims=True)  # squares of large numbers overflow
-        apart = apart / np.where(unit > 0, unit, 1.0)
-        squares = (weights[:, None] * apart**2).sum(axis=1)
-        return unit[:, 0] * np.sqrt(squares / (n - 1))
+        # the root of a sum of squares, even if the squares overflow
+        spread = np.hypot.reduce(np.sqrt(weights)[:, None] * (empty - mean), axis=1)
+        return spread / np.sqrt(n - 1)
 
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         ledger = Ledger(self.rows)

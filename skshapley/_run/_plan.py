@@ -1,6 +1,7 @@
 """The plan of a run: sampler, solver and budget."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, sqrt
 from typing import Any, Self
 
@@ -221,6 +222,11 @@ class Plan:
         """The size of the budget's game."""
         return self.budget.size
 
+    @cached_property
+    def usual(self) -> tuple[Sampler, Solver]:
+        """The sampler and solver if all players matter; they are never started."""
+        return self.methods(self.size.n_players)
+
     def methods(self, n_players: int) -> tuple[Sampler, Solver]:
         """Return a fresh sampler and solver for a number of players that matter."""
         if self.sampler is not None and self.solver is not None:
@@ -248,7 +254,7 @@ class Plan:
         # The rule of the automatic precision depends on the method, so it is chosen again below.
         stopping = None if self.by_precision else self.stopping
         plan = replace(self, budget=budget, stopping=stopping)
-        sampler, solver = plan.methods(p)
+        sampler, solver = plan.usual
         # room until the rule stops, for a sampler with several designs
         again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
         n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
@@ -276,19 +282,19 @@ class Plan:
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""
         p, size = self.size.n_players, self.size
-        return self.methods(p)[0].afford(size.values(self.max_rows), p, size.n_references)
+        return self.usual[0].afford(size.values(self.max_rows), p, size.n_references)
 
     @property
     def takes_parts(self) -> bool:
         """True if a part of the game with known Shapley values may be subtracted."""
-        sampler, solver = self.methods(self.size.n_players)
+        sampler, solver = self.usual
         parts = self.index == INDICES["shapley"] and sampler.produces in solver.traits.parts
         return self.size.n_players > 1 and parts
 
     def check_indices(self) -> None:
         """Raise ValueError for an index that the methods do not give."""
         owner, size = self.budget.owner, self.size
-        sampler, solver = self.methods(size.n_players)
+        sampler, solver = self.usual
         # Two pairs per player are the least for the Gaussian-process estimator, less both known
         # ends.
         least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)

@@ -105,10 +105,8 @@ class SolverTraits:
     Attributes
     ----------
     standard_errors : bool
-        Whether `result` has standard errors, as a stopping rule requires.
-    scales : bool
-        Whether c times the values give c times the result. Very large or very small values are then
-        passed in units of a power of two.
+        Whether `result` has standard errors, as a stopping rule requires. Very large or very small
+        values are then passed in units of a power of two, since errors take powers of the values.
     goes_on : bool
         Whether it accepts more draws than planned, paid from the budget of repeated coalitions.
     indices : tuple of str
@@ -123,7 +121,6 @@ class SolverTraits:
     """
 
     standard_errors: bool = True
-    scales: bool = True
     goes_on: bool = True
     indices: tuple[str, ...] = ("shapley",)
     any_index: tuple[type, ...] = ()

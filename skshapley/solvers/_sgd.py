@@ -103,8 +103,8 @@ class ProjectedSGD(Solver):
 
     accepts = (CoalitionDesign,)
     default_sampler = "importance"
-    # the radius and the trace are in the units of the values
-    traits = SolverTraits(standard_errors=False, scales=False)
+    # Without errors, values are never scaled: the radius and the trace are in their units.
+    traits = SolverTraits(standard_errors=False)
     _constraints = {
         "step": OneOf(STEPS),
         "step_size": Maybe(Number(above=0)),
