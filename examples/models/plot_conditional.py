@@ -117,7 +117,7 @@ ax.legend()
 # -------------------------
 # A conditional reward needs a model of the dependence between columns, and no such model is
 # perfect. `conditional_error` measures how well v(S) predicts the response of held-out rows. The
-# data are ten measurements of diabetes patients, some of which are correlated:
+# data are ten measurements of diabetes patients, and some of them are correlated:
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)

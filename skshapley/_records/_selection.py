@@ -136,7 +136,7 @@ def _of_outputs(explanation: "Explanation", places: Any) -> "Explanation":
 
 
 def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
-    """Return rows, players and outputs of a key of two or three parts, or one with an Ellipsis."""
+    """Divide a key of several parts, or with an Ellipsis, into rows, players and outputs."""
     several = explanation.output_names is not None
     if len(key) == 2 and key[0] is Ellipsis and (several or not _are_names(key[1])):
         key = (slice(None), slice(None), key[1])

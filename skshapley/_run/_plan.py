@@ -133,7 +133,7 @@ class Budget:
                 f"{self.asked}, but {type(sampler).__name__} makes a single design, and the"
                 f" working memory holds one of {self.as_text(most * price.draw - price.given)} with"
                 f" {p} players: pass fewer, raise sklearn.set_config(working_memory=), or choose a"
-                f' sampler that is asked in parts, such as "antithetic".'
+                f' sampler of several designs, such as "antithetic".'
             )
         if not stops and n_draws * price.draw > MOST_EVALS * price.references:
             raise ValueError(

@@ -257,8 +257,8 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
         )
     if X.dtype != background.dtype and _is_number(X.dtype) != _is_number(background.dtype):
         raise ValueError(
-            f"{owner} was fitted on an array of dtype {background.dtype}, and got {X.dtype};"
-            f" convert it with X.astype."
+            f"{owner} was fitted on an array of dtype {background.dtype}, and got {X.dtype}:"
+            f" pass X.astype({str(background.dtype)!r})."
         )
     return X
 

@@ -236,7 +236,7 @@ def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
         except (pa.ArrowException, TypeError, KeyError) as error:
             types = dict(zip(table.column_names, table.schema.types, strict=True))
             raise TypeError(
-                f"{OWNER} got {column.name!r} as {types.get(column.name)}, which does not go with"
-                f" the {column.type} of the batches before: {error}."
+                f"{OWNER} got {column.name!r} as {types.get(column.name)}, which does not match"
+                f" the type {column.type} of earlier batches: {error}."
             ) from error
     return pa.table(cast, schema=schema)

@@ -198,7 +198,7 @@ def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 def _merged(parts: Any) -> list[Part]:
-    """Merge trees that compare in the same way: 100 bagged forests are looked up once."""
+    """Merge ensembles that compare in the same way, so that 100 bagged forests need one look-up."""
     kept: list[Part] = []
     alike: dict[tuple, list[Part]] = {}
     for part in parts:

@@ -115,7 +115,7 @@ def parametrize_contract(
 
 
 def _parts(**given: Any) -> dict[str, Callable[[], Any]]:
-    """Return functions that return the given components, fresh ones and games made late."""
+    """Return functions that return the given components; games are made by the first call."""
     if all(part is None for part in given.values()):
         raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
     game = given.pop("game")
