@@ -86,7 +86,7 @@ def assert_same(model, masked="columns made once by", rtol=0.0, **kwargs):
     """Compare with transforming every mixed row; exactly by default."""
     once, plain = (explained(model, transformed, **kwargs) for transformed in (True, False))
     assert once.settings.masked.startswith(masked)
-    assert plain.settings.masked == "raw columns: transformed=False asked for"
+    assert plain.settings.masked == "raw columns: transformed=False was passed"
     for part in ("values", "standard_errors", "base_values", "predictions"):
         ours, theirs = getattr(once, part), getattr(plain, part)
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol)

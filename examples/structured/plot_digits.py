@@ -40,7 +40,7 @@ samplers = {
     "antithetic permutations": "antithetic",
     "leverage": "leverage",
 }
-instances = X_test[:100]
+images = X_test[:100]
 explanations = {}
 for name, sampler in samplers.items():
     cost = getattr(sampler, "n_evaluations", lambda p: 4 * p)(64)
@@ -53,7 +53,7 @@ for name, sampler in samplers.items():
         max_rows=cost - 1,  # v(empty), against the mean, is known
         random_state=0,
     ).fit(X_train)
-    explanations[name] = explainer.explain(instances)
+    explanations[name] = explainer.explain(images)
     print(f"{name:24s} {explanations[name].n_evaluations.mean():6.0f} evaluations an image")
 
 # %%
@@ -69,7 +69,7 @@ for (name, explanation), ax in zip(explanations.items(), axes, strict=True):
 # curve means a better ranking. The bands are 95 % intervals of the mean over the images.
 
 curves = {
-    name: masking_curve(explainer, explanation, instances)
+    name: masking_curve(explainer, explanation, images)
     for name, explanation in explanations.items()
 }
 MaskingCurveDisplay.from_curves(curves)
@@ -95,8 +95,8 @@ explainer = ShapleyExplainer(
     sampler=sampler,
     max_rows=sampler.n_evaluations(16) - 1,
 ).fit(X_train)
-by_tile = explainer.explain(instances[3:4])
-HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=instances[3].reshape(8, 8))
+by_tile = explainer.explain(images[3:4])
+HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=images[3].reshape(8, 8))
 
 # %%
 # Other segmentations, and the content of absent tiles
@@ -106,7 +106,7 @@ HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=instances[3].reshap
 # paper, a blur of the image, or the pixels of other digits. With other digits, responses are
 # averaged.
 
-image = instances[3].reshape(8, 8)
+image = images[3].reshape(8, 8)
 dark, _ = label(image > 0.5)
 for name, absent in {
     "white paper": 0.0,

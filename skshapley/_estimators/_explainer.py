@@ -301,7 +301,7 @@ class ShapleyExplainer(Attributor):
         Exact values may cost as many model rows as sampling.
         """
         if not self._auto:
-            return None, UnreadableModelError("sampler or solver asked for", 'leave them "auto"')
+            return None, UnreadableModelError("a sampler or solver was chosen", 'leave them "auto"')
         try:
             return fitted_form(self.reward_, rows, self.n_jobs, *self._indices), None
         except UnreadableModelError as reason:

@@ -40,7 +40,7 @@ class Functional(ABC):
     least_counted : float
         The least weight of an observed value in an entry, times the number of points.
     doubts_steps : bool
-        Whether predicted steps may still hide another step.
+        Whether another step may be unseen even if all seen steps were predicted.
     """
 
     index: Index = SHAPLEY

@@ -302,16 +302,14 @@ class Plan:
         cannot = f"which {type(solver).__name__} cannot give with {type(sampler).__name__}"
         if not solver.traits.gives(sampler.produces, self.index):
             raise ValueError(
-                f'{owner} was asked for the index "{self.index.name}", {cannot}: choose'
+                f'{owner} got index="{self.index.name}", {cannot}: choose'
                 f' sampler="exact", or {odd}.'
             )
         index = self.pairs
         if index is None or solver.traits.gives_pairs(sampler.produces, index):
             return
         hint = 'choose sampler="exact"' + (f", or {odd}" if index.symmetric else "")
-        raise ValueError(
-            f'{owner} was asked for interactions, index "{index.name}", {cannot}: {hint}.'
-        )
+        raise ValueError(f'{owner} got interactions with index "{index.name}", {cannot}: {hint}.')
 
 
 def make_plan(

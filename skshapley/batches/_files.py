@@ -187,7 +187,7 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise OSError(
             f"explain_batches got out={str(folder)!r}, whose file _lock cannot be locked: {error}."
-            f" Make room or remove it, or choose another folder."
+            f" Free space on the disk or remove the file, or choose another folder."
         ) from error
     with held:
         yield

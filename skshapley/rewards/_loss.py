@@ -154,7 +154,7 @@ class GivenLoss(Loss):
         """Return y as an array."""
         if not np.ndim(y) or len(y) != n:
             raise ValueError(
-                f"{self.owner} needs one y per row, {n} of them; got shape {np.shape(y)}."
+                f"{self.owner} needs one value of y for each of {n} rows; got shape {np.shape(y)}."
             )
         return np.asarray(y)
 

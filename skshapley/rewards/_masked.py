@@ -113,7 +113,7 @@ def prepare(response, background, weights, players, transformed) -> MaskedModel:
     raw = MaskedModel(response, background, weights, players.column_player)
     try:
         if not transformed:
-            raise MixedColumnsError("transformed=False asked for")
+            raise MixedColumnsError("transformed=False was passed")
         named, rest, source = _split(response, background)
         steps = tuple(named.values())
         table = _transformed(response, steps, background)

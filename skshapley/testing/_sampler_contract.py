@@ -93,7 +93,7 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     parts.append(twice.ask(rows, second))
     for row in rows:
         joined = np.concatenate([_part(part, row)[0] for part in parts])
-        assert_equal(joined, _part(whole, row)[0], f"the design of row {row}, asked for twice,")
+        assert_equal(joined, _part(whole, row)[0], f"the design of row {row} by two requests")
 
 
 def check_sampler_turns(sampler: Sampler) -> None:

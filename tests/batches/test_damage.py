@@ -204,7 +204,7 @@ def test_an_unusable_lock_file_is_not_reported_as_another_run(table, explainer, 
     ):
         (tmp_path / name).mkdir()
         make(tmp_path / name / "_lock")
-        with pytest.raises(OSError, match=r"file _lock cannot be locked: .*Make room") as caught:
+        with pytest.raises(OSError, match=r"file _lock cannot be locked: .*Free space") as caught:
             explain_batches(explainer, table, tmp_path / name)
         assert not isinstance(caught.value, BlockingIOError)
     (tmp_path / "broken").mkdir()

@@ -162,7 +162,7 @@ SAMPLED = {
         SGDClassifier(loss="log_loss"), THREE, {"output": "predicted"},
         "predict_proba has no closed form", "decision_function",
     ),
-    "asked for": (Ridge(), Y, {"sampler": "exact"}, "sampler or solver asked for", None),
+    "asked for": (Ridge(), Y, {"sampler": "exact"}, "a sampler or solver was chosen", None),
 }  # fmt: skip
 
 

@@ -132,5 +132,5 @@ def test_unsupported_indices_are_refused():
         {"sampler": "leverage", "index": beta(4, 1)},
         {"solver": RegressionAdjustment("tree"), "index": "banzhaf"},
     ):
-        with pytest.raises(ValueError, match=r'the index ".*", which .* cannot give with'):
+        with pytest.raises(ValueError, match=r'index=".*", which .* cannot give with'):
             run(max_evals=40, **how)
