@@ -144,5 +144,5 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
 
 
 def without_integers(column: pd.Series) -> pd.Series:
-    """Convert the integers of a column to floats, which a later piece of the table may contain."""
+    """Convert integers of a column to floats, since later pieces may contain floats."""
     return column.astype("float64") if is_integer_dtype(column.dtype) else column

@@ -54,8 +54,8 @@ def _pieces_source(tables: Iterable) -> Source:
             table = table.tocsr() if sparse.issparse(table) else table
             if not is_bare(table) and not is_frame(table):
                 raise TypeError(
-                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; got one of"
-                    f" {type(table).__name__}."
+                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; got an"
+                    f" iterator of {type(table).__name__}."
                 )
             if kind not in (None, type(table)):
                 raise TypeError(

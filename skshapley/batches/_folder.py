@@ -117,12 +117,14 @@ class Folder:
             old = {"entropy": entropy, "n_rows": None, **new}
             write_json(manifest, old)
         except DamagedFileError as error:
-            raise OSError(f"{OWNER} cannot go on: {error} Or choose another folder.") from error
+            raise OSError(
+                f"{OWNER} cannot resume the run: {error} Or choose another folder."
+            ) from error
         self._manifest, self._run = old, run_of(old)
         found = differences({name: old.get(name) for name in new}, new)
         if found:
             raise FileExistsError(
-                f"{OWNER} cannot go on in out={str(self.path)!r}, which was begun with something"
+                f"{OWNER} cannot resume the run in out={str(self.path)!r}, begun with something"
                 f" else: {'; '.join(found)}. Restore that, or choose another folder."
             )
         return int(old["entropy"])
@@ -179,7 +181,8 @@ class Folder:
     def refuse(self, why: str) -> NoReturn:
         """Raise FileExistsError: the run cannot resume."""
         raise FileExistsError(
-            f"{OWNER} cannot go on in out={str(self.path)!r}: {why}, or choose another folder."
+            f"{OWNER} cannot resume the run in out={str(self.path)!r}: {why}, or choose another"
+            f" folder."
         )
 
     def write(self, batch: Batch, attempt: Attempt) -> None:

@@ -123,7 +123,7 @@ class Wanted:
         """Return the requested columns, and the index of the keys."""
         if is_bare(table):
             if self.keys:
-                raise ValueError(f"{OWNER} got keys={self.keys} for an array, which has no names.")
+                raise ValueError(f"{OWNER} got keys={self.keys} for an array: pass a frame.")
             return table, None
         if isinstance(table, pd.DataFrame):
             X, keys = table[self.of(list(table.columns))], table[self.keys]

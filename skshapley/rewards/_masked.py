@@ -48,7 +48,7 @@ class MaskedModel(Portable):
     label : str
         Description of the mixed columns and the reason, for the record.
     steps : tuple of fitted transformers
-        The first steps of a pipeline, if they are done once, before hybrid rows are made.
+        The first steps of a pipeline, if they are done once, before rows are mixed.
     whole : MaskedModel or None
         The model with these steps, in raw columns.
     """

@@ -130,7 +130,7 @@ class ArrayPool(ColumnPool):
     X, background : ndarray
     column_player : ndarray of shape (d,), int
     names : pandas.Index or None
-        The columns of hybrid rows as a frame.
+        The columns of mixed rows as a frame.
     """
 
     def __init__(self, X, background, column_player, names=None) -> None:

@@ -97,8 +97,8 @@ class RankMargins:
 def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the distinct numbers of a column, with the lowest and the highest level of each.
 
-    Half of the mean weight of the rows with a number is left out at both ends, so that a single row
-    has one level.
+    The lowest and the highest level leave out half of the mean weight of the rows with that number.
+    A single row then has one level.
     """
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     mass = np.bincount(inverse, weights=weights, minlength=len(values))

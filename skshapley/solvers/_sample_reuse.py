@@ -264,7 +264,7 @@ class RegressionAdjustment(CoalitionSolver):
         return SolverTraits(goes_on=False, any_index=(CoalitionDesign,) if linear else ())
 
     def check_players(self, n_players: int) -> None:
-        """Raise ValueError for a surrogate that needs enumeration, if there are many players."""
+        """Raise ValueError for too many players, if the surrogate needs enumeration."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
 
     def _solve(

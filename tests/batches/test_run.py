@@ -358,7 +358,11 @@ WRONG = {
     "empty": (dict(source=[]), ValueError, "a source without rows"),
     "no rows": (dict(source=pd.DataFrame(columns=NAMES)), ValueError, "a source without rows"),
     "a line": (dict(source=np.zeros(3)), ValueError, r"two dimensions; got an array of shape \(3,"),
-    "lists": (dict(source=[[1.0, 2.0]]), TypeError, "sparse matrices or frames; got one of li"),
+    "lists": (
+        dict(source=[[1.0, 2.0]]),
+        TypeError,
+        "sparse matrices or frames; got an iterator of li",
+    ),
     "keys of arrays": (dict(source=np.zeros((2, 5)), keys="k"), ValueError, "has no names"),
     "mixed": (
         dict(source=[pd.DataFrame(np.zeros((2, 5)), columns=NAMES), np.zeros((1, 5))]),

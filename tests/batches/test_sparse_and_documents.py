@@ -101,7 +101,7 @@ def test_invalid_sparse_sources_are_refused(matrix, sparse_explainer, tmp_path):
     np.savez(tmp_path / "numbers.npz", a=np.eye(2))
     with pytest.raises(ValueError, match=r"only \.npz files of scipy\.sparse\.save_npz; got"):
         explain_batches(sparse_explainer, tmp_path / "numbers.npz")
-    with pytest.raises(ValueError, match="for an array, which has no names"):
+    with pytest.raises(ValueError, match="for an array: pass a frame"):
         next(explain_batches(sparse_explainer, iter([matrix]), keys="a"))
 
 
