@@ -96,7 +96,9 @@ def test_unknown_objects_are_refused_and_the_old_file_is_kept(mixed, tmp_path):
     before = (tmp_path / "eye").read_bytes()
     data = mixed.data.assign(note=[object() for _ in range(6)])
     odd = replace(mixed, data=data)
-    with pytest.raises(TypeError, match=r"Explanation\.save: Column 'note' cannot be kept: .*text"):
+    with pytest.raises(
+        TypeError, match=r"Explanation\.save: Column 'note' cannot be saved: .*text"
+    ):
         odd.save(tmp_path / "eye")
     assert (tmp_path / "eye").read_bytes() == before
 

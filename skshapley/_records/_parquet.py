@@ -167,7 +167,7 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
         try:
             found.append(column_to_arrow(column if typed else without_integers(column), unknown))
         except (TypeError, NotImplementedError, ValueError) as error:
-            raise TypeError(f"Column {column.name!r} cannot be kept: {error}") from error
+            raise TypeError(f"Column {column.name!r} cannot be saved: {error}") from error
     return [array for array, _ in found], [note for _, note in found]
 
 

@@ -44,7 +44,7 @@ class Cohort:
     solver : Solver
     price : Price
     row_order : RowOrder or None
-        Of the background rows.
+        The background rows in balanced order.
     sample : Sample or None
         The sample of the background, if not all background rows are used.
     rest : Rest or None

@@ -116,7 +116,7 @@ class Rest:
         charged : ndarray of shape (r,), int
             Model rows charged to their budgets.
         most : int
-            Most draws of one design.
+            Largest number of draws of one design.
         """
         left = np.maximum(self._budget - charged, 0)
         rows = left * self._size.n_references // self._size.rows_per_value

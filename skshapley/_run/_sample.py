@@ -28,7 +28,7 @@ class Sample:
     rngs : list of numpy.random.Generator
         One generator per row to explain.
     n : int
-        Most background rows per row to explain.
+        Largest number of background rows per row to explain.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Workers: send the model once to each process, and stop dask when workers die.
 
-joblib pickles the arguments of each task anew, and a worker reads them anew. Large arrays are an
-exception: joblib writes them to a file that all workers map. The object is therefore sent as an
-array of bytes, and a worker opens the same parcel only once.
+joblib pickles the arguments of each task, and each task reads them. Large arrays are an exception:
+joblib writes them to a file that all workers map. The object is therefore sent as an array of
+bytes, and a worker opens the same parcel only once.
 
 joblib's dask backend reports the errors of a task, but not the errors of the scheduler. If a model
 kills every worker, it waits forever. Tasks are therefore sent to dask's client directly.

@@ -35,7 +35,7 @@ def column_to_arrow(
     Raises
     ------
     TypeError
-        For an object that cannot be kept.
+        For an object that cannot be saved.
     """
     import pyarrow as pa
 

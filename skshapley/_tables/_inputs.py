@@ -301,7 +301,7 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
     if np.ma.is_masked(X):
         raise ValueError(
             f"{type(explainer).__name__} got a masked array with {np.ma.count_masked(X)} of"
-            f" {X.size} values masked, and models see no mask: fill them, X.filled(numpy.nan), or"
+            f" {X.size} values masked, and models ignore masks: fill them, X.filled(numpy.nan), or"
             f" drop their rows."
         )
     X = validate_data(

@@ -42,7 +42,9 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
     link = type(model.link).__name__
     check_method(model, method, ["predict_proba" if link == "LogitLink" else "predict"])
     if by or link not in CURVES or (joint and link != "IdentityLink"):
-        raise UnreadableModelError(f"{type(model).__name__} has a link, or terms, of another kind")
+        raise UnreadableModelError(
+            f"{type(model).__name__} has a link or a term without closed form"
+        )
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
     source = [model.terms[place].feature for place in terms]
     width = model.statistics_["m_features"]

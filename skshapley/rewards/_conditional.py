@@ -33,7 +33,7 @@ MOVED = "raw columns, which move together"
 
 
 class NumericReward(BackgroundReward):
-    """Base of the rewards that learn how columns of numbers go together.
+    """Base class of rewards that learn the joint distribution of numeric columns.
 
     Subclasses define the margins (`_margins`) and the model (`_model`).
     """
@@ -63,7 +63,7 @@ class NumericReward(BackgroundReward):
 
 
 class _TransportReward(NumericReward):
-    """Base of the rewards that move background rows to where the present columns are."""
+    """Base class of rewards that move background rows towards the present columns."""
 
     masked_: TransportModel
 
