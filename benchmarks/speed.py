@@ -4,10 +4,11 @@ Five models on five tables are explained with budgets from small to large. The e
 |phi - truth|^2 / |truth|^2, as a geometric mean over ten rows. A cell is the CPU time of the
 fastest setting that reaches the error, `fit` included. Times for 10, 100 and 1,000 rows are those
 of ten rows times 1, 10 and 100, plus one `fit`. Our exact values of the forest are timed on the
-stated number of rows. The other packages use samples of 100 and 1,000 background rows, and the
-whole background. True values of the forest are exact. Other true values have a hundred times the
-default budget. Settings are omitted if the model alone would take more than 12 seconds for ten
-rows. Run ``make bench-speed``, with SKSHAPLEY_DATA set; it writes benchmarks/results/speed.md.
+stated number of rows. All packages use a sample of 100 background rows and the whole background;
+the others also use 1,000. The forest is sampled too, with ``sampler="antithetic"``. True values of
+the forest are exact. Other true values have a hundred times the default budget. Settings are
+omitted if the model alone would take more than 12 seconds for ten rows. Run ``make bench-speed``,
+with SKSHAPLEY_DATA set; it writes benchmarks/results/speed.md.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import os
 import sys
 import time
 import warnings
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -95,21 +97,29 @@ def task(name):
     return model, respond, chosen, background, rows, long.fit(background).explain(rows).values
 
 
+def part_of(background, size):
+    """Return a sample of background rows, equal for all packages."""
+    order = np.random.default_rng(1).permutation(len(background))
+    return background[order[: size or len(background)]]
+
+
 def ours(name):
-    """Yield settings of this package: a name and a function of the rows to explain."""
+    """Yield settings of this package: a name, a function of the rows to explain, and a budget."""
     model, _, chosen, background, _, _ = task(name)
 
-    def explain(rows, **how):
+    def explain(rows, size, **how):
         explainer = ShapleyExplainer(model, random_state=0, verbose=False, **chosen, **how)
-        fitted, fit_s = timed(explainer.fit, background)
+        fitted, fit_s = timed(explainer.fit, part_of(background, size))
         explanation, explain_s = timed(fitted.explain, rows)
         return explanation.values, fit_s, explain_s, explanation.n_model_rows.mean()
 
-    yield "default", explain, 0
+    yield "default", partial(explain, size=None), 0
     if name == "forest":
-        yield "max_background=100", lambda rows: explain(rows, max_background=100), 0
-    for budget in () if name == "forest" else BUDGETS:
-        yield f"max_rows={budget}", lambda rows, m=budget: explain(rows, max_rows=m), budget
+        yield "default, 100 rows", partial(explain, size=100), 0
+    sampled = {"sampler": "antithetic"} if name == "forest" else {}
+    for budget, size in product(BUDGETS, (100, None)):
+        call = partial(explain, size=size, max_rows=budget, **sampled)
+        yield f"max_rows={budget}, {size or 'all'} rows", call, budget
 
 
 def peers(name):
@@ -119,10 +129,10 @@ def peers(name):
     import shapiq
 
     _, respond, _, background, rows, _ = task(name)
-    p, rng = rows.shape[1], np.random.default_rng(1)
+    p = rows.shape[1]
     for size in BACKGROUNDS:
-        b = min(size or len(background), len(background))
-        part = background[rng.permutation(len(background))[:b]]
+        part = part_of(background, size)
+        b = len(part)
         for n in PERMUTATIONS:
             evals = n * 2 * p
 

@@ -55,7 +55,9 @@ def herded(
     squares = np.einsum("nm,nm->n", features, features)
     taken, chosen = np.zeros(features.shape[1]), np.empty(n, dtype=np.intp)
     for t in range(n):
-        gain = 2 * features @ ((t + 1) * wanted - taken) - squares
+        # A float64 vector would convert all features in each step, which takes twice as long.
+        missing = ((t + 1) * wanted - taken).astype(np.float32)
+        gain = 2 * features @ missing - squares
         gain[chosen[:t]] = -np.inf
         chosen[t] = gain.argmax()
         taken += features[chosen[t]]
