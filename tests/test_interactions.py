@@ -209,7 +209,7 @@ def test_to_shapiq_keeps_the_numbers():
     assert pairs_alone.index == "banzhaf"
     assert np.isnan(pairs_alone.attributions).all()
     faithful, _ = explained(one_output, interactions="faithful-shapley")
-    with pytest.raises(ValueError, match=r"pairs alone there is Interactions\.from_shapiq\.$"):
+    with pytest.raises(ValueError, match=r"pairs alone, use Interactions\.from_shapiq\.$"):
         Explanation.from_shapiq(faithful.interactions.to_shapiq())
 
 

@@ -179,7 +179,7 @@ def blended(
     posterior : Posterior
         Without blocks, the full coalition first.
     values, errors : ndarray of shape (p, k)
-        Of the process.
+        Estimates of the Gaussian process.
     """
     signs = posterior.process.points.signs
     p = signs.shape[1]
@@ -208,7 +208,7 @@ def remainder(
     ----------
     posterior : Posterior
     values, errors : ndarray of shape (p, k)
-        Of the process.
+        Estimates of the Gaussian process.
     drawn : Pairs
     expected : ndarray of shape (n,)
         Expected number of pairs of that size.

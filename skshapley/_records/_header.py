@@ -130,7 +130,7 @@ class Header:
         if self.n_rows < 0 or lines < least or (lines > least and not self.of_tokens):
             raise ValueError(f"it has {lines} lines for {self.n_rows} rows")
         if not self.of_tokens and len(self.data) != len(self.features["names"]):
-            raise ValueError(f"it has types of {len(self.data)} columns of data")
+            raise ValueError(f"it has types for {len(self.data)} columns of data")
         _check_sizes(metadata, size)
 
 

@@ -81,7 +81,7 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
         raise ValueError(
             f"{owner} takes values of order 1 or Shapley values with pairs, of the same index and"
             f" players for each row; got (index, max_order, n_players) = {sorted(kinds)}. For pairs"
-            f" alone there is Interactions.from_shapiq."
+            f" alone, use Interactions.from_shapiq."
         )
     index, order, p = kinds.pop()
     table = _table(data, feature_names, (len(theirs), p), owner)

@@ -116,8 +116,8 @@ class Cluster:
                 if not self._client.scheduler_info()["workers"]:
                     raise RuntimeError(
                         f"The dask cluster {self._client.scheduler.address} has no worker left:"
-                        f" see their logs for what ended them, such as the model or a lack of"
-                        f" memory, and start others."
+                        f" find the reason in the logs of the workers, such as a lack of memory,"
+                        f" and start new ones."
                     ) from None
 
 

@@ -264,7 +264,7 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
 
 
 def _all_stored(X: np.ndarray, kind: type) -> Any:
-    """Return an array as a CSR matrix with stored zeros: a model may treat absent as missing."""
+    """Return an array as a CSR matrix that stores its zeros: models may treat others as missing."""
     r, d = X.shape
     # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
     return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))

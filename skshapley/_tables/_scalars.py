@@ -77,8 +77,8 @@ def encoded(value: Any, unknown: Callable[[Any], str] | None = None) -> Any:
     if unknown is not None:
         return unknown(value)
     raise TypeError(
-        f"it holds {value!r} of type {type(value).__name__}; make it a number, a text or a date"
-        f" before."
+        f"it contains {value!r} of type {type(value).__name__}; convert it to a number, a text or a"
+        f" date first."
     )
 
 

@@ -121,7 +121,7 @@ class _Columns(NamedTuple):
             return one["flat_feature_index"], 0.0, True, one["values"].index(split["value"])
         raise UnreadableModelError(
             "A CatBoost model with splits on statistics of its categories, texts or embeddings is"
-            " no sum of plain trees",
+            " not a sum of plain trees",
             "raise one_hot_max_size above the number of categories, or explain it by sampling",
         )
 

@@ -44,8 +44,8 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         import sklearn
 
         raise UnreadableModelError(
-            f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
-            f" that is not known here ({error})"
+            f"{type(model).__name__} of scikit-learn {sklearn.__version__} stores its trees in"
+            f" an unknown format ({error})"
         ) from error
 
 

@@ -88,8 +88,8 @@ class Folder:
             strange = foreign_files(self.path)
             if strange:
                 raise FileExistsError(
-                    f"{OWNER} got out={str(self.path)!r}, which holds files of something else, such"
-                    f" as {strange[0]!r}; choose an empty or new folder."
+                    f"{OWNER} got out={str(self.path)!r}, which holds other files, such as"
+                    f" {strange[0]!r}; choose an empty or new folder."
                 )
         with locked(self.path):
             yield

@@ -99,8 +99,8 @@ class Wanted:
         lacking = [name for name in (*(self.columns or ()), *self.keys) if name not in names]
         if lacking:
             raise ValueError(
-                f"{OWNER} needs the columns {lacking}, for the explainer or as keys, which the"
-                f" source does not have, or not in all its files: it has {list(names)}."
+                f"{OWNER} needs the columns {lacking}, for the explainer or as keys, but the"
+                f" source, or one of its files, lacks them: it has {list(names)}."
             )
         if self.columns is not None:
             return self.columns

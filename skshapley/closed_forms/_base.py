@@ -289,8 +289,8 @@ def as_matrix(X: Any) -> Any:
         value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]
         raise ValueError(
             f"Exact values from a formula need finite numbers; got {value} in"
-            f" row {wrong.row[place]}, column {wrong.col[place]} of the table that it sees: impute"
-            f" it, or leave the row out."
+            f" row {wrong.row[place]}, column {wrong.col[place]} of its table: impute it, or leave"
+            f" the row out."
         )
     return matrix
 

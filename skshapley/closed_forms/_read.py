@@ -71,7 +71,7 @@ def fitted_form(
         if wanted is not None and given is not None and wanted.name not in given:
             what = "" if wanted is index else " of pairs"
             raise UnreadableModelError(
-                f'Exact values from {form.label} are not for the index{what} "{wanted.name}"'
+                f'{form.label} have no exact values for the index{what} "{wanted.name}"'
             )
     # Set before fit, since tables depend on the index.
     form.index = index
@@ -80,8 +80,8 @@ def fitted_form(
     form.fit(background, masked.weights, *players, n_jobs)
     if form.cost_ > most_rows:
         raise UnreadableModelError(
-            f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows a"
-            f" row, and sampling {most_rows:.3g}",
+            f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows"
+            f" per row, and sampling costs {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
             next((other for other in SCORES if _adds(masked.response.estimator, other)), None),
         )
@@ -138,7 +138,7 @@ def read_outputs(response: Any) -> ClosedForm:
     # A wrong number of outputs would broadcast silently in the comparison below.
     if form.n_outputs != response.n_columns:
         raise UnreadableModelError(
-            f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs where it"
+            f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs, but"
             f" returns {response.n_columns}",
             "explain it by sampling, and report the model, please",
         )
@@ -170,7 +170,7 @@ def compare(
     if off.any():
         row, output = np.argwhere(off)[0]
         raise UnreadableModelError(
-            f"The closed form adds up to {ours[row, output]:.6g} where the model returns"
+            f"The closed form adds up to {ours[row, output]:.6g}, but the model returns"
             f" {theirs[row, output]:.6g} (background row {rows[row]})",
             "explain it by sampling, and report the model, please",
         )

@@ -32,7 +32,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     if sparse.issparse(matrix):
         if matrix.shape[1] > MOST_SPARSE_COLUMNS:
             raise UnreadableModelError(
-                f"Kernels of {matrix.shape[1]} sparse columns cost the model less than products"
+                f"With {matrix.shape[1]} sparse columns, the model costs less than its closed form"
             )
         matrix = matrix.toarray()
     return np.asarray(matrix, dtype=np.float64)

@@ -86,7 +86,7 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     (_, first), *scalers = steps
     if not isinstance(form, LinearTerms) or not all(_is_affine(step) for _, step in scalers):
         name = type(first).__name__
-        raise UnreadableModelError(f"{name} is read before scalers and linear terms alone")
+        raise UnreadableModelError(f"{name} can be read only before scalers and a linear model")
     # Two points fix an affine function of each column: the shift at 0 and the slope up to 1.
     ends = np.stack([np.zeros(len(form.coef)), np.ones(len(form.coef))])
     for _, step in scalers:

@@ -47,7 +47,7 @@ class View:
 
 
 def view_by(function: Callable[..., Any], source: Any, width: int, *given: Any) -> View:
-    """Return the view of columns that ``function(*given, X)`` makes, each of one column."""
+    """Return a view: ``function(*given, X)`` makes its columns, each from one column of X."""
     return View(np.asarray(source), width, (FunctionTransformer(partial(function, *given)),))
 
 

@@ -79,8 +79,8 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     reach = reach_of(start, steps)
     if reach > MOST_REACH:
         raise ValueError(
-            f"Log-odds of a row are sums of up to {reach:.3g}, and its probability would take as"
-            f' many waves: choose response_method="log_odds", or leave the row out.'
+            f"The log-odds of a row are sums of up to {reach:.3g}, too large for an exact"
+            f' probability: choose response_method="log_odds", or leave the row out.'
         )
     return waves(reach)
 

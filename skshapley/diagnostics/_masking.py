@@ -193,7 +193,7 @@ def _by_instance(values) -> list[NDArray[np.float64]]:
     if any(row.ndim != 1 for row in values):
         raise ValueError(
             f"masking_curve got values with rows of shape {values[0].shape}: pass one value for"
-            f" each player, shape (r, p); of an explanation of several outputs, .output(name)."
+            f" each player, shape (r, p); for several outputs, pass values.output(name)."
         )
     return values
 

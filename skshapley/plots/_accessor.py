@@ -105,7 +105,7 @@ class PlotAccessor:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise TypeError with the names of the displays."""
         raise TypeError(
-            f"explanation.plot is no function: call plot.waterfall(0), or one of"
+            f"explanation.plot is not a function: call plot.waterfall(0), or one of"
             f" {', '.join(name for name in vars(type(self)) if not name.startswith('_'))}."
         )
 

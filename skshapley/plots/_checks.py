@@ -110,7 +110,7 @@ def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> A
     if hasattr(estimator, "explain"):
         if background is not None:
             raise ValueError(
-                f"{owner} got a background for a {name}, which has its own: remove one of them."
+                f"{owner} got a background for a {name}, which has its own: leave background out."
             )
         return estimator
     if background is None:

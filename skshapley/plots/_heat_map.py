@@ -153,8 +153,8 @@ def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
         labels = np.asarray(shape)
         if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(p)):
             raise ValueError(
-                f"{owner} got labels of shape {labels.shape} for {p} players: the ints from 0 to"
-                f" {p - 1} must be there, and no others."
+                f"{owner} got labels of shape {labels.shape} for {p} players: pass labels that"
+                f" contain each int from 0 to {p - 1} and no other."
             )
         return labels
     sides: tuple = (1, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)

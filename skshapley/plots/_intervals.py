@@ -374,8 +374,8 @@ def _check_explanations(owner, explanations) -> None:
         ours, theirs = set(one.feature_names), set(other.feature_names)
         if ours != theirs:
             raise ValueError(
-                f"{owner} got explanations of different players, as only one of {first!r} and"
-                f" {name!r} has {sorted(ours ^ theirs)[:5]}: choose explanations of the same ones."
+                f"{owner} got explanations of different players: only one of {first!r} and"
+                f" {name!r} has {sorted(ours ^ theirs)[:5]}; choose explanations of equal players."
             )
 
 

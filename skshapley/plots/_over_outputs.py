@@ -81,7 +81,7 @@ class OverOutputsDisplay(Display):
         outputs = numbers_of_outputs(explanation)
         if outputs is None:
             raise ValueError(
-                f"{cls.__name__} got outputs that are no numbers in order: explain several times,"
+                f"{cls.__name__} got outputs that are not ascending numbers: explain several times,"
                 f" such as response_method=SurvivalAt([1.0, 2.0])."
             )
         chosen, what = one_row(explanation, row), response_name(explanation)

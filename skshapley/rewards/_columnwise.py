@@ -143,7 +143,7 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     try:
         made = transformer.transform(pool.hybrid(kept, np.tile(rows, d + 1), others[:, None]))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise MixedColumnsError(f"a trial of {name} ended in {type(error).__name__}") from error
+        raise MixedColumnsError(f"{name} raised {type(error).__name__} in a trial") from error
     made = as_pandas(made.toarray() if sparse.issparse(made) else made)
     # Codes compare values of any type, and equal missing values have equal codes.
     columns = [pd.factorize(column.astype(object))[0] for _, column in made.items()]
@@ -152,7 +152,7 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     if (changes.sum(axis=1) > 1).any():
         raise MixedColumnsError(f"{name} mixes columns")
     if not changes.any(axis=1).all():  # a category that these rows do not have
-        raise MixedColumnsError(f"an output of {name} is the same for {n} background rows")
+        raise MixedColumnsError(f"an output of {name} is constant on {n} background rows")
     return changes.argmax(axis=1)
 
 

@@ -136,8 +136,8 @@ class DataGame(Game):
         except Exception as error:
             n = first[self.members].sum()
             warn(
-                f"DataGame cannot fit {self.estimator!r} to {self.n_unfitted} coalitions, or not"
-                f" score it; they count as {self.unvalued.worth:.6g}"
+                f"DataGame cannot fit or score {self.estimator!r} on {self.n_unfitted} coalitions;"
+                f" they count as {self.unvalued.worth:.6g}"
                 f" (error_score={self.error_score!r}). The first, of {n} training points:"
                 f" {type(error).__name__}: {error}",
                 FitFailedWarning,

@@ -154,7 +154,7 @@ def shrunk(correlation, shrinkage, target=0.0) -> NDArray[np.float64]:
 def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     """Return the moves of rows given the present columns.
 
-    Lines come in chains, along which the present columns grow.
+    Lines come in chains. Along a chain, columns are added to the present ones.
 
     Parameters
     ----------

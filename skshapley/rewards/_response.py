@@ -142,8 +142,8 @@ class Response:
         values = self._numbers(raw, n_rows(X), where).reshape(n_rows(X), -1)
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
-                f"The model returned {values.shape[1]} outputs{where}, after {self.n_columns}"
-                f" before; the number of outputs must not change."
+                f"The model returned {values.shape[1]} outputs{where}, and {self.n_columns}"
+                f" before: the number of outputs must not change."
             )
         return values
 

@@ -46,7 +46,7 @@ def asked_module(module: Any, X: Any) -> Any:
     if table.dtype.kind not in "biuf":
         raise TypeError(
             f"A torch module takes numbers, and got a table of dtype {table.dtype}: encode its"
-            f" columns, or pass a function of the table that does."
+            f" columns, or pass a function that encodes the table."
         )
     parameter = next((p for p in module.parameters() if p.is_floating_point()), None)
     kind = torch.float32 if parameter is None else parameter.dtype

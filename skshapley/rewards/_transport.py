@@ -277,7 +277,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
             fault = "" if finite else "has missing or infinite values: impute them"
         if fault:
             raise ValueError(
-                f"{owner} moves finite numbers, and column {name!r} of the {what} {fault} before,"
+                f"{owner} takes finite numbers, and column {name!r} of the {what} {fault} first,"
                 f' or choose reward="surrogate", which takes any column.'
             )
     return table

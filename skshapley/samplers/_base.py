@@ -278,8 +278,8 @@ class Sampler(Parametrised, ABC):
         """
         if self._awaits_tell:
             raise RuntimeError(
-                f"{type(self).__name__}.ask was called twice: tell the values of the first design"
-                f" before you ask for the next one."
+                f"{type(self).__name__}.ask was called twice: call tell with the first values"
+                f" before the next ask."
             )
         design = self._ask(rows, n)
         self._awaits_tell = True

@@ -48,7 +48,7 @@ def test_a_single_row_needs_no_position(over_time):
 def test_other_outputs_are_refused(columns):
     explainer = ShapleyExplainer(lambda X: pd.DataFrame(X @ SLOPES, columns=columns))
     explanation = explainer.fit(np.zeros((1, 3))).explain(np.eye(3))
-    with pytest.raises(ValueError, match="over_outputs got outputs that are no numbers in order"):
+    with pytest.raises(ValueError, match="over_outputs got outputs that are not ascending numbers"):
         explanation.plot.over_outputs(0)
     assert content(explanation)["places"] is None
 

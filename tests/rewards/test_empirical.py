@@ -109,5 +109,5 @@ def test_constant_columns_have_no_effect():
 
 def test_non_numeric_columns_are_refused():
     table = pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]})
-    with pytest.raises(ValueError, match="EmpiricalReward moves finite numbers, and column 'b'"):
+    with pytest.raises(ValueError, match="EmpiricalReward takes finite numbers, and column 'b'"):
         ShapleyExplainer(lambda Z: Z["a"], reward="empirical").fit(table)

@@ -93,5 +93,5 @@ def test_column_names_may_be_any_label():
 
 def test_objects_of_any_class_are_refused():
     frame = pd.DataFrame({"a": [1.0], "b": [object]})
-    with pytest.raises(TypeError, match=r"it holds .* of type type; make it a number"):
+    with pytest.raises(TypeError, match=r"it contains .* of type type; convert it to a number"):
         there_and_back(frame)

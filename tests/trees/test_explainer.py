@@ -209,7 +209,7 @@ def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model with an unknown link is refused."""
     monkeypatch.setattr("skshapley._trees._xgboost._LOG", set())
     model, X = fitted("xgboost, poisson")
-    with pytest.raises(UnreadableModelError, match=r"adds up to .* where the model returns"):
+    with pytest.raises(UnreadableModelError, match=r"adds up to .*, but the model returns"):
         TreeExplainer(model).fit(X)
 
 

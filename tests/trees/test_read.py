@@ -335,5 +335,5 @@ def test_new_layout_of_hist_gradient_boosting_is_refused(change):
     else:
         del model._predictors
         detail = "_predictors"
-    with pytest.raises(UnreadableModelError, match=f"not known here .*{detail}"):
+    with pytest.raises(UnreadableModelError, match=f"an unknown format .*{detail}"):
         read_trees(model)
