@@ -161,7 +161,7 @@ def test_an_external_tree_reader_is_one_line_in_the_table(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     model = stumps.Stumps().fit(X, X @ [1.0, 2.0, 0.0, -1.0])
-    monkeypatch.setitem(TREE_MODELS, ("stumps", "Stumps"), stumps.read_stumps)
+    monkeypatch.setitem(TREE_MODELS, "stumps.Stumps", stumps.read_stumps)
     monkeypatch.setitem(READERS, "stumps.Stumps", read_tree_model)
     explainer = ShapleyExplainer(model).fit(X[:20])
     explanation = explainer.explain(X[20:25])

@@ -1,7 +1,6 @@
 """Trees from dicts of arrays, for all readers."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -82,25 +81,3 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
 def _two_axes(response, X) -> np.ndarray:
     raw = response(X)
     return np.reshape(raw, (len(raw), -1))
-
-
-def join_leaves(inner, leaves) -> dict[str, Any]:
-    """Return a tree for `assemble` from its inner nodes and its leaves, which come last.
-
-    Parameters
-    ----------
-    inner : dict of str to ndarray of shape (n,)
-        First the root: ``left`` and ``right`` (an inner node, or -1 for the first leaf, -2 for the
-        second), and the other arrays that `assemble` takes.
-    leaves : dict of str to ndarray
-        The ``value``, of shape (n + 1,) or (n + 1, n_outputs), and the ``cover``.
-    """
-    value = np.asarray(leaves["value"], dtype=np.float64)
-    n, m = len(inner["left"]), len(value)
-    rest = {**dict.fromkeys(inner, np.zeros(m)), **leaves}
-    for side in ("left", "right"):
-        # Leaf -1 follows the n inner nodes at once, leaf -2 comes next: n - 1 - (-1) = n.
-        inner[side] = np.where(inner[side] < 0, n - 1 - inner[side], inner[side])
-        rest[side] = np.full(m, -1)
-    inner["value"] = np.zeros((n, *value.shape[1:]))
-    return {name: np.concatenate([inner[name], rest[name]]) for name in inner}

@@ -140,39 +140,31 @@ def _nested(splits, values, weights) -> dict[str, Any]:
 
 def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
     """Return a tree for `assemble`, parents before children."""
-    leaf, zeros = (-1, 0.0, False, None), [0.0] * n_outputs
-    splits: list[tuple] = []
-    children: dict[str, list[int]] = {"left": [], "right": []}
-    values, covers = [], []
-    waiting: list[tuple] = [(root, "left", None)]
-    while waiting:
-        node, side, parent = waiting.pop()
-        place = len(splits)
-        if parent is not None:
-            children[side][parent] = place
-        children["left"].append(-1)
-        children["right"].append(-1)
-        value = node.get("value", zeros)
-        values.append(value if isinstance(value, list) else [value])
-        covers.append(node.get("weight", 0.0))
-        splits.append(columns.asked(node["split"]) if "split" in node else leaf)
-        if "split" in node:
-            waiting += [(node["right"], "right", place), (node["left"], "left", place)]
-    # CatBoost stores weights of leaves only. Children come after parents, so one backward pass
-    # suffices.
-    for place in reversed(range(len(splits))):
-        if children["left"][place] >= 0:
-            covers[place] = sum(covers[children[side][place]] for side in children)
-    feature, threshold, missing_left, category = zip(*splits, strict=True)
+    left, right, questions, value, cover = zip(*_nodes(root, columns, n_outputs), strict=True)
+    feature, threshold, missing_left, category = zip(*questions, strict=True)
+    place = np.arange(len(left))
     return {
-        **children,
+        "left": np.where(left, place + left, -1),
+        "right": np.where(left, place + right, -1),
         "feature": feature,
         "threshold": threshold,
         "missing_left": missing_left,
-        "value": np.array(values) * scale,
-        "cover": covers,
+        "value": np.array(value) * scale,
+        "cover": cover,
         "categories": {n: ([one], False) for n, one in enumerate(category) if one is not None},
     }
+
+
+def _nodes(node, columns, n_outputs) -> list[tuple]:
+    """Return a node and those below: distances of the children, question, value and weight."""
+    if "split" not in node:
+        value = np.reshape(node["value"], n_outputs)
+        return [(0, 0, (-1, 0.0, False, None), value, node["weight"])]
+    left, right = (_nodes(node[side], columns, n_outputs) for side in ("left", "right"))
+    # CatBoost stores weights of leaves only.
+    weight = left[0][-1] + right[0][-1]
+    own = 1, 1 + len(left), columns.asked(node["split"]), np.zeros(n_outputs), weight
+    return [own, *left, *right]
 
 
 def _encoder(dump, columns) -> partial:

@@ -31,8 +31,8 @@ ROWS_WORTH_TABLES = 20
 QUICK_NS = 5e8
 # Leaves of more path players have no tables
 MOST_BITS = 18
-# Cost of the training data in background rows; cost of a leaf in path-dependent interactions
-TRAINING_ROWS, WALKED_LEAF_NS = 150, 500.0
+# Cost of a leaf for a path-dependent row without tables
+WALKED_LEAF_NS = 500.0
 # Largest shares of the working memory for kept tables, and for kept tables of pairs
 TABLE_SHARE, PAIR_SHARE = 0.5, 0.25
 
@@ -70,8 +70,10 @@ class Costs:
         make = np.where(k <= CACHED_BITS, ENTRY_NS, LARGE_ENTRY_NS) * k * 2.0**k
         return float((LEAF_NS + make + r * LOOK_UP_NS * k) @ self.leaves)
 
-    def _in_pairs(self, r, b) -> float:
-        return VISIT_NS * self.visits * r * (TRAINING_ROWS if b is None else b)
+    def _without_tables(self, r, b, visit=VISIT_NS) -> float:
+        """Return the cost of r rows against b background rows, or by the training data."""
+        per_row = WALKED_LEAF_NS * self.leaves.sum() if b is None else visit * self.visits * b
+        return float(per_row * r)
 
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
@@ -79,7 +81,9 @@ class Costs:
         # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
         size, rows = 2 * 2.0**k @ self.leaves, ROWS_WORTH_TABLES
         fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
-        return bool(self.has_tables and fits and self._by_tables(rows) <= self._in_pairs(rows, b))
+        return bool(
+            self.has_tables and fits and self._by_tables(rows) <= self._without_tables(rows, b)
+        )
 
     def quick(self, b) -> bool:
         """Return True if fit makes tables within about a second."""
@@ -87,7 +91,7 @@ class Costs:
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
-        return not self.has_tables or self._in_pairs(r, b) < self._by_tables(r)
+        return not self.has_tables or self._without_tables(r, b) < self._by_tables(r)
 
     def interacts_in_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
@@ -96,12 +100,8 @@ class Costs:
             # Kept tables also serve later calls, so a few rows count as many.
             r = max(r, ROWS_WORTH_TABLES)
         tables = PAIR_ENTRY_NS * pair_entries(k) + PAIR_LOOK_UP_NS * r * k * (k - 1) / 2
-        in_pairs = PAIR_VISIT_NS / VISIT_NS * self._in_pairs(r, b)
-        # Without a background, the alternative is the walk over all leaves, which has no pairs of
-        # rows.
-        if b is None:
-            in_pairs = WALKED_LEAF_NS * r * self.leaves.sum()
-        return not self.has_tables or in_pairs < float((tables + LEAF_NS) @ self.leaves)
+        making = float((tables + LEAF_NS) @ self.leaves)
+        return not self.has_tables or self._without_tables(r, b, PAIR_VISIT_NS) < making
 
 
 def pair_entries(n_path) -> NDArray[Any]:

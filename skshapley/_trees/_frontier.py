@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from skshapley._trees._leaf_games import meeting_weights, pair_worths
 from skshapley._trees._walks import Layout, walk
-from skshapley.indices import Index
 
 # Starts in one block: few enough for most of their state to stay in the cache
 STARTS = 1 << 13
@@ -39,14 +38,12 @@ class Frontier:
     ----------
     layout : Layout
     n_players : int
-    index : Index
     """
 
     layout: Layout
     n_players: int
-    index: Index
 
-    def values(self, instances, references, weights) -> NDArray[np.float64]:
+    def values(self, instances, references, weights, index) -> NDArray[np.float64]:
         """Return the values of rows, as weighted sums over the background rows.
 
         The order of the sums depends on neither the other rows nor the blocks.
@@ -57,22 +54,24 @@ class Frontier:
             Codes.
         references : ndarray of shape (n_rows, b)
         weights : ndarray of shape (b,)
+        index : Index
 
         Returns
         -------
         values : ndarray of shape (n_outputs, n_players, r)
         """
         total = np.zeros((instances.shape[1], self.layout.n_outputs, self.n_players))
-        self._add(total, instances, references, weights)
+        self._add(total, instances, references, weights, index)
         return total.transpose(1, 2, 0)
 
-    def values_by_reference(self, instances, references) -> NDArray[np.float64]:
+    def values_by_reference(self, instances, references, index) -> NDArray[np.float64]:
         """Return the values of rows against each single background row.
 
         Parameters
         ----------
         instances : ndarray of shape (n_rows, r)
         references : ndarray of shape (n_rows, b)
+        index : Index
 
         Returns
         -------
@@ -80,7 +79,7 @@ class Frontier:
         """
         r, b = instances.shape[1], references.shape[1]
         total = np.zeros((b, r, self.layout.n_outputs, self.n_players))
-        self._add(total, instances, references, None)
+        self._add(total, instances, references, None, index)
         return total.transpose(1, 0, 3, 2)
 
     def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
@@ -109,7 +108,7 @@ class Frontier:
         found = total.reshape(r, k, p, p)
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
-    def _add(self, total, instances, references, weights) -> None:
+    def _add(self, total, instances, references, weights, index) -> None:
         """Add the values of rows tree by tree.
 
         Parameters
@@ -117,6 +116,7 @@ class Frontier:
         total : ndarray of shape (r, n_outputs, n_players), or (b, r, ...) without weights
         instances, references : ndarray of shape (n_rows, r) and (n_rows, b)
         weights : ndarray of shape (b,), or None
+        index : Index
         """
         r, p = instances.shape[1], self.n_players
         for part, tree, instance, walked in self._runs(instances, references):
@@ -125,7 +125,7 @@ class Frontier:
             # The first n lineages are the starts themselves, which no branching created.
             slot = walked.origins(n)[n:] * p + walked.players
             for column, at in self._columns(tree, instance):
-                worth = self._worth(walked, n, self.layout.value[column])
+                worth = self._worth(walked, n, self.layout.value[column], index)
                 sums = np.bincount(slot, weights=worth, minlength=n * p).reshape(len(tree), b, p)
                 if weights is None:
                     at = at[:, None] + part * r * self.layout.n_outputs
@@ -162,12 +162,12 @@ class Frontier:
                 at_r = np.tile(np.arange(b) * n_rows, len(tree))
                 yield part, tree, instance, walk(layout, roots, X, at_x, R, at_r)
 
-    def _worth(self, walked, n_starts, value) -> NDArray[np.float64]:
+    def _worth(self, walked, n_starts, value, index) -> NDArray[np.float64]:
         """Return the worth of each branching to its player, for one column of values."""
         size = self.layout.most_decided + 1
         decided, value = self.layout.count_decided(walked.sides), value.take(walked.ends)
         gains, losses = (
-            value * worth.ravel().take(decided) for worth in meeting_weights(size - 1, self.index)
+            value * worth.ravel().take(decided) for worth in meeting_weights(size - 1, index)
         )
         worth = np.empty(len(walked.parents))
         # Children before parents: a lineage must have all its sums before it passes them on.

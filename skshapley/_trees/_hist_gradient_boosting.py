@@ -75,9 +75,7 @@ def _read(model) -> TreeEnsemble:
 
 def _methods(model) -> tuple[str, ...]:
     if is_classifier(model):
-        # with several classes, log-odds are not a sum over trees
-        # Log-odds of one class against the others are log(p / (1 - p)), which needs all raw scores
-        # at once.
+        # Log-odds of one of several classes need all raw scores at once.
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     # With a log link, predictions are exponentials of the sum over trees.
     return () if model.loss in _LOG_LINK else ("predict",)

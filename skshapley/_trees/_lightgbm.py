@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble, join_leaves
+from skshapley._trees._assemble import assemble
 from skshapley._trees._ensemble import ZERO, TreeEnsemble, frame_to_matrix
 from skshapley.exceptions import UnreadableModelError
 
@@ -100,7 +100,7 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
             raise UnreadableModelError(
                 "A LightGBM model with linear_tree=True was fitted with missing values"
             )
-        # Leaves are the last nodes of a tree, in LightGBM's order; see `join_leaves`.
+        # Leaves are the last nodes of a tree, in LightGBM's order.
         leaves = np.repeat(np.arange(end - len(counts), end), counts)
         columns = _numbers(block, "leaf_features").tolist()
         for leaf, column, slope in zip(
@@ -130,32 +130,42 @@ def _numbers(block, name, dtype: Any = np.int64) -> np.ndarray:
 
 
 def _read_tree(block, scale) -> dict[str, Any]:
-    column = partial(_numbers, block)
-    kind, threshold = column("decision_type"), column("threshold", np.float64)
+    """Return a tree for `assemble`: its inner nodes, then its leaves, in LightGBM's order."""
+    # constants of linear models, or of all rows
+    value = _numbers(block, "leaf_const" if "leaf_const" in block else "leaf_value", np.float64)
+
+    def of_inner(name, dtype: Any = np.int64) -> np.ndarray:
+        return np.pad(_numbers(block, name, dtype), (0, len(value)))
+
+    kind, threshold = of_inner("decision_type"), of_inner("threshold", np.float64)
+    n = len(kind) - len(value)
     # Decision type: bit 0 marks a category, bit 1 sends missing values left, bits 2 and 3 name
     # them.
     is_category, missing = kind % 2 == 1, kind >> 2
     # LightGBM treats NaN as zero in features without NaN in training.
     # The comparison of zero with the threshold thus decides the side of NaN.
     missing_left = np.where(missing == _NONE_MISSING, threshold >= 0.0, kind & 2 > 0)
-    inner = {
-        "left": column("left_child"),
-        "right": column("right_child"),
-        "feature": column("split_feature"),
+    children = {}
+    for side in ("left", "right"):
+        child = _numbers(block, f"{side}_child")
+        # LightGBM's -1 is the first leaf, which follows the n inner nodes.
+        child = np.where(child < 0, n - 1 - child, child)
+        children[side] = np.append(child, np.full(len(value), -1))
+    cover = _numbers(block, "leaf_count")
+    # A tree of one leaf may have no row count.
+    cover = cover if len(cover) else np.zeros(len(value))
+    splits = np.flatnonzero(is_category).tolist()
+    return {
+        **children,
+        "feature": of_inner("split_feature"),
         # In splits on categories, LightGBM stores an index into `cat_boundaries` as the threshold.
         "threshold": np.where(is_category, 0.0, threshold),
         "missing_left": missing_left & ~is_category,
         "zero_missing": (missing == _ZERO_MISSING) & ~is_category,
-        "cover": column("internal_count"),
+        "value": np.append(np.zeros(n), value * scale),
+        "cover": np.append(_numbers(block, "internal_count"), cover),
+        "categories": {node: (_listed(block, int(threshold[node])), True) for node in splits},
     }
-    # constants of linear models, or of all rows
-    value = column("leaf_const" if "leaf_const" in block else "leaf_value", np.float64) * scale
-    cover = column("leaf_count")
-    # A tree of one leaf may have no row count.
-    leaves = {"value": value, "cover": cover if len(cover) else np.zeros(len(value))}
-    splits = np.flatnonzero(is_category).tolist()
-    named = {node: (_listed(block, int(threshold[node])), True) for node in splits}
-    return join_leaves(inner, leaves) | {"categories": named}
 
 
 def _listed(block, split) -> list[int]:

@@ -6,21 +6,26 @@ training weight (cover). For one leaf, this is an imaginary background. Its rows
 players independently, each with the product of the player's ratios along the path.
 
 In trees that are too deep for tables, every player is present with probability t. A row reaches a
-leaf of value v with probability :math:`P = \prod_j (t x_j + (1 - t) r_j)`. Here, x_j is 1 if the
-row passes the path player j and 0 otherwise, and r_j is the ratio. The worth of the leaf to player
-j is the mean over t of :math:`v P (x_j - r_j) / (t x_j + (1 - t) r_j)`. The quotient belongs to the
+leaf of value v with probability :math:`P = \prod_j f_j` for :math:`f_j = t x_j + (1 - t) r_j`.
+Here, x_j is 1 if the row passes the path player j and 0 otherwise, and r_j is the ratio. The worth
+of the leaf to player j is the mean over t of :math:`v P g_j` with :math:`g_j = (x_j - r_j) / f_j`;
+to the pair of players i and j, it is that of :math:`v P g_i g_j`. The quotient g_j belongs to the
 last node of j. It is constant over the leaves below, up to the next node of j. Each node therefore
-adds its own quotient, minus the quotient of the previous node of j, times the sum of v P below.
+adds its own quotient, minus the quotient of the previous node of j, times the sum of v P below. In
+a pair, this is multiplied by the quotient of another player above the node.
 """
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._paths import nodes_by_level, trace_paths
+from skshapley._trees._paths import runs_of_trees, trace_paths
+
+# Leaves of the trees in one part: few enough for its arrays to stay in the cache
+LEAVES = 8192
 
 
 def training_law(block, chunk) -> NDArray[np.float64]:
@@ -67,15 +72,12 @@ def _shares(cover, parent) -> NDArray[np.float64]:
 class PathWalk:
     """Path-dependent values and interactions of trees of any depth.
 
-    Nodes are numbered level by level, with both children of a node next to each other.
-
     Parameters
     ----------
     trees : TreeEnsemble
     codes : Codes
     players : ndarray of shape (n_features,), int
     n_players : int
-    index : Index
 
     Attributes
     ----------
@@ -83,149 +85,204 @@ class PathWalk:
         Mean response over the training data.
     """
 
-    def __init__(self, trees, codes, players, n_players, index) -> None:
-        levels = nodes_by_level(trees)
-        order, self.n_players = np.concatenate(levels), n_players
-        self.ends = np.cumsum([0, *map(len, levels)])
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        self.value = trees.value[order].T
-        self.inner = np.flatnonzero(~trees.is_leaf[order])
-        self.row, self.rank = codes.row[order[self.inner]], codes.rank[order[self.inner]]
-        self.parent = np.full(len(order), -1)
-        self.parent[self.ends[1] :] = np.repeat(self.inner, 2)
-        self.player = players[trees.feature[order]][self.parent]
-        share = _shares(trees.cover[order], self.parent)
-        paths = trace_paths(trees, np.where(trees.is_leaf, -1, players[trees.feature]))
-        n_asked = int(paths.n_above.max())
-        self.before = self._asked_before(paths.bit[order][self.parent], n_asked)
-        # The extra entry stands for "no earlier node of this player", with ratio 1.
-        ratio, reach = np.ones(len(order) + 1), np.ones(len(order))
-        for first, last in self._levels():
-            ratio[first:last] = share[first:last] * ratio[self.before[first:last]]
-            reach[first:last] = share[first:last] * reach[self.parent[first:last]]
-        self.base_values = trees.base + self.value @ reach
+    def __init__(self, trees, codes, players, n_players) -> None:
+        self.n_players, self._parts = n_players, []
+        for first, last in runs_of_trees(trees, LEAVES):
+            some, start = trees.take_trees(first, last), trees.roots[first]
+            nodes = slice(start, start + some.n_nodes)
+            player = players[some.feature]
+            self._parts.append(_Part(some, player, codes.row[nodes], codes.rank[nodes]))
+        self.base_values = trees.base + sum(part.mean for part in self._parts)
 
-        # P divided by one factor has degree n - 1 in t on the longest path; shorter paths have a
-        # lower degree.
-        t, weights = index.law(n_asked - 1)
-        # Gauss-Legendre nodes lie inside (0, 1), so no factor below divides by zero.
-        rest, before = (1 - t) * ratio[:-1, None], (1 - t) * ratio[self.before, None]
-        old = (1 - ratio[self.before, None]) / (t + before)
-        new = (1 - ratio[:-1, None]) / (t + rest)
-        # The factor of P and the quotient, for a row that failed the player above, fails it here,
-        # or passes it.
-        self.factor = np.stack(
-            [share[:, None] + 0 * t, rest / (t + before), (t + rest) / (t + before)]
-        )
-        self.quotient = weights * np.stack([0 * old, -1 / (1 - t) - old, new - old])
-        self.weights = weights
-
-    def _levels(self) -> list[tuple[int, int]]:
-        """Return the first node and one past the last node of each level below the roots."""
-        return list(pairwise(self.ends[1:].tolist()))
-
-    def _asked_before(self, bit, n_asked) -> NDArray[np.int64]:
-        """Return the last node above with the same player, or the number of nodes.
-
-        Parameters
-        ----------
-        bit : ndarray of shape (n_nodes,), int64
-            The position of each node's player among the players of its path.
-        n_asked : int
-            Players on the longest path.
-        """
-        before, start = np.full(len(bit), len(bit)), 0
-        last = np.full((self.ends[1], max(1, n_asked)), len(bit))
-        for first, end in self._levels():
-            nodes = np.arange(first, end)
-            last = last[self.parent[nodes] - start]
-            before[nodes] = last[nodes - first, bit[nodes]]
-            last[nodes - first, bit[nodes]] = nodes
-            start = first
-        return before
-
-    def values(self, codes) -> NDArray[np.float64]:
+    def values(self, codes, index) -> NDArray[np.float64]:
         """Return the values of the players, ``(n_outputs, n_players, r)``.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+        index : Index
         """
-        found = np.zeros((codes.shape[1], len(self.value), self.n_players))
-        for total, code in zip(found, codes.T, strict=True):
-            for of_output, below, quotient in self._below(code):
-                worth = np.einsum("nt,nt->n", below, quotient)
-                total[of_output] = np.bincount(self._asked, worth, self.n_players)
+        found = self._zeros(codes, self.n_players)
+        for part in self._parts:
+            for row, output, _, worth in part.worths(codes, *index.law(part.most_players - 1)):
+                found[row, output] += np.bincount(part.player, worth.sum(axis=0), self.n_players)
         return found.transpose(1, 2, 0)
 
-    def pairs(self, codes) -> NDArray[np.float64]:
+    def pairs(self, codes, index) -> NDArray[np.float64]:
         """Return the interactions of players, ``(n_outputs, n_players, n_players, r)``.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+        index : Index
         """
         p = self.n_players
-        found = np.zeros((codes.shape[1], len(self.value), p * p))
-        for total, code in zip(found, codes.T, strict=True):
-            for of_output, below, quotient in self._below(code):
-                # Both children of a node have the same player, and the same nodes above
-                worth = below * quotient
-                worth = (worth[::2] + worth[1::2]) / self.weights
-                for node, above, key in self._above:
-                    both = np.einsum(
-                        "nt,nt->n", worth.take(node, axis=0), quotient.take(above, axis=0)
-                    )
-                    total[of_output] += np.bincount(key, both, p * p)
-        found = found.reshape(len(found), -1, p, p)
-        # Ancestors and descendants were met in one order only. Two nodes of one player are no pair.
-        found += found.swapaxes(2, 3)
-        found[..., np.arange(p), np.arange(p)] = 0.0
-        return found.transpose(1, 2, 3, 0)
+        found = self._zeros(codes, p * p)
+        for part in self._parts:
+            for row, output, gain, worth in part.worths(codes, *index.law(part.most_players - 1)):
+                # Both children of a node have the same player, and the same nodes above.
+                worth = worth.take(part.left, axis=1) + worth.take(part.right, axis=1)
+                for node, above in part.above:
+                    both = worth.take(node, axis=1) * gain.take(above, axis=1)
+                    pair = part.player.take(part.left.take(node)) * p + part.player.take(above)
+                    found[row, output] += np.bincount(pair, both.sum(axis=0), p * p)
+        found = found.reshape(*found.shape[:2], p, p)
+        # Each pair of nodes was met once, from the lower one.
+        return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
+
+    def _zeros(self, codes, n) -> NDArray[np.float64]:
+        return np.zeros((codes.shape[1], len(self.base_values), n))
+
+
+class _Level(NamedTuple):
+    """The inner nodes of a level, as positions among all nodes and among the inner ones.
+
+    Attributes
+    ----------
+    nodes, inner, children : slice
+    """
+
+    nodes: slice
+    inner: slice
+    children: slice
+
+
+class _Part:
+    """Some trees. Their nodes are numbered level by level, and in a level, inner nodes come first.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    player : ndarray of shape (n_nodes,), int64
+        The player of each node's feature; arbitrary at a leaf.
+    row, rank : ndarray of shape (n_nodes,)
+        As of `Codes`.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_outputs,)
+        Mean response over the training data.
+    most_players : int
+        Players on the longest path.
+    player : ndarray of shape (n_nodes,), int64
+        The player that decides at the parent of each node; arbitrary at a root.
+    left, right : ndarray of shape (n_inner,), int64
+        The children of each inner node.
+    """
+
+    def __init__(self, trees, player, row, rank) -> None:
+        paths, leaf, self.levels = trace_paths(trees, player), trees.is_leaf, []
+        parts, n_nodes, n_inner = [], 0, 0
+        for nodes in paths.levels:
+            inner = nodes[~leaf[nodes]]
+            parts += [inner, nodes[leaf[nodes]]]
+            first, m = n_nodes, len(inner)
+            n_nodes, n_inner = n_nodes + len(nodes), n_inner + m
+            here, below = slice(first, first + m), slice(n_nodes, n_nodes + 2 * m)
+            self.levels.append(_Level(here, slice(n_inner - m, n_inner), below))
+        order, inner = np.concatenate(parts), np.concatenate(parts[::2])
+        place = np.empty_like(order)
+        place[order] = np.arange(n_nodes)
+        self.row, self.rank, self.value = row[inner], rank[inner], trees.value[order].T
+        self.left, self.right = place[trees.left[inner]], place[trees.right[inner]]
+        self.parent, self.player = place[paths.parent[order]], player[paths.parent[order]]
+        self.bit, self.most_players = paths.bit[order], int(paths.n_above.max())
+        self.n_roots = trees.n_trees
+        # The last number stands for "no earlier node of this player".
+        self.before = np.full(n_nodes, n_nodes)
+        for level, above, own in self._decided():
+            for children in (self.left[level.inner], self.right[level.inner]):
+                self.before[children] = above[own]
+        self.share = _shares(trees.cover, paths.parent)[order]
+        self.ratio, reach = np.ones(n_nodes + 1), np.ones(n_nodes)
+        for level in self.levels:
+            below = level.children
+            self.ratio[below] = self.share[below] * self.ratio[self.before[below]]
+            reach[below] = self.share[below] * reach[self.parent[below]]
+        self.mean = self.value @ reach
+
+    def _decided(self) -> Iterator[tuple[_Level, NDArray[np.int64], NDArray[np.bool_]]]:
+        """Yield each level with the last node of each player above its inner nodes.
+
+        The two arrays ``(n, most_players)`` are these nodes, by the bit of the player, and whether
+        the bit is that of the player of the inner node itself.
+        """
+        bits = np.arange(max(1, self.most_players))
+        above = np.full((self.n_roots, len(bits)), len(self.bit))
+        for level in self.levels:
+            above, own = above[: len(self.left[level.inner])], self.bit[level.nodes, None] == bits
+            yield level, above, own
+            below = np.empty((2 * len(above), len(bits)), dtype=np.int64)
+            for children in (self.left[level.inner], self.right[level.inner]):
+                place = children - level.children.start
+                below[place] = above
+                below[place, self.bit[level.nodes]] = children
+            above = below
 
     @cached_property
-    def _above(self) -> list[tuple[NDArray[np.int64], ...]]:
-        """Return inner nodes, their ancestors at each distance, and the players of both."""
-        pairs: list[tuple[NDArray[np.int64], ...]] = []
-        roots = self.ends[1]
-        node, above = np.arange(len(self.inner)), self.inner
-        while len(node := node[above >= roots]):
-            above = above[above >= roots]
-            key = self._asked[2 * node] * self.n_players + self.player[above]
-            pairs.append((node, above - roots, key))
-            above = self.parent[above]
-        return pairs
+    def above(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Inner nodes with the last nodes of the other players above them, for each level."""
+        found = []
+        for level, above, own in self._decided():
+            node, bit = np.nonzero((above < len(self.bit)) & ~own)
+            found.append((level.inner.start + node, above[node, bit]))
+        return found
 
-    @property
-    def _asked(self) -> NDArray[np.int64]:
-        """Return the player of the parent of each node below the roots."""
-        return self.player[self.ends[1] :]
+    def worths(self, codes, t, weights) -> Iterator[tuple[int, int, NDArray, NDArray]]:
+        """Yield the terms of each row and output at the nodes.
 
-    def _below(self, code) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield each output, the sum of v P below each node, and the quotients with weights."""
-        roots, n = self.ends[1], len(self.parent)
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, r), unsigned
+        t, weights : ndarray of shape (q,)
+
+        Yields
+        ------
+        row, output : int
+        gain : ndarray of shape (q, n_nodes + 1)
+            The quotients g.
+        worth : ndarray of shape (q, n_nodes)
+            The steps of the quotients, times the weighted sums of v P below.
+        """
+        n, q, before, t = len(self.before), len(t), self.before, t[:, None]
+        # Gauss-Jacobi nodes lie inside (0, 1), so nothing below divides by zero.
+        failed = (1 - t) * self.ratio
+        passed = t + failed
+        above = passed.take(before, axis=1)
+        # The factor of P, for a row that failed the player above, fails it here, or passes it
+        factors: Any = np.empty((q, 3, n))
+        gains: Any = np.empty((q, 2, n + 1))
+        factors[:, 0] = self.share
+        np.divide(failed[:, :n], above, out=factors[:, 1])
+        np.divide(passed[:, :n], above, out=factors[:, 2])
+        gains[:, 0] = -1 / (1 - t)
+        np.divide(1 - self.ratio, passed, out=gains[:, 1])
+        factors, gains = factors.reshape(q, -1), gains.reshape(q, -1)
+        number = np.arange(n + 1)
+        for row, code in enumerate(codes.T):
+            passes = self._passes(code)
+            kind = (passes.take(before) + passes[:n]) * np.intp(n)
+            product = factors.take(kind + number[:n], axis=1)
+            product[:, : self.n_roots] = weights[:, None]
+            for level in self.levels:
+                nodes = level.children
+                product[:, nodes] *= product.take(self.parent[nodes], axis=1)
+            gain = gains.take(passes * np.intp(n + 1) + number, axis=1)
+            step = gain[:, :n] - gain.take(before, axis=1)
+            for output, value in enumerate(self.value):
+                below = product * value
+                for nodes, inner, _ in reversed(self.levels):
+                    left, right = self.left[inner], self.right[inner]
+                    below[:, nodes] = below.take(left, axis=1) + below.take(right, axis=1)
+                below *= step
+                yield row, output, gain, below
+
+    def _passes(self, code) -> NDArray[np.int8]:
+        """Return whether a row passes the player at each node and above, ``(n_nodes + 1,)``."""
+        passes = np.ones(len(self.before) + 1, dtype=np.int8)
         goes_left = code[self.row] <= self.rank
-        # The last entry again stands for "no earlier node": every row passes it.
-        passes = np.ones(n + 1, dtype=np.int8)
-        passes[roots:n] = np.stack([goes_left, ~goes_left], axis=1).ravel()
-        kind = np.zeros(n, dtype=np.intp)
-        for first, last in self._levels():
-            # A player that failed at one node stays failed. The kind is 0, 1 or 2, the row of
-            # `factor`.
-            already = passes[self.before[first:last]]
-            passes[first:last] &= already
-            kind[first:last] = already + passes[first:last]
-        kind = kind * n + np.arange(n)
-        q = len(self.weights)
-        factor = self.factor.reshape(-1, q).take(kind, axis=0)
-        for first, last in self._levels():
-            factor[first:last] *= factor.take(self.parent[first:last], axis=0)
-        quotient = self.quotient.reshape(-1, q).take(kind[roots:], axis=0)
-        for output, value in enumerate(self.value):
-            below = factor * value[:, None]
-            for first, last in reversed(self._levels()):
-                # Siblings are neighbours, so two strided slices add them without an unordered sum.
-                parents = self.parent[first:last:2]
-                below[parents] = below[first:last:2] + below[first + 1 : last : 2]
-            yield output, below[roots:], quotient
+        passes[self.left], passes[self.right] = goes_left, ~goes_left
+        for level in self.levels:
+            # A player that failed at one node stays failed.
+            passes[level.children] &= passes.take(self.before[level.children])
+        return passes

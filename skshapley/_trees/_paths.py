@@ -87,20 +87,19 @@ def trace_paths(trees, player) -> Paths:
             seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=-1)
         seen[np.arange(len(inner)), position] = asked
         bit[inner] = position
-        nodes = np.concatenate([left[inner], right[inner]])
-        parent[nodes] = np.tile(inner, 2)
         # A repeated player has a position below the count, which then stays.
-        n_above[nodes] = np.tile(np.maximum(count, position + 1), 2)
-        seen = np.tile(seen, (2, 1))
+        count = np.maximum(count, position + 1)
+        for nodes in (left[inner], right[inner]):
+            parent[nodes], n_above[nodes] = inner, count
+        nodes, seen = np.concatenate([left[inner], right[inner]]), np.concatenate([seen, seen])
     n_below = np.zeros(trees.n_nodes, dtype=np.int64)
     for nodes in reversed(levels):
         inner = nodes[~leaf[nodes]]
         n_below[inner] = 1 + n_below[left[inner]] + n_below[right[inner]]
-    most = leaf_players[-1].shape[1]
-    padded = [
-        np.pad(part, ((0, 0), (0, most - part.shape[1])), constant_values=-1)
-        for part in leaf_players
-    ]
+    players, last = np.full((np.count_nonzero(leaf), leaf_players[-1].shape[1]), -1), 0
+    for part in leaf_players:
+        first, last = last, last + len(part)
+        players[first:last, : part.shape[1]] = part
     return Paths(
         levels=tuple(levels),
         parent=parent,
@@ -108,7 +107,7 @@ def trace_paths(trees, player) -> Paths:
         n_above=n_above,
         n_below=n_below,
         leaves=np.concatenate(leaves),
-        leaf_players=np.concatenate(padded),
+        leaf_players=players,
     )
 
 

@@ -19,25 +19,24 @@ from skshapley._trees._sklearn import (
 from skshapley._trees._xgboost import read_xgboost
 from skshapley.exceptions import UnreadableModelError
 
-_FORESTS = tuple(
-    f"{name}{kind}"
-    for name in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees")
-    for kind in ("Regressor", "Classifier")
-)
-# (library, class name) -> reader; derived classes use the same reader.
-TREE_MODELS = {
-    **{("sklearn", name): read_forest for name in _FORESTS},
-    ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
-    ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
-    ("sklearn", "AdaBoostClassifier"): read_ada_boost,
-    ("sklearn", "IsolationForest"): read_isolation_forest,
-    ("sklearn", "HistGradientBoostingRegressor"): read_hist_gradient_boosting,
-    ("sklearn", "HistGradientBoostingClassifier"): read_hist_gradient_boosting,
-    ("xgboost", "Booster"): read_xgboost,
-    ("xgboost", "XGBModel"): read_xgboost,
-    ("catboost", "CatBoost"): read_catboost,
-    ("lightgbm", "Booster"): read_lightgbm,
-    ("lightgbm", "LGBMModel"): read_lightgbm,
+# "library.Class" -> reader; derived classes use the same reader.
+TREE_MODELS: dict[str, Callable[[Any], TreeEnsemble]] = {
+    **{
+        f"sklearn.{name}{kind}": read_forest
+        for name in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees")
+        for kind in ("Regressor", "Classifier")
+    },
+    "sklearn.GradientBoostingRegressor": read_gradient_boosting,
+    "sklearn.GradientBoostingClassifier": read_gradient_boosting,
+    "sklearn.AdaBoostClassifier": read_ada_boost,
+    "sklearn.IsolationForest": read_isolation_forest,
+    "sklearn.HistGradientBoostingRegressor": read_hist_gradient_boosting,
+    "sklearn.HistGradientBoostingClassifier": read_hist_gradient_boosting,
+    "xgboost.Booster": read_xgboost,
+    "xgboost.XGBModel": read_xgboost,
+    "catboost.CatBoost": read_catboost,
+    "lightgbm.Booster": read_lightgbm,
+    "lightgbm.LGBMModel": read_lightgbm,
 }
 # Responses to name instead of one that is not the sum, best first
 PREFERRED = ("log_odds", "decision_function", "predict", "predict_proba")
@@ -97,12 +96,17 @@ def read_trees(model, response_method="raw") -> TreeEnsemble:
     return trees
 
 
+def class_names(model) -> dict[str, type]:
+    """Return the classes of a model by "library.Class", the most derived one first."""
+    kinds = type(model).__mro__
+    return {f"{kind.__module__.partition('.')[0]}.{kind.__name__}": kind for kind in kinds}
+
+
 def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
-    for kind in type(model).__mro__:
-        reader = TREE_MODELS.get((kind.__module__.split(".")[0], kind.__name__))
-        if reader is not None:
-            return reader
-    known = sorted({name for _, name in TREE_MODELS})
+    for name in class_names(model):
+        if name in TREE_MODELS:
+            return TREE_MODELS[name]
+    known = sorted({name.partition(".")[2] for name in TREE_MODELS})
     raise UnreadableModelError(
         f"{type(model).__name__} is not a tree ensemble that can be read",
         f"choose one of {', '.join(known)}, or explain it by sampling",

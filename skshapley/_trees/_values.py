@@ -59,7 +59,6 @@ class TreeValues:
     _tables: Tables | None
     # By index
     _pair_tables: dict[Any, Tables]
-    _path_walks: dict[Any, PathWalk]
     _blocks: list[Block] | None
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
@@ -78,7 +77,11 @@ class TreeValues:
     @cached_property
     def _frontier(self) -> Frontier:
         layout = lay_out(self.trees, self._codes, self.players)
-        return Frontier(layout, self.n_players, self.index)
+        return Frontier(layout, self.n_players)
+
+    @cached_property
+    def _path_walk(self) -> PathWalk:
+        return PathWalk(self.trees, self._codes, self.players, self.n_players)
 
     def fit(self, background=None, weights=None) -> Self:
         """Take background rows, or the training data from the covers of the nodes.
@@ -102,7 +105,7 @@ class TreeValues:
             weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
             self._references = References(self._codes(background), weights)
         self._blocks = self._tables = None
-        self._pair_tables, self._path_walks = {}, {}
+        self._pair_tables = {}
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._value_tables().keep()
             kept, trees = self._tables.kept or [], self.trees
@@ -110,7 +113,7 @@ class TreeValues:
             stumps = trees.base + trees.value[trees.roots].sum(axis=0)
             self.base_values = stumps + sum(table.mean for tables in kept for table in tables)
         elif background is None:
-            self.base_values = self._path_walk(self.index).base_values
+            self.base_values = self._path_walk.base_values
         else:
             self.base_values = weights @ self._predict(self._references.codes)
         return self
@@ -148,13 +151,6 @@ class TreeValues:
             self._pair_tables = {index: kept}
         return self._pair_tables[index]
 
-    def _path_walk(self, index) -> PathWalk:
-        """Return the `PathWalk` of an index, cached by index."""
-        if index not in self._path_walks:
-            walk = PathWalk(self.trees, self._codes, self.players, self.n_players, index)
-            self._path_walks[index] = walk
-        return self._path_walks[index]
-
     def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each row and output.
 
@@ -167,31 +163,32 @@ class TreeValues:
         values : ndarray of shape (r, n_players, n_outputs)
         """
         codes, b = self._codes(X), self._n_references
-        if self._tables is not None:
-            found = self._look_up(self._tables, codes)
-        elif self._costs.prefers_pairs(len(X), b) or not self._divide():
-            if self._references.codes is None:
-                found = self._each_row(self._path_walk(self.index).values, codes)
-            else:
-                given = self._references.codes, self._references.weights
-                found = self._each_row(self._frontier.values, codes, *given)
+        if self._tables is None and (self._costs.prefers_pairs(len(X), b) or not self._divide()):
+            found = self._descended("values", codes, self.index)
         else:
-            found = self._look_up(self._value_tables(), codes)
+            found = self._looked_up(self._tables or self._value_tables(), codes)
         return np.ascontiguousarray(np.concatenate(found, axis=-1).transpose(2, 1, 0))
 
-    def _look_up(self, tables, codes) -> list[NDArray[np.float64]]:
-        """Return the sums of rows by tables, made once for all rows."""
-        if tables.kept is not None:
-            return self._each_row(tables.values, codes)
-        return [tables.values(codes[:, i : i + ROWS]) for i in range(0, codes.shape[1], ROWS)]
+    def _descended(self, kind, codes, index) -> list[NDArray[np.float64]]:
+        """Return the "values" or the "pairs" of rows that descend all trees."""
+        background: Any = (self._references.codes, self._references.weights)
+        way: Any = self._frontier
+        if self._references.codes is None:
+            way, background = self._path_walk, ()
+        return self._each_row(getattr(way, kind), codes, *background, index, n_jobs=self.n_jobs)
 
-    def _each_row(self, function, codes, *given) -> list[NDArray[np.float64]]:
+    def _looked_up(self, tables, codes) -> list[NDArray[np.float64]]:
+        """Return the sums of rows in tables. Tables that are not kept are made by all threads."""
+        n_jobs = 1 if tables.kept is None else self.n_jobs
+        return self._each_row(tables.values, codes, n_jobs=n_jobs)
+
+    def _each_row(self, function, codes, *given, n_jobs) -> list[NDArray[np.float64]]:
         """Return the results of a function over chunks of rows, computed by threads."""
         r = codes.shape[1]
         # At least one chunk per thread. Rows are independent, so the cuts do not change results.
-        width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
+        width = min(ROWS, -(-r // effective_n_jobs(n_jobs)) or 1)
         parts = [codes[:, first : first + width] for first in range(0, r, width)] or [codes]
-        return each(function, [(part, *given) for part in parts], self.n_jobs)
+        return each(function, [(part, *given) for part in parts], n_jobs)
 
     def values_by_reference(self, X, references) -> NDArray[np.float64]:
         """Return the values of rows against each single background row; no fit is needed.
@@ -205,7 +202,9 @@ class TreeValues:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
-        return self._frontier.values_by_reference(self._codes(X), self._codes(references))
+        return self._frontier.values_by_reference(
+            self._codes(X), self._codes(references), self.index
+        )
 
     def pairs(self, X, index=None) -> NDArray[np.float64]:
         """Return the interaction index of all pairs of players.
@@ -222,16 +221,11 @@ class TreeValues:
             Symmetric, with zeros on the diagonal.
         """
         index = self.index if index is None else player_index(index, "TreeValues")
-        codes = self._codes(X)
-        references = self._references
-        if self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide():
-            if references.codes is None:
-                found = self._each_row(self._path_walk(index).pairs, codes)
-            else:
-                given = references.codes, references.weights, index
-                found = self._each_row(self._frontier.pairs, codes, *given)
+        codes, b = self._codes(X), self._n_references
+        if self._costs.interacts_in_pairs(len(X), b) or not self._divide():
+            found = self._descended("pairs", codes, index)
         else:
-            halves = self._look_up(self._tables_of_pairs(index), codes)
+            halves = self._looked_up(self._tables_of_pairs(index), codes)
             found = [half + half.swapaxes(1, 2) for half in halves]
         return np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
 

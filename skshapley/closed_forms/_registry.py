@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from skshapley._trees import TREE_MODELS
+from skshapley._trees._read import class_names
 from skshapley.closed_forms import (
     _interpret,
     _pygam,
@@ -35,8 +36,7 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
     "sksurv": _sksurv.READERS,
 }
 # "library.Class" -> reader
-READERS: dict[str, Reader] = {f"{library}.{name}": read_tree_model for library, name in TREE_MODELS}
-READERS |= {
+READERS: dict[str, Reader] = dict.fromkeys(TREE_MODELS, read_tree_model) | {
     f"{library}.{name}": reader
     for library, readers in _LIBRARIES.items()
     for name, reader in readers.items()
@@ -72,15 +72,13 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     'linear terms'
     """
     # Most derived class first: a reader of a subclass wins over that of its parent.
-    for kind in type(model).__mro__:
-        library = kind.__module__.partition(".")[0]
-        name = f"{library}.{kind.__name__}"
+    for name, kind in class_names(model).items():
         # Own readers come first, so that an installed package cannot replace them by accident.
         reader = READERS.get(name)
         if reader is None and name in installed_readers():
             reader = installed_readers()[name].load()
         if reader is not None:
-            _check_own(model, method, kind, library)
+            _check_own(model, method, kind, name)
             found = reader(model, method, read_model)
             return Sum(found) if isinstance(found, list) else found
     raise UnreadableModelError(f"{type(model).__name__}.{method} has no closed form here")
@@ -92,13 +90,13 @@ def installed_readers() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _check_own(model: Any, method: Any, read: type, library: str) -> None:
+def _check_own(model: Any, method: Any, read: type, name: str) -> None:
     """Raise an error for a derived class that overrides the response."""
     # `log_odds` is no method of a model: it is computed from either of these two.
     asked = ("predict_proba", "decision_function") if method == "log_odds" else (method,)
     for kind in type(model).__mro__:
         if kind is read:
             return
-        own = next((name for name in asked if name in vars(kind)), None)
-        if own is not None and kind.__module__.partition(".")[0] != library:
+        own = next((response for response in asked if response in vars(kind)), None)
+        if own is not None and kind.__module__.partition(".")[0] != name.partition(".")[0]:
             raise UnreadableModelError(f"{kind.__name__} overrides {own} of {read.__name__}")
