@@ -321,6 +321,11 @@ class Attributor(TransformerMixin, TableEstimator):
         """Return the outcome of the closed form `exact_` at a checked table."""
         raise NotImplementedError
 
+    def _exactly(self, X: Any) -> Explanation:
+        """Return the explanation by the closed form `exact_`."""
+        X = self._background.table(self, X)
+        return self._recorded(self._exact_outcome(X), X)
+
     def values(self, X) -> np.ndarray:
         """Return the attributions without a record, for services.
 

@@ -341,8 +341,7 @@ class ShapleyExplainer(Attributor):
         check_is_fitted(self, "reward_", msg=NOT_FITTED)
         self._check_decisions()
         if self.exact_ is not None:
-            X = self._background.table(self, X)
-            return self._recorded(self._exact_outcome(X), X)
+            return self._exactly(X)
         check_parameters(self, COUNTS)
         if self.documents_ is not None:
             documents = as_documents(X, type(self).__name__)

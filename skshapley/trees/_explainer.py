@@ -1,5 +1,6 @@
 """TreeExplainer: exact attributions of tree ensembles."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,6 @@ from skshapley.closed_forms._base import exact_outcome
 from skshapley.closed_forms._read import compare
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index, player_index
-from skshapley.rewards import Players
 
 PERTURBATIONS = ("interventional", "path_dependent")
 # Background rows on which the trees are compared with the model
@@ -164,32 +164,30 @@ class TreeExplainer(Attributor):
         """
         name = type(self).__name__
         check_parameters(self, self._constraints)
-        index = player_index(self.index, name)
-        pair_index(self.interactions, name)
-        if X is None and self.feature_perturbation == "interventional":
+        index, _ = player_index(self.index, name), pair_index(self.interactions, name)
+        from_paths = self.feature_perturbation == "path_dependent"
+        if X is None and not from_paths:
             raise ValueError(
                 f'{name} got X=None in fit, but feature_perturbation="interventional" needs'
                 f' background rows: pass some, or choose "path_dependent".'
             )
         trees, self.output_names_ = self._read_output(name)
-        names = model_columns(self.estimator)
-        if X is None:
-            self.n_features_in_ = trees.n_features
-            if names is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-            columns = names or [f"x{i}" for i in range(trees.n_features)]
-            players = Players.from_groups(self.groups, columns, name)
-            self._take(Background(None, np.empty(0), players))
+        form = Trees(trees, model_columns(self.estimator))
+        if X is None:  # a row of zeros has the columns that the players are made of
+            zeros = form.in_its_container(np.zeros((1, trees.n_features)))
+            background = Background.of(self, zeros, None, self.groups)
+            self._take(replace(background, rows=None, weights=np.empty(0)))
         else:
             self._take(Background.of(self, X, sample_weight, self.groups))
-        self.exact_ = Trees(trees, names)
-        self.exact_.index = index
-        how = self.players_.column_player, self.players_.n_players, self.n_jobs
-        if self.feature_perturbation == "path_dependent":
-            self.exact_.fit(None, np.ones(1), *how)
-        else:
-            self.exact_.fit(self.background_, self.background_weights_, *how)
-            self._compare(trees)
+        form.index = index
+        rows, weights = self.background_, self.background_weights_
+        given = (None, np.ones(1)) if from_paths else (rows, weights)
+        form.fit(*given, self.players_.column_player, self.players_.n_players, self.n_jobs)
+        if trees.raw_response is not None and not from_paths:
+            some = take_rows(rows, slice(0, CHECKED_ROWS))
+            theirs = trees.raw_response(form.in_its_container(some))
+            compare(form.predict(some), theirs, np.arange(len(theirs)))
+        self.exact_ = form
         self._keep_settings()
         return self
 
@@ -213,15 +211,7 @@ class TreeExplainer(Attributor):
             If columns, dtypes or the container differ from the background's.
         """
         check_is_fitted(self, "exact_", msg=NOT_FITTED)
-        X = self._background.table(self, X)
-        return self._recorded(self._exact_outcome(X), X)
-
-    def _compare(self, trees: TreeEnsemble) -> None:
-        """Raise UnreadableModelError if the trees differ from the model on background rows."""
-        if trees.raw_response is not None:
-            rows = take_rows(self.background_, slice(0, CHECKED_ROWS))
-            theirs = trees.raw_response(self.exact_.in_its_container(rows))
-            compare(self.exact_.predict(rows), theirs, np.arange(len(theirs)))
+        return self._exactly(X)
 
     def _exact_outcome(self, X: Any) -> Outcome:
         return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))
@@ -244,13 +234,16 @@ class TreeExplainer(Attributor):
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""
-        method = "raw" if self.response_method == "auto" else self.response_method
-        trees = read_trees(self.estimator, method)
-        labels = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
-        binary = len(labels) == 2
-        if len(labels) not in (2, trees.n_outputs):
+        trees = read_trees(
+            self.estimator, "raw" if self.response_method == "auto" else self.response_method
+        )
+        labels, output = np.asarray(getattr(self.estimator, "classes_", [])).tolist(), self.output
+        if len(labels) == 2:
+            output = labels[-1] if output is None else output
+            # the log-odds of the second class; those of the first are their negative
+            trees = trees.combined([[-1.0, 1.0]]) if trees.n_outputs == 1 else trees
+        if len(labels) != trees.n_outputs:
             labels = list(range(trees.n_outputs))
-        output = labels[-1] if self.output is None and binary else self.output
         if output is None:
             return trees, labels if trees.n_outputs > 1 else None
         if output not in labels:
@@ -258,7 +251,4 @@ class TreeExplainer(Attributor):
                 f"{name} got output={output!r}, which the response does not have: choose None or"
                 f" one of {labels}."
             )
-        position = labels.index(output)
-        if binary and trees.n_outputs == 1:  # log-odds of the second class
-            return (trees.combined([[-1.0]]) if position == 0 else trees), None
-        return trees.take_output(position), None
+        return trees.take_output(labels.index(output)), None
