@@ -7,7 +7,7 @@ missing values. A split on categories has its own code row, with the codes 0 (le
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -228,13 +228,6 @@ class TreeEnsemble:
         pieces = [some.take_trees(tree, tree + 1) for tree in keep]
         return replace(concatenate(pieces), base=base, raw_response=made)
 
-    def state(self) -> list:
-        """Return the arrays and numbers of the trees, to compare them with others."""
-        parts = [getattr(self, field.name) for field in fields(self)]
-        kept = [part for part in parts if isinstance(part, (np.ndarray, int, bool))]
-        splits = [(s.node, sorted(s.listed), s.listed_left) for s in self.category_splits]
-        return [*kept, splits]
-
 
 def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
@@ -371,9 +364,12 @@ class CategoryTable(NamedTuple):
     table: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
 class Codes:
-    """The encoding of rows for the nodes of an ensemble, from `plan_codes`.
+    """The encoding of rows for the nodes of an ensemble.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
 
     Attributes
     ----------
@@ -386,20 +382,33 @@ class Codes:
         The sorted distinct thresholds of each numeric feature.
     numeric_rows : tuple of NumericRow
         The first code rows.
-    category_tables : tuple of CategoryTable
+    category_tables : list of CategoryTable
         The remaining code rows.
     strict, single_precision : bool
         As in `TreeEnsemble`.
     """
 
-    row: np.ndarray
-    rank: np.ndarray
-    n_rows: int
-    thresholds: dict[int, np.ndarray]
-    numeric_rows: tuple[NumericRow, ...]
-    category_tables: tuple[CategoryTable, ...]
-    strict: bool
-    single_precision: bool
+    def __init__(self, trees) -> None:
+        self.strict, self.single_precision = trees.strict, trees.single_precision
+        numeric = ~trees.is_leaf
+        numeric[[split.node for split in trees.category_splits]] = False
+        nodes = np.flatnonzero(numeric)
+        self.thresholds, ranks = _rank_thresholds(trees, nodes)
+        self.numeric_rows, self.row = _number_rows(trees, numeric)
+        self.n_rows, self.category_tables = len(self.numeric_rows), []
+        by_feature: dict[int, list] = {}
+        for split in trees.category_splits:
+            by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
+        for feature, splits in by_feature.items():
+            table, numbers = _tabulate_categories(trees, splits)
+            self.row[[split.node for split in splits]] = self.n_rows + numbers
+            self.category_tables.append(CategoryTable(feature, self.n_rows, table))
+            self.n_rows += len(table)
+        most = max((len(t) for t in self.thresholds.values()), default=1)
+        # Rank 0 suits the splits on categories: of their codes, 0 goes left and 1 goes right.
+        # The largest number of the type is reserved: it is never a code.
+        self.rank = np.zeros(trees.n_nodes, dtype=np.min_scalar_type(most + 1))
+        self.rank[nodes] = ranks
 
     def __call__(self, X) -> np.ndarray:
         """Return the codes of a float64 matrix.
@@ -445,48 +454,6 @@ class Codes:
             category[missing[feature]] = n + 1
             codes[first : first + len(table)] = table[:, category]
         return codes
-
-
-def plan_codes(trees) -> Codes:
-    """Return the encoding of rows for the nodes of an ensemble.
-
-    Parameters
-    ----------
-    trees : TreeEnsemble
-
-    Returns
-    -------
-    codes : Codes
-    """
-    numeric = ~trees.is_leaf
-    numeric[[split.node for split in trees.category_splits]] = False
-    nodes = np.flatnonzero(numeric)
-    thresholds, ranks = _rank_thresholds(trees, nodes)
-    numeric_rows, row = _number_rows(trees, numeric)
-    tables, n_rows = [], len(numeric_rows)
-    # Rank 0 suits the splits on categories: of their codes, 0 goes left and 1 goes right.
-    rank = np.zeros(trees.n_nodes, dtype=np.int64)
-    rank[nodes] = ranks
-    by_feature: dict[int, list] = {}
-    for split in trees.category_splits:
-        by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
-    for feature, splits in by_feature.items():
-        table, numbers = _tabulate_categories(trees, splits)
-        row[[split.node for split in splits]] = n_rows + numbers
-        tables.append(CategoryTable(feature, n_rows, table))
-        n_rows += len(table)
-    most = max((len(t) for t in thresholds.values()), default=1)
-    return Codes(
-        row=row,
-        # The largest number of the type is reserved: it is never a code.
-        rank=rank.astype(np.min_scalar_type(most + 1)),
-        n_rows=n_rows,
-        thresholds=thresholds,
-        numeric_rows=numeric_rows,
-        category_tables=tuple(tables),
-        strict=trees.strict,
-        single_precision=trees.single_precision,
-    )
 
 
 def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:

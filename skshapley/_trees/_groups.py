@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
-from skshapley._trees._ensemble import TreeEnsemble, tree_outputs
-from skshapley._trees._paths import LEAVES, Paths, runs_of_trees, trace_paths
+from skshapley._trees._ensemble import tree_outputs
+from skshapley._trees._paths import LEAVES, Paths, runs_of_trees
 from skshapley._trees._tables import Patterns
 
 # Most bits of a subtree that is one group: 128 patterns, in one byte each
@@ -75,30 +75,64 @@ class Chunk:
         return self.n_bits > MAX_BITS
 
 
-@dataclass(frozen=True, eq=False)
 class Block:
-    """Some trees of an ensemble with their groups.
+    """Some trees, divided into maximal subtrees of few bits and single leaves.
 
-    Attributes
+    Parameters
     ----------
     trees : TreeEnsemble
     paths : Paths
+    row, rank : ndarray of shape (n_nodes,)
+        As of `Codes`.
+
+    Attributes
+    ----------
     roots : ndarray of shape (n_groups,), int64
         The root of each group.
     position : ndarray of shape (n_nodes,), int64
         The bit of an inner node's test in the pattern of its group; 0 at all other nodes.
     patterns : Patterns
         The pattern of a row in every group, from its codes.
-    chunks : tuple of Chunk
+    chunks : list of Chunk
         All groups, in their order.
     """
 
-    trees: TreeEnsemble
-    paths: Paths
-    roots: np.ndarray
-    position: np.ndarray
-    patterns: Patterns
-    chunks: tuple[Chunk, ...]
+    def __init__(self, trees, paths, row, rank) -> None:
+        self.trees, self.paths = trees, paths
+        bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
+        small = bits <= MAX_BITS
+        # A subtree is maximal if its parent has too many bits. Index -1 at roots is masked by the
+        # second test.
+        is_root = (small & ~(small[paths.parent] & (paths.parent >= 0))) | (leaf & ~small)
+        roots = np.flatnonzero(is_root)
+        # One integer for each (group, player): group 2 and player 5 are 0x00000002_00000005.
+        owner = _spread(roots, is_root, paths)[paths.leaves, None]
+        # One sort of integers is quicker than a sort of pairs of group and player.
+        keys = np.unique((owner << 32 | paths.leaf_players)[paths.leaf_players >= 0])
+        n_columns = np.bincount(keys >> 32, minlength=len(roots))
+        outputs = tree_outputs(trees)[np.searchsorted(trees.roots, roots, side="right") - 1]
+        # The last key sorts first: groups of one shape become neighbours, and equal widths meet in
+        # a chunk.
+        order = np.lexsort((n_columns, bits[roots], outputs))
+        roots, number = roots[order], np.empty_like(order)
+        number[order] = np.arange(len(order))
+        # the same keys under the new numbers of the groups
+        keys = np.sort(number[keys >> 32] << 32 | keys & 0xFFFFFFFF)
+        group = _spread(roots, is_root, paths)
+        shape = np.stack([outputs[order], bits[roots]])
+
+        inner = np.concatenate(paths.levels)
+        inner = inner[(group[inner] >= 0) & ~leaf[inner]]
+        inner = inner[np.argsort(group[inner], kind="stable")]
+        owner = group[inner]
+        self.position = np.zeros(trees.n_nodes, dtype=np.int64)
+        place = np.arange(len(inner)) - np.searchsorted(owner, owner)
+        self.position[inner] = paths.n_above[roots[owner]] + place
+        self.roots = roots
+        bit = np.where(group < 0, paths.bit, self.position)
+        n_bits = int(bits[roots].max())
+        self.patterns = Patterns(trees, roots, group, bit, row, rank, n_bits)
+        self.chunks = list(_cut(paths, group, shape, keys, trees.n_outputs))
 
     def fail_masks(self, chunk) -> np.ndarray:
         """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.
@@ -153,51 +187,8 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
     for first, last in runs_of_trees(trees, min(LEAVES, room)):
         some = trees.take_trees(first, last)
         nodes = slice(trees.roots[first], trees.roots[first] + some.n_nodes)
-        paths = trace_paths(some, np.where(some.is_leaf, -1, players[some.feature]))
-        yield _group(some, paths, codes.row[nodes], codes.rank[nodes])
-
-
-def _group(trees, paths, row, rank) -> Block:
-    """Divide trees into maximal subtrees of few bits and single leaves."""
-    bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
-    small = bits <= MAX_BITS
-    # A subtree is maximal if its parent has too many bits. Index -1 at roots is masked by the
-    # second test.
-    is_root = (small & ~(small[paths.parent] & (paths.parent >= 0))) | (leaf & ~small)
-    roots = np.flatnonzero(is_root)
-    # One integer for each (group, player): group 2 and player 5 are 0x00000002_00000005.
-    owner = _spread(roots, is_root, paths)[paths.leaves, None]
-    # One sort of integers is quicker than a sort of pairs of group and player.
-    keys = np.unique((owner << 32 | paths.leaf_players)[paths.leaf_players >= 0])
-    n_columns = np.bincount(keys >> 32, minlength=len(roots))
-    outputs = tree_outputs(trees)[np.searchsorted(trees.roots, roots, side="right") - 1]
-    # The last key sorts first: groups of one shape become neighbours, and equal widths meet in a
-    # chunk.
-    order = np.lexsort((n_columns, bits[roots], outputs))
-    roots, number = roots[order], np.empty_like(order)
-    number[order] = np.arange(len(order))
-    # the same keys under the new numbers of the groups
-    keys = np.sort(number[keys >> 32] << 32 | keys & 0xFFFFFFFF)
-    group = _spread(roots, is_root, paths)
-    shape = np.stack([outputs[order], bits[roots]])
-
-    inner = np.concatenate(paths.levels)
-    inner = inner[(group[inner] >= 0) & ~leaf[inner]]
-    inner = inner[np.argsort(group[inner], kind="stable")]
-    owner = group[inner]
-    position = np.zeros(trees.n_nodes, dtype=np.int64)
-    place = np.arange(len(inner)) - np.searchsorted(owner, owner)
-    position[inner] = paths.n_above[roots[owner]] + place
-
-    bit = np.where(group < 0, paths.bit, position)
-    return Block(
-        trees=trees,
-        paths=paths,
-        roots=roots,
-        position=position,
-        patterns=Patterns.of(trees, roots, group, bit, row, rank, int(bits[roots].max())),
-        chunks=tuple(_cut(paths, group, shape, keys, trees.n_outputs)),
-    )
+        paths = Paths(some, np.where(some.is_leaf, -1, players[some.feature]))
+        yield Block(some, paths, codes.row[nodes], codes.rank[nodes])
 
 
 def _spread(roots, is_root, paths) -> NDArray[np.int64]:

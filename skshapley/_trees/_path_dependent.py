@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._paths import runs_of_trees, trace_paths
+from skshapley._trees._paths import Paths, runs_of_trees
 
 # Leaves of the trees in one part: few enough for its arrays to stay in the cache
 LEAVES = 8192
@@ -171,7 +171,7 @@ class _Part:
     """
 
     def __init__(self, trees, player, row, rank) -> None:
-        paths, leaf, self.levels = trace_paths(trees, player), trees.is_leaf, []
+        paths, leaf, self.levels = Paths(trees, player), trees.is_leaf, []
         parts, n_nodes, n_inner = [], 0, 0
         for nodes in paths.levels:
             inner = nodes[~leaf[nodes]]

@@ -6,7 +6,6 @@ on its path is a game of k bits of the row to explain and k bits of a background
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -15,13 +14,18 @@ import numpy as np
 LEAVES = 16384
 
 
-@dataclass(frozen=True, eq=False)
 class Paths:
-    """The paths of an ensemble, determined by its structure alone.
+    """The paths of all trees, determined by their structure and the players.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    player : ndarray of shape (n_nodes,), int
+        The player of each node's feature; arbitrary at a leaf.
 
     Attributes
     ----------
-    levels : tuple of ndarray
+    levels : list of ndarray
         The nodes of each depth: first all left children, then all right children.
     parent : ndarray of shape (n_nodes,), int64
         -1 at a root.
@@ -36,13 +40,41 @@ class Paths:
         The players on the path, in the order of their bits; -1 beyond the last.
     """
 
-    levels: tuple[np.ndarray, ...]
-    parent: np.ndarray
-    bit: np.ndarray
-    n_above: np.ndarray
-    n_below: np.ndarray
-    leaves: np.ndarray
-    leaf_players: np.ndarray
+    def __init__(self, trees, player) -> None:
+        left, right, leaf = trees.left, trees.right, trees.is_leaf
+        self.parent = np.full(trees.n_nodes, -1)
+        self.bit, self.n_above, self.n_below = np.zeros((3, trees.n_nodes), dtype=np.int64)
+        nodes, seen = trees.roots, np.full((trees.n_trees, 1), -1)
+        self.levels, leaves, leaf_players = [], [], []
+        while len(nodes):
+            self.levels.append(nodes)
+            ends = leaf[nodes]
+            leaves.append(nodes[ends])
+            leaf_players.append(seen[ends])
+            inner, seen = nodes[~ends], seen[~ends]
+            asked, count = player[inner], self.n_above[inner]
+            # A player that comes again keeps its bit: two nodes of one player are one decision.
+            known = seen == asked[:, None]
+            position = np.where(known.any(axis=1), known.argmax(axis=1), count)
+            # Widening on demand keeps the array as wide as the longest path, not as wide as all
+            # players.
+            if len(inner) and position.max() == seen.shape[1]:
+                seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=-1)
+            seen[np.arange(len(inner)), position] = asked
+            self.bit[inner] = position
+            # A repeated player has a position below the count, which then stays.
+            count = np.maximum(count, position + 1)
+            for children in (left[inner], right[inner]):
+                self.parent[children], self.n_above[children] = inner, count
+            nodes, seen = np.concatenate([left[inner], right[inner]]), np.concatenate([seen, seen])
+        for nodes in reversed(self.levels):
+            inner = nodes[~leaf[nodes]]
+            self.n_below[inner] = 1 + self.n_below[left[inner]] + self.n_below[right[inner]]
+        self.leaves, last = np.concatenate(leaves), 0
+        self.leaf_players = np.full((len(self.leaves), leaf_players[-1].shape[1]), -1)
+        for part in leaf_players:
+            first, last = last, last + len(part)
+            self.leaf_players[first:last, : part.shape[1]] = part
 
 
 def runs_of_trees(trees, n=LEAVES) -> Iterator[tuple[int, int]]:
@@ -50,65 +82,6 @@ def runs_of_trees(trees, n=LEAVES) -> Iterator[tuple[int, int]]:
     n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
     number = np.cumsum(n_leaves) // max(1, n)
     yield from pairwise([0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), trees.n_trees])
-
-
-def trace_paths(trees, player) -> Paths:
-    """Return the paths of all trees, followed at once, level by level.
-
-    Parameters
-    ----------
-    trees : TreeEnsemble
-    player : ndarray of shape (n_nodes,), int
-        The player of each node's feature; arbitrary at a leaf.
-
-    Returns
-    -------
-    paths : Paths
-    """
-    left, right, leaf = trees.left, trees.right, trees.is_leaf
-    parent = np.full(trees.n_nodes, -1)
-    bit = np.zeros(trees.n_nodes, dtype=np.int64)
-    n_above = np.zeros(trees.n_nodes, dtype=np.int64)
-    nodes, seen = trees.roots, np.full((trees.n_trees, 1), -1)
-    levels, leaves, leaf_players = [], [], []
-    while len(nodes):
-        levels.append(nodes)
-        ends = leaf[nodes]
-        leaves.append(nodes[ends])
-        leaf_players.append(seen[ends])
-        inner, seen = nodes[~ends], seen[~ends]
-        asked, count = player[inner], n_above[inner]
-        # A player that comes again keeps its bit: two nodes of one player are one decision.
-        known = seen == asked[:, None]
-        position = np.where(known.any(axis=1), known.argmax(axis=1), count)
-        # Widening on demand keeps the array as wide as the longest path, not as wide as all
-        # players.
-        if len(inner) and position.max() == seen.shape[1]:
-            seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=-1)
-        seen[np.arange(len(inner)), position] = asked
-        bit[inner] = position
-        # A repeated player has a position below the count, which then stays.
-        count = np.maximum(count, position + 1)
-        for nodes in (left[inner], right[inner]):
-            parent[nodes], n_above[nodes] = inner, count
-        nodes, seen = np.concatenate([left[inner], right[inner]]), np.concatenate([seen, seen])
-    n_below = np.zeros(trees.n_nodes, dtype=np.int64)
-    for nodes in reversed(levels):
-        inner = nodes[~leaf[nodes]]
-        n_below[inner] = 1 + n_below[left[inner]] + n_below[right[inner]]
-    players, last = np.full((np.count_nonzero(leaf), leaf_players[-1].shape[1]), -1), 0
-    for part in leaf_players:
-        first, last = last, last + len(part)
-        players[first:last, : part.shape[1]] = part
-    return Paths(
-        levels=tuple(levels),
-        parent=parent,
-        bit=bit,
-        n_above=n_above,
-        n_below=n_below,
-        leaves=np.concatenate(leaves),
-        leaf_players=players,
-    )
 
 
 def nodes_by_level(trees) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,11 +24,25 @@ from skshapley._trees._path_dependent import training_law
 TERMS, ROWS = 1 << 17, 512
 
 
-class Patterns(NamedTuple):
+class Patterns:
     """Comparisons of codes at the nodes of trees, each node once.
 
     The nodes above the groups and the roots of groups are numbered level by level, with both
     children of a node next to each other.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    roots : ndarray of shape (n_groups,), int
+        The root of each group.
+    group : ndarray of shape (n_nodes,), int
+        The group of each node; -1 above the groups.
+    position : ndarray of shape (n_nodes,), int
+        The position of the bit of the node's player above the groups, and of its test inside.
+    row, rank : ndarray of shape (n_nodes,)
+        As of `Codes`.
+    n_bits : int
+        Of the largest group.
 
     Attributes
     ----------
@@ -36,7 +50,7 @@ class Patterns(NamedTuple):
         The code row and the rank of the nodes above the groups.
     bit : ndarray of shape (n_above, 1), unsigned
         The bit of the player of each of these nodes.
-    parents : tuple of ndarray
+    parents : list of ndarray
         For each level below the roots of trees, the parents of its nodes.
     roots : ndarray of shape (n_groups,), int64
         The root of each group.
@@ -44,64 +58,29 @@ class Patterns(NamedTuple):
         The code row and the rank of the nodes inside the groups.
     inner_bits : sparse array of shape (n_groups, n_inside), unsigned
         The bit of each of these nodes in the pattern of its group.
-    n_trees : int
     """
 
-    row: NDArray[np.int64]
-    rank: NDArray
-    bit: NDArray
-    parents: tuple[NDArray[np.int64], ...]
-    roots: NDArray[np.int64]
-    inner_row: NDArray[np.int64]
-    inner_rank: NDArray
-    inner_bits: sparse.csr_array
-    n_trees: int
-
-    @classmethod
-    def of(cls, trees, roots, group, position, row, rank, n_bits) -> Self:
-        """Return the comparisons of trees.
-
-        Parameters
-        ----------
-        trees : TreeEnsemble
-        roots : ndarray of shape (n_groups,), int
-            The root of each group.
-        group : ndarray of shape (n_nodes,), int
-            The group of each node; -1 above the groups.
-        position : ndarray of shape (n_nodes,), int
-            The position of the bit of the node's player above the groups, and of its test inside.
-        row, rank : ndarray of shape (n_nodes,)
-            As of `Codes`.
-        n_bits : int
-            Of the largest group.
-        """
+    def __init__(self, trees, roots, group, position, row, rank, n_bits) -> None:
         # Groups of more bits have no tables.
         # Single leaves can have up to 64 path players, which fill the largest unsigned type.
         dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
         # shifts within the unsigned type: a Python int or int64 would overflow at bit 63
         bit = dtype.type(1) << position.astype(dtype)
         number, count = np.empty(trees.n_nodes, dtype=np.int64), 0
-        nodes, above, parents = trees.roots, [], []
+        nodes, above, self.parents = trees.roots, [], []
         while len(nodes):
             number[nodes] = np.arange(count, count + len(nodes))
             count += len(nodes)
             upper = nodes[group[nodes] < 0]
             above.append(upper)
-            parents.append(np.repeat(number[upper], 2))
+            self.parents.append(np.repeat(number[upper], 2))
             nodes = np.stack([trees.left[upper], trees.right[upper]], axis=1).ravel()
         upper, inside = np.concatenate(above), np.flatnonzero((group >= 0) & ~trees.is_leaf)
+        self.row, self.rank, self.bit = row[upper], rank[upper, None], bit[upper, None]
+        self.roots, self.n_trees = number[roots], trees.n_trees
+        self.inner_row, self.inner_rank = row[inside], rank[inside, None]
         entries = bit[inside], (group[inside], np.arange(len(inside)))
-        return cls(
-            row[upper],
-            rank[upper, None],
-            bit[upper, None],
-            tuple(parents),
-            number[roots],
-            row[inside],
-            rank[inside, None],
-            sparse.csr_array(entries, shape=(len(roots), len(inside))),
-            trees.n_trees,
-        )
+        self.inner_bits = sparse.csr_array(entries, shape=(len(roots), len(inside)))
 
     def __call__(self, codes) -> np.ndarray:
         """Return the pattern of every row in every group, ``(n_groups, r)``, unsigned.

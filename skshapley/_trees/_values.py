@@ -8,13 +8,13 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from skshapley._trees._costs import MOST_BITS, Costs, count_costs
-from skshapley._trees._ensemble import Codes, plan_codes
+from skshapley._trees._ensemble import Codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
 from skshapley._trees._pair_tables import fit_into_memory, pair_tables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import References, Tables, each, grid_of, value_tables
-from skshapley._trees._walks import lay_out
+from skshapley._trees._walks import Layout
 from skshapley.indices import player_index
 
 # Most rows of one step
@@ -68,7 +68,7 @@ class TreeValues:
 
     @cached_property
     def _codes(self) -> Codes:
-        return plan_codes(self.trees)
+        return Codes(self.trees)
 
     @cached_property
     def _costs(self) -> Costs:
@@ -76,8 +76,7 @@ class TreeValues:
 
     @cached_property
     def _frontier(self) -> Frontier:
-        layout = lay_out(self.trees, self._codes, self.players)
-        return Frontier(layout, self.n_players)
+        return Frontier(Layout(self.trees, self._codes, self.players), self.n_players)
 
     @cached_property
     def _path_walk(self) -> PathWalk:

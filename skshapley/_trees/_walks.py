@@ -7,7 +7,6 @@ free, the lineage follows the row to explain, which requires the player to be *p
 lineage branches off along the background row, which requires the player to be *absent*.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,15 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._trees._ensemble import tree_outputs
-from skshapley._trees._paths import nodes_by_level, runs_of_trees, trace_paths
+from skshapley._trees._paths import Paths, nodes_by_level, runs_of_trees
 
 # Players in one word of a mask: bits of present players in the lower half, absent in the upper
 WORD_PLAYERS = 32
 
 
-@dataclass(frozen=True, eq=False)
 class Layout:
     """The nodes of an ensemble level by level, with both children of a node next to each other.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    codes : Codes
+        Of these trees.
+    players : ndarray of shape (n_features,), int
 
     Attributes
     ----------
@@ -50,20 +55,28 @@ class Layout:
     n_outputs : int
     """
 
-    roots: np.ndarray
-    first: np.ndarray
-    is_leaf: np.ndarray
-    row: np.ndarray
-    rank: np.ndarray
-    player: np.ndarray
-    present: np.ndarray
-    absent: np.ndarray
-    word: np.ndarray
-    n_words: int
-    most_decided: int
-    value: np.ndarray
-    output: np.ndarray | None
-    n_outputs: int
+    def __init__(self, trees, codes, players) -> None:
+        order = np.concatenate(nodes_by_level(trees))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        # The player of a leaf is arbitrary.
+        bits, self.most_decided = _number_players(trees, players.take(trees.feature))
+        bits = bits[order]
+        value, self.output = _narrow(trees)
+        self.value, self.n_outputs = np.ascontiguousarray(value[order].T), trees.n_outputs
+        self.roots, self.is_leaf = place[trees.roots], trees.is_leaf[order]
+        # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
+        self.first = place[trees.left[order]]
+        # Leaves get row 0: they are never compared, but the index must be valid.
+        self.row, self.rank = np.maximum(codes.row[order], 0), codes.rank[order]
+        self.player = players.take(trees.feature)[order]
+        # Words of 16 bits for up to 8 players, of 32 for 16, and of 64 otherwise: masks are the
+        # largest arrays of a walk, and small words move less memory.
+        half = next(h for h in (8, 16, WORD_PLAYERS) if bits.max() < h or h == WORD_PLAYERS)
+        dtype = np.dtype(f"u{half // 4}")
+        self.present = dtype.type(1) << (bits % half).astype(dtype)
+        self.absent = self.present << dtype.type(half)
+        self.word, self.n_words = bits // WORD_PLAYERS, 1 + int(bits.max()) // WORD_PLAYERS
 
     def count_decided(self, masks) -> NDArray[Any]:
         """Return ``n_absent * (most_decided + 1) + n_present`` of masks ``(n_words, n)``."""
@@ -74,51 +87,6 @@ class Layout:
             for side in (masks & low, masks >> half)
         )
         return absent * (self.most_decided + 1) + present
-
-
-def lay_out(trees, codes, players) -> Layout:
-    """Return the layout of an ensemble.
-
-    Parameters
-    ----------
-    trees : TreeEnsemble
-    codes : Codes
-        Of these trees.
-    players : ndarray of shape (n_features,), int
-    """
-    order = np.concatenate(nodes_by_level(trees))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    leaf = trees.is_leaf[order]
-    # The player of a leaf is arbitrary.
-    player = players.take(trees.feature)
-    bits, most = _number_players(trees, player)
-    player, bits = player[order], bits[order]
-    value, output = _narrow(trees)
-    n_words = 1 + int(bits.max()) // WORD_PLAYERS
-    # Words of 16 bits for up to 8 players, of 32 for 16, and of 64 otherwise: masks are the largest
-    # arrays of a walk, and small words move less memory.
-    half = next(h for h in (8, 16, WORD_PLAYERS) if bits.max() < h or h == WORD_PLAYERS)
-    dtype = np.dtype(f"u{half // 4}")
-    present = dtype.type(1) << (bits % half).astype(dtype)
-    return Layout(
-        roots=place[trees.roots],
-        # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
-        first=place[trees.left[order]],
-        is_leaf=leaf,
-        # Leaves get row 0: they are never compared, but the index must be valid.
-        row=np.maximum(codes.row[order], 0),
-        rank=codes.rank[order],
-        player=player,
-        present=present,
-        absent=present << dtype.type(half),
-        word=bits // WORD_PLAYERS,
-        n_words=n_words,
-        most_decided=most,
-        value=np.ascontiguousarray(value[order].T),
-        output=output,
-        n_outputs=trees.n_outputs,
-    )
 
 
 def _number_players(trees, player) -> tuple[NDArray[np.int64], int]:
@@ -134,7 +102,7 @@ def _number_players(trees, player) -> tuple[NDArray[np.int64], int]:
     for first, last in runs_of_trees(trees):
         some, start = trees.take_trees(first, last), trees.roots[first]
         nodes = slice(start, start + some.n_nodes)
-        paths = trace_paths(some, player[nodes])
+        paths = Paths(some, player[nodes])
         number[nodes], most = paths.bit, max(most, int(paths.n_above.max()))
     return number, most
 

@@ -68,7 +68,7 @@ def answers_digest(explainer: Any) -> str:
     is no background, so it predicts an empty document.
     """
     exact = getattr(explainer, "exact_", None)
-    form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
+    form = None if exact is None else digest_of(*exact.state())
     if explains_documents(explainer):
         return digest_of(form, _of_documents(explainer, [""]))
     return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)

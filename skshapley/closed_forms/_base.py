@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._records._outcome import Outcome
-from skshapley._tables._inputs import as_pandas, is_frame, n_rows
+from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
 from skshapley._tables._portable import Portable
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
@@ -22,7 +23,7 @@ class ClosedForm(Portable, ABC):
     """A response as a formula with exact Shapley values.
 
     `read_model` reads it from a fitted model, and `fit` sets the background.
-    A subclass writes `combined`, `predict`, `_attributions`, `pairs` and `references`.
+    A subclass writes `combined`, `predict`, `_attributions` and `pairs`.
 
     Attributes
     ----------
@@ -165,7 +166,6 @@ class ClosedForm(Portable, ABC):
         in cooperative games, International Journal of Game Theory 28.
         """
 
-    @abstractmethod
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows.
 
@@ -182,11 +182,33 @@ class ClosedForm(Portable, ABC):
         -------
         attributions : ndarray of shape (r, q, p, k)
         """
+        single = self.combined(np.eye(self.n_outputs))  # an unfitted form of the same response
+        single.index, how = self.index, (self.column_player_, self.n_players_, self.n_jobs_)
+        against = (take_rows(self.background_, [row]) for row in rows)
+        return np.stack([single.fit(row, None, *how).attributions(X) for row in against], axis=1)
 
     def state(self) -> list:
         """Return the arrays and numbers that the form was made of, to compare it with others."""
-        parts = (part for name, part in vars(self).items() if not name.endswith("_"))
-        return [part for part in parts if isinstance(part, (np.ndarray, int, float))]
+        return [
+            part for name, value in vars(self).items() if name[-1] != "_" for part in _parts(value)
+        ]
+
+
+def _parts(value: Any) -> list:
+    """Return the arrays and numbers of a value, of its items, or of its attributes."""
+    if isinstance(value, (np.ndarray, int, float)):
+        return [value]
+    if isinstance(value, ClosedForm):
+        return value.state()
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    elif is_dataclass(value):
+        value = vars(value).values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    return [part for item in value for part in _parts(item)]
 
 
 # Function with which a reader reads a member of its model, given the member's response

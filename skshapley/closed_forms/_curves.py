@@ -1,6 +1,7 @@
 """Curves of linear terms: the exponential, the logistic function, and any other function."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ from scipy.special import expit
 
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._memory import working_bytes
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._products import BLOCK_SHARE, ProductForm
 from skshapley.closed_forms._waves import (
@@ -38,7 +39,54 @@ CURVE_NS = 40.0  # time of a curve for one number of one coalition
 MOST_CURVED = 20  # players; 2 ** 20 coalitions of each background row
 
 
-class LinearCurve(ClosedForm):
+class TermsCurve(ClosedForm):
+    """A response ``curve(terms) @ outputs + constant``; subclasses compute its values.
+
+    Parameters
+    ----------
+    terms : ClosedForm
+        With k' outputs, and without interactions.
+    outputs : array-like of shape (k, n)
+        Factor of each column of the curve in each output.
+    constant : array-like of shape (n,)
+
+    Attributes
+    ----------
+    curve : callable
+        Takes the terms ``(n, k')``, and returns the response ``(n, k)``.
+    """
+
+    # An index is a distribution of the number of other present players.
+    indices = None
+    curve: Callable[..., Any]
+
+    def __init__(self, terms: Any, outputs: Any, constant: Any) -> None:
+        self.terms, self.outputs = terms, np.asarray(outputs, dtype=np.float64)
+        self.constant = constant + np.zeros(self.outputs.shape[1])
+        self.n_outputs = self.outputs.shape[1]
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> Self:
+        """Return linear combinations of the outputs."""
+        other, terms = copy(self), self.terms.combined(np.eye(self.terms.n_outputs))
+        base = self.constant @ matrix + constant
+        TermsCurve.__init__(other, terms, self.outputs @ matrix, base)
+        return other
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the response, ``(r, k)``."""
+        return self._bent(self.terms.predict(X)) + self.constant
+
+    def _bent(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the curve of sums ``(..., k')``, without the constant, ``(..., k)``."""
+        bent = self.curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
+        return bent.reshape(*sums.shape[:-1], self.n_outputs)
+
+    def _fit_terms(self) -> None:
+        how = self.weights_, self.column_player_, self.n_players_
+        self.scores_ = self.terms.fit(self.background_, *how).predict(self.background_)
+
+
+class LinearCurve(TermsCurve):
     """A response ``curve(X @ coef + intercept)``; subclasses define the curve.
 
     Parameters
@@ -56,14 +104,7 @@ class LinearCurve(ClosedForm):
     ) -> None:
         self.coef: NDArray[np.float64] = np.asarray(coef, dtype=np.float64)
         self.intercept = float(intercept)
-        self.outputs = np.asarray(outputs, dtype=np.float64)
-        self.constant = np.asarray(constant, dtype=np.float64)
-        self.n_outputs = self.outputs.shape[1]
-
-    def combined(self, matrix: Any, constant: Any = 0.0) -> Self:
-        """Return linear combinations of the outputs."""
-        base = self.constant @ matrix + constant
-        return type(self)(self.coef, self.intercept, self.outputs @ matrix, base)
+        super().__init__(LinearTerms(self.coef[:, None], [intercept]), outputs, constant)
 
 
 class Exponential(LinearCurve, ProductForm):
@@ -92,12 +133,13 @@ class Exponential(LinearCurve, ProductForm):
     """
 
     label = "the exponential of linear terms"
+    curve = staticmethod(np.exp)
 
     def _fit(self) -> NDArray[np.float64]:
-        self.rows_ = as_dense(self.background_)
+        base_values = super()._fit()
         # factors are relative to the mean row; otherwise, large columns would overflow
         self.mean_ = self.weights_ @ self.rows_
-        return self.weights_ @ self.predict(self.background_)
+        return base_values
 
     @property
     def _weights_of_terms(self) -> NDArray[np.float64]:
@@ -109,11 +151,6 @@ class Exponential(LinearCurve, ProductForm):
             # Sums of exponents cannot overflow; products of exponentials of large columns can.
             exponents[owner, :, 0] += self.coef[column] * (rows[:, column] - self.mean_[column])
         return np.exp(exponents, out=exponents)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the response, ``(r, k)``."""
-        linear = as_dense(X) @ self.coef + self.intercept
-        return np.exp(linear)[:, None] @ self.outputs + self.constant
 
 
 class Logistic(LinearCurve):
@@ -148,15 +185,12 @@ class Logistic(LinearCurve):
     """
 
     label = "the logistic function of linear terms"
-    # An index is a distribution of the number of other present players.
-    indices = None
+    curve = staticmethod(expit)
 
     def _fit(self) -> NDArray[np.float64]:
         # `cached_property` stores its value here and would return that of an earlier background.
         self.__dict__.pop("steps_", None)  # results for another background
-        how = self.background_, self.weights_, self.column_player_, self.n_players_
-        self.terms_ = LinearTerms(self.coef[:, None], [self.intercept]).fit(*how)
-        self.scores_ = self.terms_.predict(self.background_)[:, 0]
+        self._fit_terms()
         # The number of waves grows with the largest score, and so does the rounding error of their
         # sum.
         largest = float(np.abs(self.scores_).max())
@@ -166,21 +200,16 @@ class Logistic(LinearCurve):
                 f" probabilities",
                 'pass response_method="log_odds"',
             )
-        return self.weights_ @ self.predict(self.background_)
+        return super()._fit()
 
     def _steps(self, X: Any) -> NDArray[np.float64]:
         """Return each player's contribution to the score of a typical row, ``(r, p)``."""
-        return self.terms_.attributions(X)[:, :, 0]
+        return self.terms.attributions(X)[:, :, 0]
 
     @cached_property
     def steps_(self) -> NDArray[np.float64]:
         """Each player's contribution to the score of each background row, ``(b, p)``."""
         return self._steps(self.background_)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the response, ``(r, k)``."""
-        scores = as_matrix(X) @ self.coef + self.intercept
-        return expit(scores)[:, None] @ self.outputs + self.constant
 
     @property
     def pair_indices(self) -> frozenset[str] | None:  # type: ignore[override]
@@ -193,7 +222,7 @@ class Logistic(LinearCurve):
 
     def _single(self, steps: NDArray[np.float64], rows: Any, index: Index) -> NDArray[np.float64]:
         """Return the values of one row against background rows, ``(q, p)``."""
-        return logistic_values(self.scores_[rows], steps - self.steps_[rows], index)
+        return logistic_values(self.scores_[rows, 0], steps - self.steps_[rows], index)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
@@ -206,7 +235,7 @@ class Logistic(LinearCurve):
         p = self.n_players_
         pairs = np.zeros((n_rows(X), p, p))
         for row, steps in enumerate(self._steps(X)):
-            single = logistic_pairs(self.scores_, steps - self.steps_, index)
+            single = logistic_pairs(self.scores_[:, 0], steps - self.steps_, index)
             pairs[row] = np.tensordot(self.weights_, single, 1)
         return pairs[..., None] * self.outputs[0]
 
@@ -214,7 +243,7 @@ class Logistic(LinearCurve):
     def cost_(self) -> float:  # type: ignore[override]
         """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
-        steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows]
+        steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows, 0]
         # Neighbouring background rows stand in for rows to explain, which are not known in fit.
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)
         differing = (steps != 0).sum(axis=1).mean()
@@ -226,7 +255,7 @@ class Logistic(LinearCurve):
         return terms * differing * n_nodes * WAVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
 
 
-class Curve(ClosedForm):
+class Curve(TermsCurve):
     """A response ``curve(terms)`` of a sum over the players, from all coalitions.
 
     Parameters
@@ -253,41 +282,23 @@ class Curve(ClosedForm):
     array([3., 6.])
     """
 
-    # An index is a distribution of the number of other present players.
-    indices = pair_indices = None
+    pair_indices = None
 
     def __init__(
         self, terms: ClosedForm, curve: Callable[..., Any], outputs: Any, constant: Any = 0.0
     ) -> None:
-        self.terms, self.curve = terms, curve
-        self.outputs = np.asarray(outputs, dtype=np.float64)
-        self.constant = constant + np.zeros(self.outputs.shape[1])
-        self.n_outputs = self.outputs.shape[1]
+        super().__init__(terms, outputs, constant)
+        self.curve = curve
 
     @property
     def label(self) -> str:  # type: ignore[override]
         """The label of the terms."""
         return f"a function of {self.terms.label}"
 
-    def combined(self, matrix: Any, constant: Any = 0.0) -> "Curve":
-        """Return linear combinations of the outputs."""
-        base = self.constant @ matrix + constant
-        return Curve(self.terms, self.curve, self.outputs @ matrix, base)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the response, ``(r, k)``."""
-        return self._bent(self.terms.predict(X)) + self.constant
-
-    def _bent(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the curve of sums ``(..., k')``, without the constant, ``(..., k)``."""
-        bent = self.curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
-        return bent.reshape(*sums.shape[:-1], self.n_outputs)
-
     def _fit(self) -> NDArray[np.float64]:
         if self.n_players_ > MOST_CURVED:
             raise UnreadableModelError(f"All coalitions of {self.n_players_} players are too many")
-        how = self.background_, self.weights_, self.column_player_, self.n_players_
-        self.scores_ = self.terms.fit(*how).predict(self.background_)
+        self._fit_terms()
         self.steps_ = self.terms.attributions(self.background_)
         return super()._fit()
 
@@ -334,7 +345,3 @@ class Curve(ClosedForm):
         """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         games = len(self.weights_) * 2.0**self.n_players_ * self.scores_.shape[1]
         return games * CURVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
-
-    def state(self) -> list:
-        """Return the state of the terms, and the outputs."""
-        return [*self.terms.state(), self.outputs, self.constant]

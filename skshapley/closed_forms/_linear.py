@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tables._inputs import n_rows
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
 from skshapley.closed_forms._products import ProductForm
 from skshapley.indices import Index
@@ -82,11 +82,6 @@ class LinearTerms(ClosedForm):
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return zeros ``(r, p, p, k)``, because linear terms have no interactions."""
         return np.zeros((n_rows(X), self.n_players_, self.n_players_, self.n_outputs))
-
-    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
-        """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        against = take_rows(self.background_, np.asarray(rows))
-        return self.attributions(X)[:, None] - self.attributions(against)[None]
 
 
 class Monomials(ProductForm):

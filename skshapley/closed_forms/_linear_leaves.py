@@ -169,10 +169,6 @@ class LinearLeaves(ClosedForm):
             total = total + away(slope) * of(slope.absent, flagged)
         return total
 
-    def state(self) -> list:
-        """Return the state of the trees, and the slopes."""
-        return [*self.trees.state(), *self.slopes, *self.slopes.values()]
-
 
 def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
     """Return trees that are 0 unless a last column, the presence of a player, is 1 (or 0).

@@ -154,16 +154,6 @@ class ProductForm(ClosedForm):
             result[rows] += np.moveaxis(self._outputs(mean, terms), -2, 0)
         return result
 
-    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
-        """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        X, against = as_dense(X), self.rows_[np.asarray(rows)]
-        result = np.zeros((len(X), len(against), self.n_players_, self.n_outputs))
-        nodes = self.index.law(self.n_players_ - 1)
-        for some, refs, terms, A, B in self._blocks(X, against):
-            share = single_shares(A, B, nodes, lambda share: share)
-            result[some, refs] += np.moveaxis(self._outputs(share, terms), 0, 2)
-        return result
-
     def _outputs(self, shares: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
         """Return shares ``(..., T)`` as outputs ``(..., k)``.
 

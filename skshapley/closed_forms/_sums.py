@@ -185,11 +185,6 @@ class Sum(ClosedForm):
         """Cost of explaining a row, in calls of the model for one row."""
         return sum(part.form.cost_ for part in self.parts)
 
-    def state(self) -> list:
-        """Return the state of the parts, and the columns that they see."""
-        seen = [None if part.view is None else part.view.source.tolist() for part in self.parts]
-        return [*seen, *(item for part in self.parts for item in part.form.state())]
-
 
 def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     """Return the common names of some sets; None allows any name."""

@@ -84,19 +84,15 @@ class Tables(ClosedForm):
         for (columns, table), means in zip(self.tables, self.means_, strict=True):
             gain = table[_at(codes, columns)] - self.weights_ @ table[_at(self.codes_, columns)]
             cross = means and means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
-            self._share(values, columns, gain, cross)
+            first, last = (self.column_player_[columns[end]] for end in (0, -1))
+            if first == last:
+                values[:, first] += gain
+                continue
+            # phi_i = 1/2 [G(x_i, x_k) - E G(r_i, r_k)] + 1/2 [E G(x_i, r_k) - E G(r_i, x_k)] for a
+            # table G of two columns: the mean over both orders.
+            values[:, first] += 0.5 * (gain + cross)
+            values[:, last] += 0.5 * (gain - cross)
         return values
-
-    def _share(self, values: Any, columns: tuple[int, ...], gain: Any, cross: Any) -> None:
-        """Add to the values ``(..., p, k)`` the shares of the players of a table's columns."""
-        first, last = (self.column_player_[columns[end]] for end in (0, -1))
-        if first == last:
-            values[..., first, :] += gain
-            return
-        # phi_i = 1/2 [G(x_i, x_k) - E G(r_i, r_k)] + 1/2 [E G(x_i, r_k) - E G(r_i, x_k)] for a
-        # table G of two columns: the mean over both orders.
-        values[..., first, :] += 0.5 * (gain + cross)
-        values[..., last, :] += 0.5 * (gain - cross)
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
@@ -111,27 +107,6 @@ class Tables(ClosedForm):
             pairs[:, first, last] += both
             pairs[:, last, first] += both
         return pairs
-
-    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
-        """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        codes, against = _codes(X)[:, None], self.codes_[np.asarray(rows)][None]
-        shape = len(codes), against.shape[1], self.n_players_, self.n_outputs
-        values = np.zeros(shape)
-        for columns, table in self.tables:
-            a, b = columns[0], columns[-1]
-            gain = table[_at(codes, columns)] - table[_at(against, columns)]
-            cross: Any = 0.0
-            if a != b:
-                cross = (
-                    table[codes[..., a], against[..., b]] - table[against[..., a], codes[..., b]]
-                )
-            self._share(values, columns, gain, cross)
-        return values
-
-    def state(self) -> list:
-        """Return the tables."""
-        tables = [item for columns, table in self.tables for item in (list(columns), table)]
-        return [*tables, self.constant]
 
 
 def _codes(X: Any) -> NDArray[np.intp]:

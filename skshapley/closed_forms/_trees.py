@@ -91,10 +91,6 @@ class Trees(ClosedForm):
         against = self._matrix(take_rows(self.background_, np.asarray(rows)))
         return self.solver_.values_by_reference(self._matrix(X), against)
 
-    def state(self) -> list:
-        """Return the state of the trees."""
-        return self.trees.state()
-
     def _matrix(self, X: Any) -> NDArray[np.float64]:
         return self.trees.to_matrix(self.in_its_container(X))
 

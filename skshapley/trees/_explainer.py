@@ -180,11 +180,13 @@ class TreeExplainer(Attributor):
         else:
             self._take(Background.of(self, X, sample_weight, self.groups))
         form.index = index
-        rows, weights = self.background_, self.background_weights_
-        given = (None, np.ones(1)) if from_paths else (rows, weights)
-        form.fit(*given, self.players_.column_player, self.players_.n_players, self.n_jobs)
+        players = self.players_.column_player, self.players_.n_players
+        if from_paths:
+            form.fit(None, np.ones(1), *players, self.n_jobs)
+        else:
+            form.fit(self.background_, self.background_weights_, *players, self.n_jobs)
         if trees.raw_response is not None and not from_paths:
-            some = take_rows(rows, slice(0, CHECKED_ROWS))
+            some = take_rows(self.background_, slice(0, CHECKED_ROWS))
             theirs = trees.raw_response(form.in_its_container(some))
             compare(form.predict(some), theirs, np.arange(len(theirs)))
         self.exact_ = form

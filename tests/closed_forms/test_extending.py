@@ -48,12 +48,6 @@ class SquaredTerms(ClosedForm):
     def pairs(self, X, index=INDICES["shapley"]):
         return self.terms.pairs(X, index)
 
-    def references(self, X, rows):
-        return self.terms.references(X**2, rows)
-
-    def state(self):
-        return self.terms.state()
-
 
 def read_squares(model, method, ask):
     return SquaredTerms(LinearTerms(model.factors_[:, None], [0.0]))

@@ -24,7 +24,7 @@ class Products(ProductForm):
         self.constant, self.n_outputs = np.zeros(coef.shape[1]), coef.shape[1]
 
     def combined(self, matrix, constant=0.0):
-        raise NotImplementedError
+        return Products(self.factors, self.coef @ matrix, self.p)
 
     def _products(self, rows, terms, owners, n):
         return self.factors(rows[:, 0].astype(int), terms)
