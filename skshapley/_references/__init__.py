@@ -1,6 +1,6 @@
 """Samples of background rows from a table: their order, and known quantities of all rows."""
 
 from skshapley._references._herd import herded
-from skshapley._references._row_order import CHUNK, MOST_PLACES, RowOrder, Survey, Traits
+from skshapley._references._row_order import CHUNK, MOST_PLACES, RowOrder
 
-__all__ = ["CHUNK", "MOST_PLACES", "RowOrder", "Survey", "Traits", "herded"]
+__all__ = ["CHUNK", "MOST_PLACES", "RowOrder", "herded"]

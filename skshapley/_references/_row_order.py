@@ -2,7 +2,7 @@
 
 The attribution of a player against one background row depends mostly on that row's prediction and
 its values in the player's columns. Both are known for all rows. The attribution is regressed on
-them over the sampled rows, and evaluated at the table's means (`Survey`).
+them over the sampled rows, and evaluated at the table's means (`RowOrder.mean`).
 
 Rows are used in chunks. Each chunk resembles the whole table in its columns and in the model's
 predictions, by the means of smooth functions of both. A table is divided at random into groups.
@@ -20,7 +20,6 @@ with a known mean over the table, such as an attribution of the log-odds, joins 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -53,18 +52,18 @@ class Traits:
     ----------
     common : ndarray of shape (b, l)
         The standardised predictions and columns.
-    codes : ndarray of shape (b, w), uint8
-        The bin, or category, of some columns.
-    shares : ndarray of shape (w, BINS)
+    codes : ndarray of shape (b, d + 1), uint8
+        The bin, or category, of each column; the last column is in no bin.
+    shares : ndarray of shape (d + 1, BINS)
         The share of the table in each bin.
-    of_player : tuple of p ndarrays of int
-        The positions of each player's own columns among these columns.
+    of_player : ndarray of shape (p, w), int
+        The own columns of each player; -1 for players with fewer columns.
     """
 
     common: np.ndarray
     codes: np.ndarray
     shares: np.ndarray
-    of_player: tuple[np.ndarray, ...]
+    of_player: np.ndarray
 
     @classmethod
     def of(cls, columns, numbers, predictions, weights, column_player, rows) -> "Traits":
@@ -84,36 +83,24 @@ class Traits:
         common = standardised(predictions[:, :MOST_PREDICTIONS].T, weights, rows)
         if common.shape[1] + numbers.shape[1] <= MOST_COMMON:
             common = np.concatenate([common, numbers], axis=1)
-        codes = np.empty((len(rows), len(columns)), dtype=np.uint8)
-        shares = np.empty((len(columns), BINS))
+        codes = np.full((len(rows), len(columns) + 1), NO_BIN, dtype=np.uint8)
+        shares = np.zeros((len(columns) + 1, BINS))
         for j, column in enumerate(columns):
             bins = _bins(column, rows)
             codes[:, j] = bins[rows]
             shares[j] = np.bincount(bins, weights, NO_BIN + 1)[:BINS]
-        players = np.arange(column_player.max() + 1)
-        own = tuple(np.flatnonzero(column_player == j)[:MOST_OWN_COLUMNS] for j in players)
-        return cls(np.ascontiguousarray(common), codes, shares, own)
-
-    @cached_property
-    def _indicators(self) -> tuple[np.ndarray, np.ndarray]:
-        """The columns of each player, ``(p, most)`` int, and the centred indicators of their codes.
-
-        The indicators are ``(p, most, BINS + 1, BINS)``, and 0 for players with fewer columns.
-        """
-        most = max(map(len, self.of_player))
-        columns = np.zeros((len(self.of_player), most), dtype=np.intp)
-        indicators = np.zeros((*columns.shape, NO_BIN + 1, BINS))
-        for j, at in enumerate(self.of_player):
-            columns[j, : len(at)] = at
-            indicators[j, : len(at)] = np.eye(NO_BIN + 1, BINS) - self.shares[at][:, None]
-        return columns, indicators
+        most = min(np.bincount(column_player).max(), MOST_OWN_COLUMNS)
+        of_player = np.full((column_player.max() + 1, most), -1)
+        for j, own in enumerate(of_player):
+            at = np.flatnonzero(column_player == j)[:most]
+            own[: len(at)] = at
+        return cls(np.ascontiguousarray(common), codes, shares, of_player)
 
     def own(self, rows: np.ndarray, players: np.ndarray) -> np.ndarray:
         """Return the centred indicators of the players' own columns, ``(rows, players, n)``."""
-        columns, indicators = self._indicators
-        codes = self.codes.take(rows, axis=0).take(columns[players], axis=1)
-        place = np.arange(columns.size).reshape(columns.shape)[players] * (NO_BIN + 1)
-        own = indicators.reshape(-1, BINS).take(place + codes, axis=0)
+        columns = self.of_player[players]
+        codes = self.codes.take(rows, axis=0).take(columns, axis=1)
+        own = (codes[..., None] == np.arange(BINS)) - self.shares[columns]
         return own.reshape(len(rows), len(players), -1)
 
 
@@ -139,6 +126,13 @@ CHUNK = 8
 # takes three times as long, and explanations have the same errors
 N_FEATURES, GROUP_ROWS = 32, 64
 MOST_PLACES = 2**15  # rows in an order: more than one explanation uses, and little memory
+# Ridge penalty of each coefficient, in rows. With 50, the squared error is 1.33 times as large.
+# With .5, intervals are 5 % wider, because leave-one-out errors grow with the leverage.
+PENALTY = 5.0
+# Rows; with fewer, the plain mean is used, as 8 bins and the common numbers would fit each row.
+# Without any regression, the squared error is 2.76 times as large.
+LEAST_REGRESSED = 24
+MOST_LEVERAGE = 0.9  # a row that determines its own fit has no useful residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +194,49 @@ class RowOrder:
         order = balanced_order(features, key, rng)
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
+    def mean(
+        self,
+        values: np.ndarray,
+        rows: np.ndarray,
+        players: np.ndarray,
+        control: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return estimates of table means, and leave-one-out errors of each row's prediction.
+
+        For each player and output, the regression on the traits is used if it predicts left-out
+        rows better than the plain mean does.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r, m, p, k)
+            One for each row of r samples.
+        rows : ndarray of shape (r, m), int
+            The sampled rows, in this order.
+        players : ndarray of shape (r, p), int
+            The players to estimate attributions for.
+        control : ndarray of shape (r, m, p) or None, default=None
+            A control variate of each player: a quantity with mean 0; NaN for samples without.
+
+        Returns
+        -------
+        means : ndarray of shape (r, p, k)
+        errors : ndarray of shape (r, m, p, k)
+        """
+        m = values.shape[1]
+        means = values.mean(axis=1)
+        errors = (values - means[:, None]) * (m / max(m - 1, 1))
+        if self.traits is None or m < LEAST_REGRESSED:
+            return means, errors
+        controls = [None] * len(values) if control is None else control
+        samples = zip(values, rows, players, controls, strict=True)
+        for sample, (of_sample, sampled, chosen, own) in enumerate(samples):
+            known = None if own is None or np.isnan(own[0, 0]) else own
+            fitted, unseen = _regressed(self.traits, of_sample, sampled, chosen, known)
+            better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
+            means[sample] = np.where(better, fitted, means[sample])
+            errors[sample] = np.where(better, unseen, errors[sample])
+        return means, errors
+
     def shuffled(self, rng: np.random.Generator) -> np.ndarray:
         """Return the places with their chunks in random order, ``(n,)``."""
         whole = len(self.places) // self.chunk * self.chunk
@@ -260,69 +297,6 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
     swapped = rng.random((count, 1)) < 0.5
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     return np.stack([first, second], axis=1).reshape(2 * count, -1)
-
-
-# Ridge penalty of each coefficient, in rows. With 50, the squared error is 1.33 times as large.
-# With .5, intervals are 5 % wider, because leave-one-out errors grow with the leverage.
-PENALTY = 5.0
-# Rows; with fewer, the plain mean is used, as 8 bins and the common numbers would fit each row.
-# Without any regression, the squared error is 2.76 times as large.
-LEAST_REGRESSED = 24
-MOST_LEVERAGE = 0.9  # a row that determines its own fit has no useful residual
-
-
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """A sample of a table's rows, prepared to estimate means of many quantities.
-
-    Parameters
-    ----------
-    row_order : RowOrder
-    rows : ndarray of shape (r, m), int
-        The sampled rows of r samples, in that order.
-    players : ndarray of shape (r, p), int
-        The players to estimate attributions for.
-    """
-
-    row_order: RowOrder
-    rows: np.ndarray
-    players: np.ndarray
-
-    def mean(
-        self, values: np.ndarray, control: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return estimates of table means, and leave-one-out errors of each row's prediction.
-
-        For each player and output, the regression is used if it predicts left-out rows better than
-        the plain mean does.
-
-        Parameters
-        ----------
-        values : ndarray of shape (r, m, p, k)
-            One for each row.
-        control : ndarray of shape (r, m, p) or None, default=None
-            A control variate of each player: a quantity with mean 0; NaN for samples without.
-
-        Returns
-        -------
-        means : ndarray of shape (r, p, k)
-        errors : ndarray of shape (r, m, p, k)
-        """
-        m = values.shape[1]
-        means = values.mean(axis=1)
-        errors = (values - means[:, None]) * (m / max(m - 1, 1))
-        traits = self.row_order.traits
-        if traits is None or m < LEAST_REGRESSED:
-            return means, errors
-        controls = [None] * len(values) if control is None else control
-        samples = zip(values, self.rows, self.players, controls, strict=True)
-        for sample, (of_sample, rows, players, own) in enumerate(samples):
-            known = None if own is None or np.isnan(own[0, 0]) else own
-            fitted, unseen = _regressed(traits, of_sample, rows, players, known)
-            better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
-            means[sample] = np.where(better, fitted, means[sample])
-            errors[sample] = np.where(better, unseen, errors[sample])
-        return means, errors
 
 
 def _regressed(

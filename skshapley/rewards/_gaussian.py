@@ -178,8 +178,8 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     if q > FEW_REFERENCES:  # one matrix for each coalition serves all of them
         return regressed(correlation, present, np.repeat(gaps, ends - starts, axis=0))
     found = np.empty((n, q, d))
-    # a factor has d x d numbers, and the moves of a chain q x d
-    chunk = max(1, CHUNK_BYTES // (8 * d * max(d, q)))
+    # the moves of a chain have q x d numbers for each of its d columns
+    chunk = max(1, CHUNK_BYTES // (8 * q * d * d))
     for i in range(0, len(starts), chunk):
         first, some = starts[i], slice(i, i + chunk)
         lines = slice(first, ends[some][-1])
@@ -190,29 +190,23 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
 def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     """Return the moves by one factor for each chain and one update for each column."""
     (n, d), m = present.shape, len(starts)
-    chain, line = np.repeat(np.arange(m), np.diff(np.append(starts, n))), np.arange(m)
+    size, line = present.sum(axis=1), np.arange(m)
     # in a growing chain, the column that is present most often entered first
     order = np.argsort(-np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable")
     # all factors of a chunk in one call of LAPACK; columns are permuted by flat positions
     factor = np.linalg.cholesky(correlation.take(order[:, :, None] * d + order[:, None, :]))
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
-    size = present.sum(axis=1)
-    # All chains advance together, one column at a time, and each line is read at its own size.
-    by_size = np.argsort(size, kind="stable")
-    bounds = np.searchsorted(size[by_size], np.arange(d + 2))
-    moved, found = np.zeros_like(gaps), np.empty((n, *gaps.shape[1:]))
-    for k in range(size[by_size[-1]] + 1):
-        if k:
-            entering = order[:, k - 1]
-            # the gap of the entering column that earlier columns do not explain
-            left = gaps[line, :, entering] - moved[line, :, entering]
-            # Forward substitution: one entry of e = L^-1 (x - r) for each column that enters.
-            left /= factor[:, None, k - 1, k - 1]
-            moved += left[:, :, None] * columns[k - 1][:, None]
-        lines = by_size[bounds[k] : bounds[k + 1]]
-        found[lines] = moved[chain[lines]]
-    return found
+    # All chains advance together, one column at a time.
+    moved = np.zeros((size.max() + 1, *gaps.shape))
+    for k, so_far in enumerate(moved[:-1]):
+        entering = order[:, k]
+        # the gap of the entering column that earlier columns do not explain
+        left = gaps[line, :, entering] - so_far[line, :, entering]
+        # Forward substitution: one entry of e = L^-1 (x - r) for each column that enters.
+        left /= factor[:, None, k, k]
+        moved[k + 1] = so_far + left[:, :, None] * columns[k][:, None]
+    return moved[size, np.repeat(line, np.diff(np.append(starts, n)))]
 
 
 def regressed(correlation, known, moves) -> NDArray[np.float64]:
@@ -273,8 +267,6 @@ def chain_starts(present, *labels) -> NDArray[np.intp]:
 def squared_distances(correlation, present, gaps) -> NDArray[np.float64]:
     """Return the squared Mahalanobis distances in the present columns, ``(n, q)``.
 
-    For moves z = Sigma[:, S] Sigma[S, S]^-1 g they are z' Sigma^-1 z.
-
     Parameters
     ----------
     correlation : ndarray of shape (d, d)
@@ -283,5 +275,7 @@ def squared_distances(correlation, present, gaps) -> NDArray[np.float64]:
     gaps : ndarray of shape (n, q, d)
         Differences in standard units.
     """
-    moved = regressed(correlation, present, gaps)
-    return ((moved @ np.linalg.inv(correlation)) * moved).sum(axis=2)
+    both = present[:, :, None] & present[:, None]
+    # Absent columns become identity rows, so systems of different sizes are inverted in one call.
+    inverse = np.linalg.inv(np.where(both, correlation, np.eye(len(correlation))))
+    return ((gaps @ np.where(both, inverse, 0.0)) * gaps).sum(axis=2)

@@ -5,7 +5,6 @@ of the response, which varies less, is sampled. The quadratic part is a control 
 ``fit``.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,13 +44,8 @@ class Quadratic:
     def __call__(self, rows) -> NDArray[np.float64]:
         """Return the values at rows ``(n, d)`` in standard units, ``(n, c)``."""
         apart = rows - self.centre
-        functions = zip(self.constants, self.slopes, self.curves, strict=True)
-        return np.column_stack(
-            [
-                constant + ((row_products(apart, curve) + slope) * apart).sum(axis=1)
-                for constant, slope, curve in functions
-            ]
-        )
+        bent = row_products(apart, np.hstack(self.curves)).reshape(len(rows), *self.slopes.shape)
+        return self.constants + ((bent + self.slopes) * apart[:, None]).sum(axis=2)
 
 
 def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
@@ -244,35 +238,25 @@ def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[N
         # Columns of one player enter together, one after the other.
         columns = np.argsort(ranks[:, column_player], axis=1, kind="stable")
         found = _added(part, correlation, covariance, columns)
-        sums = [total + np.stack(new) for total, new in zip(sums, found, strict=True)]
+        sums = [total + new for total, new in zip(sums, found, strict=True)]
     member = column_player == np.arange(p)[:, None]
     means = (np.tensordot(member, total, ([1], [1])).swapaxes(0, 1) for total in sums)
     return [mean / (2 * n_pairs) for mean in means]
 
 
-def _added(part, correlation, covariance, columns) -> Iterable[tuple[NDArray[np.float64], ...]]:
-    """Return the sums of the four coefficients, of each output, over orders ``(n, d)``."""
+def _added(part, correlation, covariance, columns) -> tuple[NDArray[np.float64], ...]:
+    """Return the sums of the four coefficients over orders ``(n, d)`` of the columns."""
     place = np.argsort(columns, axis=1)
     factor = np.linalg.cholesky(correlation[columns[:, :, None], columns[:, None, :]])
-    # both in the order of the table's columns: (n, d, steps) and (n, steps, d)
-    moved = np.take_along_axis(factor, place[:, :, None], axis=1)
-    entered = np.take_along_axis(np.linalg.inv(factor), place[:, None, :], axis=2)
-    spread = entered @ covariance
-
-    def by_column(steps) -> NDArray[np.float64]:
-        return np.take_along_axis(steps, place[(...,) + (None,) * (steps.ndim - 2)], axis=1)
-
-    def outer(left, right) -> NDArray[np.float64]:
-        return left.transpose(1, 2, 0) @ right.transpose(1, 0, 2)
-
-    own, found = by_column(entered), []
-    for slope, curve in zip(part.slopes, part.curves, strict=True):
-        bent = curve @ moved
-        products = np.swapaxes(moved, 1, 2) @ bent
-        # A column's step changes x'Ax by its own square and twice its products with earlier steps.
-        weights = 2 * np.tril(products, -1) + products * np.eye(columns.shape[1])
-        pushed, bent = weights @ entered, np.swapaxes(bent, 1, 2)
-        constants = by_column((spread * (pushed - 2 * bent)).sum(axis=2)).sum(axis=0)
-        lines = by_column((slope @ moved)[:, :, None] * entered).sum(axis=0)
-        found.append((constants, lines, outer(own, by_column(pushed)), outer(own, by_column(bent))))
-    return zip(*found, strict=True)
+    # Rows and steps are in the order of the table's columns.
+    moved = factor[np.arange(len(place))[:, None, None], place[:, :, None], place[:, None]]
+    entered = np.linalg.inv(moved)  # (n, steps, d)
+    # A column's step changes x'Ax by its own square and twice its products with earlier steps.
+    twice = 2.0 * (place[:, None] < place[:, :, None]) + np.eye(len(correlation))
+    bent = np.swapaxes(part.curves[:, None] @ moved, 2, 3)  # (c, n, steps, d)
+    pushed = (bent @ moved * twice) @ entered
+    constants = (entered @ covariance * (pushed - 2 * bent)).sum(axis=(1, 3))
+    lines = np.einsum("cns,nsd->csd", np.tensordot(part.slopes, moved, ([1], [1])), entered)
+    # Products of the same step are summed over orders: (steps, d, n) @ (c, steps, n, d).
+    own = entered.transpose(1, 2, 0)
+    return constants, lines, own @ pushed.swapaxes(1, 2), own @ bent.swapaxes(1, 2)

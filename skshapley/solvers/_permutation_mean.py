@@ -2,7 +2,7 @@
 
 Each unit of permutations uses one background row. It estimates the attribution against that row,
 with the noise of the permutations. Over the sampled rows, the estimates are regressed on quantities
-known for all rows (`skshapley._references.Survey`). The error has two parts. Rows that are used
+known for all rows (`skshapley._references.RowOrder`). The error has two parts. Rows that are used
 twice measure the noise of the permutations. The error from the choice of rows vanishes if all rows
 are used.
 
@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 
-from skshapley._references import RowOrder, Survey
+from skshapley._references import RowOrder
 from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
@@ -136,8 +136,7 @@ class SampledUnits:
         means /= times
         control = means[..., -1]
         means, units = means[..., :-1], units[..., :-1]
-        survey = Survey(self._row_order, references[line, firsts], players)
-        values, missed = survey.mean(means, control)
+        values, missed = self._row_order.mean(means, references[line, firsts], players, control)
         total = _spread_of_chunks(missed, self._row_order.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)

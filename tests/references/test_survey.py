@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skshapley._references import RowOrder, Survey
+from skshapley._references import RowOrder
 from skshapley._references._row_order import _regressed
 
 
@@ -20,8 +20,7 @@ def setting(seed=0, n=2000):
 
 def surveyed(row_order, rows, values, control=None):
     """Return means and errors of quantities of three players over a sample of rows."""
-    survey = Survey(row_order, rows[None], np.arange(3)[None])
-    means, errors = survey.mean(values[None, :, :, None], control)
+    means, errors = row_order.mean(values[None, :, :, None], rows[None], np.arange(3)[None], control)
     return means[0], errors[0]
 
 
