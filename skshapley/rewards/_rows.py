@@ -18,9 +18,7 @@ from scipy import sparse
 
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
-# Mixed rows, and bytes of a column, in one step. Much smaller or larger steps cost up to 6 %.
-CHUNK_ROWS = 8192
-PIECE_BYTES = 2**18
+CHUNK_ROWS = 8192  # rows in one call of the model
 
 
 def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
@@ -90,16 +88,6 @@ class RowPool(ABC):
 class ColumnPool(RowPool):
     """Tables gathered by columns."""
 
-    def hybrid(self, coalitions, rows, references) -> Any:
-        """Return mixed rows in the background's container."""
-        if not np.array_equal(self.column_player, np.arange(coalitions.shape[1])):
-            coalitions = coalitions.take(self.column_player, axis=1)
-        return self._gather(coalitions, rows, references)
-
-    @abstractmethod
-    def _gather(self, present, rows, references) -> Any:
-        """Return mixed rows; `present` is ``(n, d)``, by column."""
-
     @abstractmethod
     def _columns(self) -> Iterable[Any]:
         """Return each column of the rows and the background, in turn."""
@@ -108,6 +96,13 @@ class ColumnPool(RowPool):
     def _codes(self) -> NDArray[np.int64]:
         """Return an integer for each value, and one for missing values, ``(r + b, d)``."""
         return np.column_stack([codes_of(column) for column in self._columns()])
+
+    def _index(self, coalitions, rows, references) -> NDArray[np.intp]:
+        """Return the position among rows and background by column and mixed row, ``(d, n q)``."""
+        present = np.repeat(coalitions.T.take(self.column_player, axis=0), references.shape[1], 1)
+        given, other = np.repeat(rows, references.shape[1]), references.ravel() + len(self.X)
+        # arithmetic, because a choice by bool mispredicts a branch for every other row
+        return present * (given - other) + other
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
@@ -137,34 +132,16 @@ class ArrayPool(ColumnPool):
         super().__init__(X, background, column_player)
         self._names = names
 
-    def _gather(self, present, rows, references) -> Any:
-        # Integers of the background must not truncate floats of the rows to explain.
-        kind = np.result_type(self.background, self.X)
-        bits = kind.kind in "biuf" and kind.itemsize <= 8
-        given, filled = (table.astype(kind, copy=False) for table in (self.X, self.background))
-        if bits:  # blended as integers: a choice by bool mispredicts for every other number
-            # the bits of floats and booleans as integers of the same size
-            given, filled = (table.view(f"i{kind.itemsize}") for table in (given, filled))
-        (n, q), d = references.shape, present.shape[1]
-        hybrid = np.empty((n, q, d), dtype=given.dtype)
-        # pieces that fit into the second-level cache
-        step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
-        for start in range(0, n, step):
-            some = slice(start, start + step)
-            own = given.take(rows[some], axis=0)[:, None]
-            other = filled.take(references[some], axis=0)
-            if bits:
-                absent = present[some].astype(given.dtype)
-                absent -= 1  # all bits if absent
-                # own ^ ((other ^ own) & mask) is own where the mask is 0, and other where all bits
-                # are set
-                other ^= own
-                other &= absent[:, None]
-                np.bitwise_xor(other, own, out=hybrid[some])
-            else:
-                hybrid[some] = np.where(present[some, None], own, other)
-        rows = hybrid.reshape(n * q, d).view(kind)
-        return rows if self._names is None else pd.DataFrame(rows, columns=self._names, copy=False)
+    def hybrid(self, coalitions, rows, references) -> Any:
+        """Return mixed rows in the background's container."""
+        present = coalitions.take(self.column_player, axis=1)[:, None]
+        # The common type, since integers of the background must not truncate floats of the rows.
+        given = self.X.take(rows, axis=0)[:, None]
+        mixed = np.where(present, given, self.background.take(references, axis=0))
+        hybrid = mixed.reshape(-1, mixed.shape[2])
+        if self._names is None:
+            return hybrid
+        return pd.DataFrame(hybrid, columns=self._names, copy=False)
 
     def _columns(self) -> Iterable[Any]:
         return np.concatenate([self.X, self.background]).T
@@ -186,8 +163,9 @@ class FramePool(ColumnPool):
         self._names = list(background.columns)
         self._pools = [_joined(X[name], background[name]) for name in self._names]
 
-    def _gather(self, present, rows, references) -> Any:
-        index = _pool_index(present, rows, references + len(self.X))
+    def hybrid(self, coalitions, rows, references) -> Any:
+        """Return mixed rows in the background's container."""
+        index = self._index(coalitions, rows, references)
         columns = zip(self._names, self._pools, index, strict=True)
         return pd.DataFrame({name: pool.take(positions) for name, pool, positions in columns})
 
@@ -203,8 +181,9 @@ class NarwhalsPool(ColumnPool):
         pairs = zip(narwhal(X).iter_columns(), narwhal(background).iter_columns(), strict=True)
         self._pools = [_joined_foreign(*pair) for pair in pairs]
 
-    def _gather(self, present, rows, references) -> Any:
-        index = _pool_index(present, rows, references + len(self.X))
+    def hybrid(self, coalitions, rows, references) -> Any:
+        """Return mixed rows in the background's container."""
+        index = self._index(coalitions, rows, references)
         columns = [pool[at] for pool, at in zip(self._pools, index, strict=True)]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
@@ -254,13 +233,6 @@ class SparsePool(RowPool):
 def _lines(matrix) -> NDArray[np.intp]:
     """Return the row of each entry of a CSR matrix."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def _pool_index(present, rows, references) -> NDArray[np.intp]:
-    """Return the position in the pool for each column and mixed row, ``(d, n q)``."""
-    reference, q = references.ravel(), references.shape[1]
-    # arithmetic, because a choice by bool mispredicts a branch for every other row
-    return np.repeat(present.T, q, axis=1) * (np.repeat(rows, q) - reference) + reference
 
 
 def _joined(column, background) -> Any:
