@@ -62,13 +62,19 @@ def test_the_mean_over_seeds_has_no_bias(case):
     assert np.abs(z).max() < 4.5
 
 
+def known(explainer):
+    """The values of the log-odds of the rows."""
+    game = explainer.reward_.game(ROWS)
+    return explainer._margins(ROWS, game.full(np.arange(len(ROWS))))
+
+
 def test_known_values_are_those_of_the_log_odds():
     explainer = ShapleyExplainer(MODEL, max_rows=2001, random_state=0).fit(TABLE)
-    margins = explainer.reward_.game(ROWS).margins
+    margins = known(explainer)
     odds = ShapleyExplainer(MODEL, response_method="log_odds").fit(TABLE)
     np.testing.assert_allclose(margins, odds.explain(ROWS).values, atol=1e-12)
     other = ShapleyExplainer(MODEL, max_rows=2001, output=False, random_state=0).fit(TABLE)
-    np.testing.assert_allclose(other.reward_.game(ROWS).margins, -margins, atol=1e-12)
+    np.testing.assert_allclose(known(other), -margins, atol=1e-12)
     np.testing.assert_allclose(other.explain(ROWS).values, -explainer.explain(ROWS).values)
 
 
@@ -80,23 +86,23 @@ def test_rows_with_a_probability_next_to_one_do_without():
     assert np.isnan(known[1]).all()
     steep = GradientBoostingClassifier(n_estimators=60, learning_rate=0.5).fit(X, X[:, 0] > 0)
     assert steep.predict_proba(TABLE).max() > 1 - 1e-6
-    assert ShapleyExplainer(steep, max_rows=2001).fit(TABLE).reward_.margins_ is None
+    assert ShapleyExplainer(steep, max_rows=2001).fit(TABLE)._margins is None
 
 
 def test_a_row_without_margins_does_not_change_others():
     """Rows are estimated together, whether or not they have a control variate."""
     explainer = ShapleyExplainer(MODEL, max_rows=2001, random_state=0).fit(TABLE)
-    plain, margins = explainer.explain(ROWS), explainer.reward_.margins_
+    plain, margins = explainer.explain(ROWS), explainer._margins
 
     def first_unknown(rows, probabilities):
         known = margins(rows, probabilities)
         known[0] = np.nan
         return known
 
-    explainer.reward_.margins_ = first_unknown
+    explainer._margins = first_unknown
     mixed = explainer.explain(ROWS)
     np.testing.assert_array_equal(mixed.values[1:], plain.values[1:])
-    explainer.reward_.margins_ = None
+    explainer._margins = None
     np.testing.assert_array_equal(mixed.values[0], explainer.explain(ROWS[:1]).values[0])
 
 
@@ -112,7 +118,7 @@ def test_a_row_without_margins_does_not_change_others():
 )
 def test_other_ways_have_no_margins(model, how):
     explainer = ShapleyExplainer(model, max_rows=2001, random_state=0, **how).fit(TABLE)
-    assert explainer.reward_.game(ROWS).margins is None
+    assert explainer._margins is None
 
 
 def test_a_row_has_the_same_values_alone_and_after_pickling():

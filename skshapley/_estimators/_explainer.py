@@ -233,6 +233,7 @@ class ShapleyExplainer(Attributor):
             size = Size(self.players_.n_players, r.n_references_, r.rows_per_value_)
             plan = self._decided(size)
         self.exact_, self._unread = self._short_cut(plan.max_rows)
+        self._margins: Margins | None = None
         self._plan = plan if self.exact_ is not None else self._prepared(plan)
         if self.exact_ is not None:
             self._keep_settings()
@@ -257,8 +258,8 @@ class ShapleyExplainer(Attributor):
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
-            if plan.takes_parts and self.reward_.margins_ is None:
-                self.reward_.margins_ = Margins.of(self.reward_)
+            if plan.takes_parts and self._margins is None:
+                self._margins = Margins.of(self.reward_)
             self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
         return plan if self._auto else replace(plan, tuned=self._tuned(plan))
 
@@ -349,6 +350,8 @@ class ShapleyExplainer(Attributor):
                 return self.documents_.explain(documents, self.n_jobs, report)
         X = self._background.table(self, X)
         game = self.reward_.game(X)
+        if self._margins is not None:
+            game.margins = self._margins(game.instances.X, game.full(np.arange(game.n_rows)))
         return self._run(game, self._plan, lambda outcome: self._recorded(outcome, X, self._plan))
 
     def background_errors(self, X) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Base classes of rewards, and the interventional reward: a mean over the background."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -39,8 +38,6 @@ class Reward(Parametrised, ABC):
         The response of the model to evaluate.
     masked_columns_ : str
         Description of the mixed columns and the reason, for the record.
-    margins_ : callable or None
-        From mixed columns of rows and their responses to `Game.margins`; set for sampling only.
     takes : tuple of str
         The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing values), and
         with columns of "text".
@@ -50,7 +47,6 @@ class Reward(Parametrised, ABC):
     rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
-    margins_: Callable[[Any, np.ndarray], np.ndarray] | None = None
     takes: ClassVar[tuple[str, ...]] = ("gaps", "text")
 
     @abstractmethod
@@ -119,7 +115,6 @@ class BackgroundReward(Portable, Reward):
         self.weights_, self.players_ = weights, players
         self._set_sizes(len(weights))
         self.row_order_: RowOrder | None = None
-        self.margins_ = None
         self.__dict__.pop("varies_", None)  # computed for another background
         self.masked_ = self._prepared()
         rest = self.masked_.response
@@ -193,10 +188,7 @@ class BackgroundReward(Portable, Reward):
         responses = np.concatenate(full), np.concatenate(winners)
         # Raw columns stay beside transformed ones: equality of players is defined on raw columns.
         instances = Instances(X, raw, active, *responses, np.arange(n_rows(X)), keys)
-        game = self._game_of(masked, self.empty_, self.v_empty_, instances, self.row_order_)
-        if self.margins_ is not None:
-            game.margins = self.margins_(X, masked.response.choose(responses[0], 0))
-        return game
+        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.row_order_)
 
     def _game_of(self, *parts) -> "InterventionalGame":
         """Return the game of the given parts."""
