@@ -13,7 +13,7 @@ import numpy as np
 
 from skshapley._tables._inputs import column_names
 from skshapley._tools._constraints import Constraint
-from skshapley.rewards._conditional import MOVED, ConditionalReward
+from skshapley.rewards._conditional import ConditionalReward
 from skshapley.rewards._players import Players
 from skshapley.rewards._transport import CausalModel
 
@@ -91,7 +91,7 @@ class CausalReward(ConditionalReward):
         self.components = components
         self.confounded = confounded
 
-    def _model(self, *parts) -> CausalModel:
+    def _model(self, **parts) -> CausalModel:
         names = column_names(self.background_)
         groups = {f"component {i}": part for i, part in enumerate(self.components)}
         made = Players.from_groups(groups, names, "CausalReward")
@@ -110,7 +110,7 @@ class CausalReward(ConditionalReward):
                 f" for each, or a single one."
             )
         confounded = tuple(np.broadcast_to(flags, n).tolist())
-        return CausalModel(*parts, components=components, confounded=confounded, label=MOVED)
+        return CausalModel(**parts, components=components, confounded=confounded)
 
     def split(self, rng) -> None:
         """Do nothing: rows that follow causes have no known part."""

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,6 @@ from skshapley.rewards._transport import (
     numbers,
 )
 
-MOVED = "raw columns, which move together"
-
 
 class NumericReward(BackgroundReward):
     """Base class of rewards that learn the joint distribution of numeric columns.
@@ -41,13 +40,13 @@ class NumericReward(BackgroundReward):
     masked_: NumericModel
     takes = ()
 
-    def _prepared(self) -> NumericModel:
+    def _prepared(self, raw) -> NumericModel:
         owner = type(self).__name__
-        table = numbers(self.background_, owner, "background")
-        margins = self._margins(table, self.weights_)
+        table = numbers(raw.background, owner, "background")
+        margins = self._margins(table, raw.weights)
         self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
-        plain = self.response_, self.background_, self.weights_, self.players_.column_player
-        return self._model(*plain, self.correlation_, margins, owner)
+        learned = {"correlation": self.correlation_, "margins": margins, "owner": owner}
+        return self._model(**vars(raw), **learned)
 
     def _margins(self, table, weights) -> Margins:
         """Return the margins of a table of numbers ``(b, d)``."""
@@ -58,17 +57,18 @@ class NumericReward(BackgroundReward):
         return learned_correlation(standard, self.weights_)
 
     @abstractmethod
-    def _model(self, *parts) -> NumericModel:
-        """Return the model with these first attributes."""
+    def _model(self, **parts: Any) -> NumericModel:
+        """Return the model with these attributes."""
 
 
 class _TransportReward(NumericReward):
     """Base class of rewards that move background rows towards the present columns."""
 
     masked_: TransportModel
+    mixed = "raw columns, which move together"
 
-    def _model(self, *parts) -> TransportModel:
-        return TransportModel(*parts, label=MOVED)
+    def _model(self, **parts) -> TransportModel:
+        return TransportModel(**parts)
 
     def split(self, rng) -> None:
         """Fit the quadratic part of the response, and compute its Shapley values.

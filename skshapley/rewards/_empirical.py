@@ -122,6 +122,7 @@ class EmpiricalReward(NumericReward):
 
     masked_: NearModel
     pooled = True
+    mixed = "raw columns of near rows"
     _constraints = {
         "sigma": Number(above=0),
         "eta": Constraint(
@@ -133,8 +134,8 @@ class EmpiricalReward(NumericReward):
         self.sigma = sigma
         self.eta = eta
 
-    def _model(self, *parts) -> NearModel:
-        return NearModel(*parts, sigma=self.sigma, eta=self.eta, label="raw columns of near rows")
+    def _model(self, **parts) -> NearModel:
+        return NearModel(**parts, sigma=self.sigma, eta=self.eta)
 
     def game(self, X) -> "EmpiricalGame":
         """Return the game of the rows X; the model is called on them once."""

@@ -98,32 +98,29 @@ def _transformed(response, steps, X) -> Any:
     return X
 
 
-def prepare(response, background, weights, players, transformed) -> MaskedModel:
+def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
     """Return the model in the columns that its first steps make, or in raw columns.
 
     Parameters
     ----------
-    response : Response
-    background : array or frame of shape (b, d)
-    weights : ndarray of shape (b,)
-    players : Players
+    raw : MaskedModel
+        The model in raw columns.
+    n_players : int
     transformed : bool
         Whether to mix transformed columns if this gives the same values.
     """
-    raw = MaskedModel(response, background, weights, players.column_player)
     try:
         if not transformed:
             raise MixedColumnsError("transformed=False was passed")
-        named, rest, source = _split(response, background)
+        named, rest, source = _split(raw.response, raw.background)
         steps = tuple(named.values())
-        table = _transformed(response, steps, background)
+        table = _transformed(raw.response, steps, raw.background)
         if table.shape[1] != len(source):
             raise MixedColumnsError(f"the steps made {table.shape[1]} columns, not {len(source)}")
         label = f"columns made once by {', '.join(named)}"
-        owner = players.column_player[source]
-        parts = response.of(rest), table, weights, owner
+        parts = raw.response.of(rest), table, raw.weights, raw.column_player[source]
         model = MaskedModel(*parts, label=label, steps=steps, whole=raw)
-        _check(raw, model, players.n_players)
+        _check(raw, model, n_players)
         return model
     except MixedColumnsError as reason:
         return replace(raw, label=f"raw columns: {reason}")

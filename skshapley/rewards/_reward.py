@@ -104,10 +104,13 @@ class BackgroundReward(Portable, Reward):
         A function of the mean response; its value is the worth of a coalition.
     pooled : bool
         Whether each value uses all background rows, as it does with a link.
+    mixed : str
+        Description of the mixed columns.
     """
 
     link: Any = None
     pooled: ClassVar[bool] = False
+    mixed: ClassVar[str] = "raw columns"
 
     def fit(self, response, background, weights, players) -> Self:
         """Store the background, and evaluate the model on it once: v(empty) against each row."""
@@ -116,7 +119,8 @@ class BackgroundReward(Portable, Reward):
         self._set_sizes(len(weights))
         self.row_order_: RowOrder | None = None
         self.__dict__.pop("varies_", None)  # computed for another background
-        self.masked_ = self._prepared()
+        raw = MaskedModel(response, background, weights, players.column_player, label=self.mixed)
+        self.masked_ = self._prepared(raw)
         rest = self.masked_.response
         self.empty_ = rest.over(self.masked_.background, "background rows")
         if rest is not response:
@@ -158,9 +162,9 @@ class BackgroundReward(Portable, Reward):
         # Means over the background are inside the value, so samplers must not sample rows.
         self.n_references_ = 1 if self.pooled or self.link is not None else n
 
-    @abstractmethod
-    def _prepared(self) -> MaskedModel:
-        """Return the model with a pool that makes the rows."""
+    def _prepared(self, raw: MaskedModel) -> MaskedModel:
+        """Return the model with a pool that makes the rows, from the model in raw columns."""
+        return raw
 
     def game(self, X) -> Game:
         """Return the game of the rows X; the model is called on them once."""
@@ -250,11 +254,9 @@ class InterventionalReward(BackgroundReward):
         self.transformed = transformed
         self.link = link
 
-    def _prepared(self) -> MaskedModel:
+    def _prepared(self, raw) -> MaskedModel:
         """Return the model after the steps of a pipeline that work column by column."""
-        return prepare(
-            self.response_, self.background_, self.weights_, self.players_, self.transformed
-        )
+        return prepare(raw, self.players_.n_players, self.transformed)
 
 
 class Instances(NamedTuple):

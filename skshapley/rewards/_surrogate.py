@@ -191,6 +191,7 @@ class SurrogateReward(BackgroundReward):
     array([[0.5, 0.4]])
     """
 
+    mixed = "raw columns, hidden from a surrogate"
     _constraints = {
         "regressor": Constraint(_is_regressor, "None or a regressor that takes NaN"),
         "n_masks": Count(),
@@ -231,10 +232,6 @@ class SurrogateReward(BackgroundReward):
             columns,
         )
         return self
-
-    def _prepared(self) -> MaskedModel:
-        plain = self.response_, self.background_, self.weights_, self.players_.column_player
-        return MaskedModel(*plain, label="raw columns, hidden from a surrogate")
 
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:
