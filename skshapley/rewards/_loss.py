@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
@@ -65,24 +66,21 @@ class SquaredError(Loss):
 
     def targets(self, y, n) -> NDArray[np.float64]:
         """Return the targets as numbers, ``(n, K)``."""
-        k = self.response.n_columns
-        shape = np.shape(y)
-        if shape not in ({(n,), (n, 1)} if k == 1 else {(n, k)}):
+        k, y = self.response.n_columns, np.asarray(y)
+        if y.shape != (n, k) and (k > 1 or y.shape != (n,)):
             raise ValueError(
                 f'{self.owner} with loss="squared_error" needs y of shape'
-                f" {(n,) if k == 1 else (n, k)}, like the response; got {shape}."
+                f" {(n,) if k == 1 else (n, k)}, like the response; got {y.shape}."
             )
         numbers = as_floats(y)
-        if numbers is None:
-            numbers = np.full(n, np.nan)
-        wrong = ~np.isfinite(numbers.reshape(n, -1)).all(axis=1)
-        if wrong.any():
-            row = np.argmax(wrong)
+        finite = np.zeros(n) if numbers is None else np.isfinite(numbers.reshape(n, k)).all(axis=1)
+        if numbers is None or not finite.all():
+            row = np.argmin(finite)
             raise ValueError(
                 f'{self.owner} with loss="squared_error" needs finite numbers as y; got'
-                f" {np.asarray(y)[row]!r} at row {row}."
+                f" {y[row]!r} at row {row}."
             )
-        return numbers.reshape(n, -1)
+        return numbers.reshape(n, k)
 
     def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the squared errors, ``(n,)``."""
@@ -115,16 +113,14 @@ class LogLoss(Loss):
         k = max(self.response.n_columns, 2)  # one column is the probability of the second class
         known = self._classes
         classes = known if known is not None and len(known) == k else list(range(k))
-        position = {label: column for column, label in enumerate(classes)}
-        labels = np.asarray(y).tolist()
-        unseen = [label for label in labels if label not in position]
-        if unseen:
+        columns = pd.Index(classes).get_indexer(y)
+        if (columns < 0).any():
+            row = np.argmin(columns)
             raise ValueError(
-                f'{self.owner} with loss="log_loss" got the label {unseen[0]!r} at row'
-                f" {labels.index(unseen[0])}, but the model has probabilities only"
-                f" for {classes}."
+                f'{self.owner} with loss="log_loss" got the label {np.asarray(y).tolist()[row]!r}'
+                f" at row {row}, but the model has probabilities only for {classes}."
             )
-        return np.array([position[label] for label in labels], dtype=np.intp)
+        return columns
 
     def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the log losses, ``(n,)``."""

@@ -1,8 +1,6 @@
 """Images: the players are tiles of one image, given by labels or as a grid."""
 
-from importlib.util import find_spec
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from skshapley._tools._memory import working_bytes
+from skshapley._tools._params import needed
 from skshapley.explanation import Explanation
 from skshapley.rewards._function import InputReward
 from skshapley.rewards._response import Response
 
-FILLS = ("mean", "blur", "inpaint")
 # Standard deviation of the blur, as a share of the shorter side: it removes edges and texture, but
 # not the location of colours
 BLUR_SHARE = 1 / 8
@@ -205,11 +203,6 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
 def _checked_fill(absent, image) -> NDArray | None:
     """Return the fill of absent tiles, ``(b, *image.shape)``; None for inpainting."""
     if isinstance(absent, str):
-        if absent not in FILLS:
-            raise ValueError(
-                f"TileReward takes absent as a number, a colour, an array of images or one of"
-                f" {FILLS}; got {absent!r}."
-            )
         return _made(absent, image)
     given = np.asarray(absent)
     background = given.shape[1:] == image.shape and len(given) > 0
@@ -231,18 +224,18 @@ def _checked_fill(absent, image) -> NDArray | None:
 def _made(absent, image) -> NDArray | None:
     """Return the fill computed from the image itself."""
     if absent == "inpaint":
-        if find_spec("skimage") is None:
-            raise ImportError(
-                'TileReward needs scikit-image for absent="inpaint": pip install skshapley[image],'
-                ' or choose "blur".'
-            )
+        needed("skimage", 'TileReward(absent="inpaint")', "image")
         return None
     if absent == "mean":
-        fill: Any = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)
-    else:
+        fill = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)
+    elif absent == "blur":
         width = BLUR_SHARE * min(image.shape[:2])
-        sigma = (width, width, 0)[: image.ndim]
-        fill = gaussian_filter(image.astype(np.float64), sigma)
+        fill = gaussian_filter(image.astype(np.float64), width, axes=(0, 1))
+    else:
+        raise ValueError(
+            f'TileReward takes absent as a number, a colour, an array of images, "mean", "blur" or'
+            f' "inpaint"; got {absent!r}.'
+        )
     return _as_pixels(fill, image.dtype)[None]
 
 
@@ -255,8 +248,6 @@ def _inpainted(image, shown) -> NDArray:
     """Return the image with the hidden part inpainted from its surroundings."""
     from skimage.restoration import inpaint_biharmonic
 
-    if shown.all():
-        return image
     # Inpainting needs a visible pixel.
     if not shown.any():
         return _as_pixels(np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype)
