@@ -35,19 +35,17 @@ class NearModel(NumericModel):
 
         Parameters
         ----------
-        given : ndarray of shape (n, d)
+        given : ndarray of shape (n, d) or (1, d)
             The rows to explain in standard units.
         coalitions : ndarray of shape (n, p), bool
         """
         present = coalitions.take(self.column_player, axis=1)
         squares = squared_distances(self.correlation, present, given[:, None] - self.scores)
         # constant columns do not separate rows, and are ignored
-        varied = self.scores.std(axis=0) > 0
+        varied = (self.scores != self.scores[0]).any(axis=0)
         squares /= np.maximum(present[:, varied].sum(axis=1), 1)[:, None]
-        nearest = squares.min(
-            axis=1, keepdims=True
-        )  # otherwise, all weights of distant rows would be 0
-        weights = self.weights * np.exp((nearest - squares) / (2 * self.sigma**2))
+        squares -= squares.min(axis=1, keepdims=True)  # the weights of distant rows would be 0
+        weights = self.weights * np.exp(squares / (-2 * self.sigma**2))
         weights /= weights.sum(axis=1, keepdims=True)
         nobody = ~present.any(axis=1, keepdims=True)  # v(empty) uses all rows
         return np.where(nobody, self.weights, _largest(weights, self.eta))
@@ -56,8 +54,7 @@ class NearModel(NumericModel):
 def _largest(weights, share) -> NDArray[np.float64]:
     """Return the largest weights that reach a share of their sum, scaled to sum 1."""
     # Partial sums over the sorted weights give the fewest rows that reach the share.
-    order = np.argsort(-weights, axis=1, kind="stable")
-    ranked = np.take_along_axis(weights, order, axis=1)
+    ranked = -np.sort(-weights, axis=1)
     before = np.cumsum(ranked, axis=1) - ranked
     # equal weights are all kept or all dropped, for any order of the rows
     last = np.where(before < share, ranked, np.inf).min(axis=1, keepdims=True)
@@ -159,9 +156,9 @@ class EmpiricalReward(NumericReward):
         """
         given = self.masked_.margins.standard(self.masked_.given(X))
         coalitions = np.asarray(coalitions, dtype=bool)
-        lines = np.repeat(given, len(coalitions), axis=0)
-        weights = self.masked_.row_weights(lines, np.tile(coalitions, (len(given), 1)))
-        return 1 / (weights**2).sum(axis=1).reshape(len(given), -1)
+        # row by row, since the differences of all rows may exceed the memory
+        weights = (self.masked_.row_weights(x[None], coalitions) for x in given)
+        return np.array([1 / (each**2).sum(axis=1) for each in weights])
 
 
 class EmpiricalGame(WrappedGame):
