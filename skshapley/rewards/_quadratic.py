@@ -44,7 +44,9 @@ class Quadratic:
     def __call__(self, rows) -> NDArray[np.float64]:
         """Return the values at rows ``(n, d)`` in standard units, ``(n, c)``."""
         apart = rows - self.centre
-        bent = row_products(apart, np.hstack(self.curves)).reshape(len(rows), *self.slopes.shape)
+        bent = row_products(apart, np.hstack(list(self.curves))).reshape(
+            len(rows), *self.slopes.shape
+        )
         return self.constants + ((bent + self.slopes) * apart[:, None]).sum(axis=2)
 
 
