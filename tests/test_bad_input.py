@@ -524,7 +524,7 @@ ACTS = {
         "NaN .* first for row 2",
     ),
     "too few": (lambda good: good[1:], r"returned shape \(\d+,\) for \d+ rows"),
-    "two outputs": (lambda good: np.column_stack([good, good]), "2 outputs .* after 1 before"),
+    "two outputs": (lambda good: np.column_stack([good, good]), "2 outputs .* and 1 before"),
     "text": (lambda good: good.astype(str), "not numbers .*, such as"),
 }
 
