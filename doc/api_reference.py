@@ -114,7 +114,7 @@ API = [
         "Coalitions to evaluate, as samplers pass them to solvers.",
         "skshapley.designs",
         [
-            *("Design", "WalkDesign", "PermutationDesign", "OrderedDesign", "CoalitionDesign"),
+            *("Design", "StepwiseDesign", "PermutationDesign", "OrderedDesign", "CoalitionDesign"),
             *("LinearDesign", "MarginalDesign", "PairDesign", "FullDesign"),
         ],
     ),

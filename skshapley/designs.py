@@ -28,7 +28,7 @@ class Design:
         Whether it determines the exact Shapley values of every game.
     """
 
-    sampled = False  # see `WalkDesign`
+    sampled = False  # see `StepwiseDesign`
 
     coalitions: NDArray[np.bool_]
     coalition_references: NDArray[np.intp] | None = field(default=None, kw_only=True)
@@ -109,7 +109,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class WalkDesign:
+class StepwiseDesign:
     """Base class of designs of permutations: from the empty to the full coalition, step by step.
 
     Attributes
@@ -281,12 +281,12 @@ class WalkDesign:
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationDesign(WalkDesign):
+class PermutationDesign(StepwiseDesign):
     """Permutations of the players, each uniformly distributed."""
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedDesign(WalkDesign):
+class OrderedDesign(StepwiseDesign):
     """Permutations that respect a partial order of the players."""
 
     symmetric = False

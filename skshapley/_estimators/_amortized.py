@@ -129,7 +129,7 @@ class AmortizedExplainer(Portable, Attributor):
     reward_ : Reward
         The reward of the explainer.
     players_, background_, background_weights_, n_features_in_, feature_names_in_
-        As those of the explainer.
+        As for the explainer.
 
     See Also
     --------

@@ -294,8 +294,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For wrong parameters or tables, folds that contain a row twice, or folds whose models
-            would not know a class.
+            For wrong parameters or tables, folds that contain a row twice, or training folds
+            that lack a class.
         """
         owner = type(self).__name__
         check_parameters(self, self._constraints)

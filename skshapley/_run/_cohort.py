@@ -12,7 +12,7 @@ from skshapley._run._memory import Rest
 from skshapley._run._plan import Size
 from skshapley._run._sample import Sample
 from skshapley._tools._random import Stream, generator, row_generators
-from skshapley.designs import WalkDesign
+from skshapley.designs import StepwiseDesign
 from skshapley.samplers import SamplerTask
 from skshapley.solvers import Estimate, SolverTask
 from skshapley.solvers._base import entries
@@ -156,7 +156,7 @@ class Cohort:
 
     def _less_ties(self, design: Any) -> Any:
         """Drop the steps of players that agree with the background row from permutations."""
-        if not isinstance(design, WalkDesign) or design.references is None:
+        if not isinstance(design, StepwiseDesign) or design.references is None:
             return design
         game, (r, n) = self.block.game, design.references.shape
         rows = self.block.rows[self.members[self.asking]]

@@ -11,7 +11,7 @@ from skshapley._tools._constraints import Count
 from skshapley._tools._memory import working_bytes
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from
-from skshapley.designs import WalkDesign
+from skshapley.designs import StepwiseDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.rewards import Game
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
@@ -263,7 +263,7 @@ class Plan:
             # A user who names "exact" and no budget wants all coalitions.
             n_rows = max(n_rows, size.rows(2**p))
         plan = replace(plan, max_rows=n_rows)
-        walks = issubclass(sampler.produces, WalkDesign) and not sampler.traits.one_shot
+        walks = issubclass(sampler.produces, StepwiseDesign) and not sampler.traits.one_shot
         if self.by_precision and is_auto(given) and walks and solver.traits.standard_errors:
             plan = replace(plan, stopping=RelativeError())
         solver.check_players(p)

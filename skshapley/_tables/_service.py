@@ -17,8 +17,8 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
     ----------
     X : object
         A mapping from columns to a value or a list, a sequence of mappings, a Series with the
-        columns as its index, or an array ``(r, d)`` or ``(d,)``, whose columns are taken in order
-        with scikit-learn's warning. Anything else is returned as it is.
+        columns as its index, or an array ``(r, d)`` or ``(d,)``. Columns of an array are taken in
+        order, with scikit-learn's warning. Anything else is returned unchanged.
     like : frame
         Its columns and dtypes are those of the result.
     owner : str

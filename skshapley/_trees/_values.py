@@ -88,7 +88,7 @@ class TreeValues:
         Parameters
         ----------
         background : ndarray of shape (b, n_features) or None, default=None
-            Rows that stand in for absent players (the interventional game). None: absent players
+            Rows with the values of absent players (the interventional game). None: absent players
             follow the training data down the trees (the path-dependent game).
         weights : ndarray of shape (b,) or None, default=None
             Non-negative, with a positive sum. None: equal weights.

@@ -155,7 +155,7 @@ def _encode(missing, categories, X) -> NDArray[np.float64]:
     Parameters
     ----------
     missing : float
-        The value that stands for a missing one, besides NaN.
+        The value that marks missing values, besides NaN.
     categories : dict
         Position of a categorical column -> its categories in training; since XGBoost 3.1.
     X : array or frame of shape (r, n_features)

@@ -1,13 +1,13 @@
 """Sums of trees with a linear model in each leaf, as in LightGBM.
 
 The response is g(x) + sum_j (x_j - c_j) h_j(x), with sums of plain trees g and h_j. Against one
-background row z, the game of term j is that of two sums of plain trees,
+background row z, the game of term j is the game of two sums of plain trees,
 
     (x_j - c_j) [j is present] h_j + (z_j - c_j) [j is absent] h_j,
 
-in which each tree begins with the question whether j is present. The mean over the background is
-the mean of the first, and that of the second with the weights of rows times z_j - c_j. These are
-not negative if c_j is the smallest z_j.
+in which each tree begins with the question whether j is present. Over the background, the
+first sum is averaged with the weights of the rows, and the second with these weights times
+z_j - c_j. These are not negative if c_j is the smallest z_j.
 """
 
 from collections.abc import Callable, Mapping

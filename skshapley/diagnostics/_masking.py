@@ -232,8 +232,9 @@ def removal_curve(
 ) -> pd.DataFrame:
     """Return the score of the model as training points are removed in the order of their values.
 
-    With good values, the curve falls fast if the points of the highest values are removed first,
-    and stays or rises if those of the lowest are (Ghorbani & Zou 2019, section 4).
+    With good values, the curve falls fast if the points of the highest values are removed first. It
+    stays or rises if the points of the lowest values are removed first (Ghorbani & Zou 2019,
+    section 4).
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class OverOutputsDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For outputs that are no numbers, or an invalid row, max_features or ax.
+            For outputs that are not numbers, or an invalid row, max_features or ax.
         """
         given = {"row": row, "max_features": max_features, "ax": ax}
         check_drawing(cls, explanation, output=None, **given)

@@ -79,9 +79,10 @@ def _scaled(table, weights) -> NDArray[np.float64]:
 def chosen_factors(table, weights) -> tuple[int, float]:
     """Return the number of common factors that predict held-out rows best, and the shrinkage.
 
-    The shrinkage is the weight of the factors' correlation in a mixture with that of the table. The
-    normal likelihood of held-out rows is compared in four folds. Both numbers are 0 unless it
-    exceeds that of `learned_correlation` by three standard errors.
+    The correlation becomes a mixture of the table's correlation and the factors' correlation. The
+    shrinkage is the weight of the latter. The normal likelihood of held-out rows is compared in
+    four folds. Both numbers are 0 unless it exceeds the likelihood of `learned_correlation` by
+    three standard errors.
 
     Parameters
     ----------

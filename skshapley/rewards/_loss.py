@@ -177,8 +177,8 @@ def resolve_loss(loss, response: Response, owner: str) -> Loss:
     Raises
     ------
     ValueError
-        For anything else, a model of which "auto" does not know the kind, or a loss that does not
-        fit the response.
+        For anything else, "auto" with a model that is neither a classifier nor a regressor, or a
+        loss that does not fit the response.
     """
     if callable(loss):
         return GivenLoss(response, owner, loss)

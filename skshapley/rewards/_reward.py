@@ -99,7 +99,7 @@ class BackgroundReward(Portable, Reward):
     masked_columns_ : str
         The steps that run once, or the reason if there are none.
     masked_ : MaskedModel
-        Those steps, and the rest of the model with the background as they transform it.
+        These steps, the transformed background, and the rest of the model.
     link : None, str or callable
         A function of the mean response; its value is the worth of a coalition.
     pooled : bool
@@ -230,7 +230,7 @@ class InterventionalReward(BackgroundReward):
     masked_columns_ : str
         The steps that run once, or the reason if there are none.
     masked_ : MaskedModel
-        Those steps, and the rest of the model with the background as they transform it.
+        These steps, the transformed background, and the rest of the model.
 
     References
     ----------

@@ -1,8 +1,8 @@
 """Classical Monte Carlo: every marginal contribution is drawn separately.
 
-Strumbelj & Kononenko (2010, 2014). Kept as the baseline of Grah & Thouvenot (2020), section 3,
-whose Algorithm 1 uses one permutation for all players at half the cost:
-`skshapley.samplers.MonteCarlo`.
+Strumbelj & Kononenko (2010, 2014). It is the baseline of Grah & Thouvenot (2020), section 3. Their
+Algorithm 1, `skshapley.samplers.MonteCarlo`, uses one permutation for all players, at half the
+cost.
 """
 
 from collections.abc import Callable

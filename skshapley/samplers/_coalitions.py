@@ -164,8 +164,8 @@ def all_of_size(size: int, p: int) -> np.ndarray:
     return coalitions
 
 
-def first_met(coalitions: np.ndarray) -> np.ndarray:
-    """Return the places at which coalitions ``(n, p)`` are met for the first time, in order."""
+def first_of_each(coalitions: np.ndarray) -> np.ndarray:
+    """Return the positions of the first occurrence of each of the coalitions ``(n, p)``, in order."""
     # Eight players per byte: sorting compares rows that are eight times shorter.
     packed = np.packbits(coalitions, axis=1)
     return np.sort(np.unique(packed, axis=0, return_index=True)[1])
@@ -186,7 +186,7 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
             # recognised.
             more ^= ~more[:, :1]
         found = np.concatenate([found, more])
-        found = found[first_met(found)]
+        found = found[first_of_each(found)]
     return found
 
 

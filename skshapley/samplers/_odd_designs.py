@@ -5,7 +5,7 @@ from scipy.linalg import hadamard
 
 from skshapley._process import Blocks
 from skshapley._tools._counting import rounded, shared_out
-from skshapley.samplers._coalitions import distinct_of_size, first_met, pairs_by_size
+from skshapley.samplers._coalitions import distinct_of_size, first_of_each, pairs_by_size
 
 WALKS_BELOW = 1.3  # pairs per player; with fewer, a permutation tells more than other pairs
 
@@ -126,7 +126,7 @@ def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
 def _different(coalitions: np.ndarray) -> np.ndarray:
     """Return the first coalition of each pair, without the empty and the full coalition."""
     # exclusive or with the first player maps a coalition and its complement to the same bits
-    kept = coalitions[first_met(coalitions ^ coalitions[:, :1])]
+    kept = coalitions[first_of_each(coalitions ^ coalitions[:, :1])]
     size = kept.sum(axis=1)
     return kept[(size > 0) & (size < coalitions.shape[1])]
 

@@ -125,7 +125,7 @@ class OwenHalved(Owen):
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
         As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up to 1/2. The
-        values are biased as those of `Owen`.
+        values have the same bias as with `Owen`.
 
     References
     ----------

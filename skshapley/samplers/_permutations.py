@@ -393,7 +393,7 @@ def draw_permutations(
     sampler : str or PermutationSampler
         A sampler of permutations: a name of `samplers.SAMPLERS` or an instance.
     n_permutations : int
-        n. If it is no multiple of the sampler's pairs or blocks, the last one is shorter.
+        n. If it is not a multiple of the sampler's pairs or blocks, the last one is shorter.
     n_players : int
         p.
     random_state : None, int, Generator or RandomState, default=None

@@ -201,8 +201,8 @@ class PermutationMean(Solver):
     8, 30 units: by 6.5, 1.6, 1.2, 1.04). The attribution ± 1.96 standard errors then contains the
     true value 95 times in 100. Standard errors are NaN for a single unit. They are NaN too if fewer
     than eight background rows, and fewer than half of them, have a second unit. In that case all
-    rows are used, so the spread between rows is no error, and too few rows show the spread within
-    rows. Rare contributions reduce the degrees of freedom, by their kurtosis. If all contributions
+    rows are used, so the spread between rows is not an error, and too few rows show the spread
+    within rows. Rare contributions reduce the degrees of freedom, by their kurtosis. If all contributions
     of a player agree, n permutations may have missed an event of probability up to 3/n. The
     standard error is then 1.5/n of the size of an unseen contribution; a permutation and its
     reverse count as one. That size is the mean of two ranges, zero included: of the player's own

@@ -25,8 +25,9 @@ class StratifiedMean(Solver):
     widened as Student's t is against the normal, the more the strata differ. If all contributions
     agree, they allow for unseen events: 1.5/n of the range of contributions for n draws. The gap
     between the sum of the means and v(all) - v(empty) is shared out in proportion to their
-    variances (in a stratum with a single unit, to the square of its mean). Errors are those before
-    the gap is shared out, which are no smaller, and the share of the gap.
+    variances (in a stratum with a single unit, to the square of its mean). Errors are
+    computed before the gap is shared out, when they are at least as large. They include a share of
+    the gap.
 
     References
     ----------

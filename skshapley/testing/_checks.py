@@ -9,7 +9,7 @@ Checks = dict[str, Callable[..., None]]
 
 
 def checks_named(prefix: str, module: Mapping[str, Any]) -> Checks:
-    """Return the functions of a module with names that begin with `prefix`, by the rest of them.
+    """Return the functions of a module with names that begin with `prefix`, by the rest of each.
 
     Parameters
     ----------

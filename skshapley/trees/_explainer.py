@@ -82,8 +82,8 @@ class TreeExplainer(Attributor):
     not depend on the size of the background. In trees that are too deep for tables, each row
     descends together with each background row. `fit` chooses by the sizes of trees and background.
     Calls with many rows may make tables of their own. Both methods agree to rounding.
-    The interventional values are those of Lundberg et al. (2020) [1]_, Algorithm 3; the
-    path-dependent ones those of their Algorithm 1.
+    Lundberg et al. (2020) [1]_ define the interventional values by Algorithm 3, and the
+    path-dependent values by Algorithm 1.
 
     References
     ----------

@@ -232,7 +232,9 @@ def test_subclasses_with_their_own_predict_are_sampled():
 def test_wide_sparse_kernels_are_sampled():
     rng = np.random.default_rng(0)
     wide = sparse.csr_array(np.where(rng.random((60, 1001)) < 0.01, rng.random((60, 1001)), 0.0))
-    with pytest.raises(UnreadableModelError, match="With 1001 sparse columns, the model costs less"):
+    with pytest.raises(
+        UnreadableModelError, match="With 1001 sparse columns, the model costs less"
+    ):
         read_model(SVR().fit(wide, Y), "predict")
     assert read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"
 
