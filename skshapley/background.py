@@ -19,8 +19,8 @@ def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) 
     Rows are chosen one by one (kernel herding). The means of smooth functions of the columns and
     predictions over the chosen rows are then close to the means over the table. Attributions
     against 100 such rows have a tenth to a third of the squared error of attributions against 100
-    random rows. Centres of k-means are not rows of the table, and can be worse than both. The chosen rows
-    have equal weights: fitted weights did not help.
+    random rows. Centres of k-means are not rows of the table, and can be worse than both. The
+    chosen rows have equal weights: fitted weights did not help.
 
     `ShapleyExplainer` does not need this function: it takes the whole table, at a cost that does
     not depend on its size.

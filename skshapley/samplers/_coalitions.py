@@ -165,7 +165,7 @@ def all_of_size(size: int, p: int) -> np.ndarray:
 
 
 def first_of_each(coalitions: np.ndarray) -> np.ndarray:
-    """Return the positions of the first occurrence of each of the coalitions ``(n, p)``, in order."""
+    """Return the positions of the first occurrence of each coalition of ``(n, p)``, in order."""
     # Eight players per byte: sorting compares rows that are eight times shorter.
     packed = np.packbits(coalitions, axis=1)
     return np.sort(np.unique(packed, axis=0, return_index=True)[1])
