@@ -63,4 +63,4 @@ axes[1].hist(
 grid = np.linspace(-4, 4, 100)
 axes[1].plot(grid, norm.pdf(grid), color="black", lw=1)
 axes[1].set(xlabel="error / standard error", yticks=[])
-print(f"{held.mean():.1%} of {held.size} intervals hold the exact value.")
+print(f"{held.mean():.1%} of {held.size} intervals contain the exact value.")

@@ -33,8 +33,8 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        The model. The model. The model. The model. The model. It is cloned and fitted to many
-        coalitions of training points; set its `random_state`.
+        The model. It is cloned and fitted to many coalitions of training points; set its
+        `random_state`.
     scoring : str, callable or None, default=None
         The reward, as in scikit-learn; None is the estimator's own score. If the training points
         lack a class, its probability is 0. "neg_log_loss" then loses 36 per validation point.
@@ -57,9 +57,10 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         permutation is not fitted and adds 0 (Ghorbani & Zou 2019). This saves fits, for a bias of
         that order.
     error_score : "empty", "raise" or float, default="empty"
-        The worth of a set of points on which fitting or scoring fails, such as fewer points than
-        neighbours: the worth of no points, or a number, with a warning. "raise": the error ends the
-        valuation. An error of all points together is raised.
+        The value of a set of points on which fitting or scoring fails, for example with fewer
+        points than neighbours. "empty": the score without points, with a warning. A number: this
+        number, with a warning. "raise": the error ends the valuation. An error with all points is
+        always raised.
     n_jobs : int, default=None
         Workers, through joblib; each fit is one task.
     random_state : None, int, Generator or RandomState, default=None

@@ -40,7 +40,7 @@ def assert_equal(found: Any, expected: Any, what: str, atol: float = 0.0) -> Non
 
 
 def assert_unchanged(component: Any, before: dict[str, Any], what: str) -> None:
-    """Raise AssertionError unless the parameters are those before; arrays must be the same."""
+    """Raise AssertionError if parameters changed; arrays must be the same objects."""
     for name, value in component.get_params().items():
         # Identity comes first: the comparison of two arrays has no single truth value.
         assert value is before[name] or value == before[name], f"{what} changed {name}"

@@ -295,7 +295,7 @@ class _SetGame(CooperativeGame):
         return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(np.float32)
 
     def _shared(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the sums over sets of numbers in equal shares, ``(p,)``."""
+        """Return each player's sum of equal shares of the numbers of its sets, ``(p,)``."""
         return (numbers / np.maximum(self._sizes, 1)) @ self._sets
 
 
