@@ -15,10 +15,6 @@ from skshapley.plots._partners import strongest_partners
 
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3
-# Number of features with computed partners, over all outputs: three take a tenth of a second. Each
-# output has at least the features that the page shows first
-MOST_PARTNERED = 30
-LEAST_PARTNERED = 4
 # Pairs with drawn interactions
 MOST_PAIRS = 10
 
@@ -55,7 +51,6 @@ def content(
     n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
     kept, rest = order[:n_kept], order[n_kept:]
     shown = explanation[rows]
-    n_partnered = max(MOST_PARTNERED // len(outputs), LEAST_PARTNERED)
     return {
         "rows": [text(label) or "missing" for label in shown.index],
         "n_rows": r if n_rows is None else n_rows,
@@ -64,7 +59,7 @@ def content(
         "n_others": len(rest),
         "columns": [column(shown.data.iloc[:, player]) for player in kept],
         "places": numbers_of_outputs(explanation),
-        "outputs": [_output(whole, rows, kept, rest, n_partnered) for whole in outputs],
+        "outputs": [_output(whole, rows, kept, rest) for whole in outputs],
         "names": None
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
@@ -93,11 +88,7 @@ def _order(outputs: list[Explanation]) -> NDArray[np.intp]:
 
 
 def _output(
-    whole: Explanation,
-    rows: NDArray[np.intp],
-    kept: NDArray[np.intp],
-    rest: NDArray[np.intp],
-    n_partnered: int,
+    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp], rest: NDArray[np.intp]
 ) -> dict[str, Any]:
     """Return the numbers of one output: importances of all rows, and attributions of some."""
     shown = whole[rows]
@@ -116,7 +107,7 @@ def _output(
         "wider": _errors(shown.background_errors, kept),
         "importance": _importance(whole, kept),
         "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
-        "partners": _partners(shown, kept, n_partnered),
+        "partners": _partners(shown, kept),
         "pairs": _pairs(whole, rows, kept),
     }
 
@@ -141,15 +132,11 @@ def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float |
     return [rounded(line, VALUE_DIGITS) for line in frame[names].to_numpy(dtype=float)]
 
 
-def _partners(shown: Explanation, kept: NDArray[np.intp], n_partnered: int) -> list[int | None]:
+def _partners(shown: Explanation, kept: NDArray[np.intp]) -> list[int | None]:
     """Return, for each shown feature, the position of the feature that colours its dependence."""
-    places = {int(player): place for place, player in enumerate(kept)}
-    sizes = np.abs(shown.values[:, kept]).mean(axis=0)
-    partners: list[int | None] = [None] * len(kept)
-    first = np.argsort(-sizes, kind="stable")[:n_partnered]
-    for place, partner in zip(first, strongest_partners(shown, kept[first]), strict=True):
-        partners[place] = None if partner is None else places.get(int(partner))
-    return partners
+    places: dict[Any, int] = {player: place for place, player in enumerate(kept)}
+    found = strongest_partners(shown[:, kept], range(len(kept)))
+    return [places.get(partner) for partner in found]
 
 
 def _pairs(

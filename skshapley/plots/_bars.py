@@ -28,7 +28,7 @@ from skshapley.plots._style import (
     interval_note,
     label_x,
     legend_above,
-    number_bars,
+    write_numbers,
     zero_line,
 )
 from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values, number
@@ -83,8 +83,8 @@ class BarDisplay(ByRow, Display):
         super().__init__(table, response)
         self.local = local
         self.stacked = stacked
-        # Bars of cohorts lie side by side within a row; .6 rows each keep them legible.
-        self._row_height = 1.0 if stacked else max(1.0, 0.6 * len(self._legend))
+        # Bars of cohorts lie side by side within a row; .7 rows each keep them legible.
+        self._row_height = 1.0 if stacked else max(1.0, 0.7 * table["cohort"].nunique())
 
     @classmethod
     def from_explanation(
@@ -139,51 +139,36 @@ class BarDisplay(ByRow, Display):
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()], letters)
 
-    @property
-    def _legend(self) -> tuple:
-        return tuple(self.table["cohort"].dropna().unique())
-
     def _draw(self, ax) -> None:
         """Draw the bars."""
         from matplotlib.patches import Patch
 
-        table, cohorts = self.table, self._legend
-        place, row = pd.factorize(table["cohort"].fillna(""))[0], pd.factorize(table["feature"])[0]
+        cohorts = self.table["cohort"].dropna().unique()
+        n, largest = max(len(cohorts), 1), self.table["value"].abs().max()
+        # All cohorts share 3/4 of a row, so a gap of a quarter separates the features.
+        beside = 1 if self.stacked else n
+        height = 0.75 / beside
+        start = 0.0
         zero_line(ax)
-        if cohorts:
-            legend_above(ax, [Patch(color=COLOURS[i]) for i in range(len(cohorts))], cohorts)
-        value, start, height, y = table["value"].to_numpy(), 0.0, 0.75, row
-        half = HALF_WIDTH * table["standard_error"].fillna(0.0).to_numpy()
-        colours = colour_of(value) if self.local else [COLOURS[i] for i in place]
-        if self.stacked:
+        if len(cohorts):
+            legend_above(ax, [Patch(color=colour) for colour in COLOURS[:n]], cohorts)
+        for place, (_, part) in enumerate(self.table.groupby("cohort", sort=False, dropna=False)):
+            value, y = part["value"].to_numpy(), np.arange(len(part), dtype=float)
+            half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
+            y += (place % beside - (beside - 1) / 2) * height
+            colours = colour_of(value) if self.local else COLOURS[place]
+            shape = {"height": 0.94 * height, "left": start, "color": colours, "zorder": 2}
+            ax.barh(y, value, **shape)
+            error_bars(ax, value, y, half)
+            end = start + value
+            if not self.stacked or place == n - 1:  # a stack has one number, the sum
+                texts = [number(bar, signed=self.local, scale=largest) for bar in end]
+                reach = end + np.copysign(half, value)
+                write_numbers(ax, reach, y, texts, value, beside * len(y), both=self.local)
             # Each part of a stack begins at the end of the earlier parts.
-            start = table.groupby("feature")["value"].cumsum().to_numpy() - value
-        else:
-            # All cohorts share 3/4 of a row, so a gap of a quarter separates the features.
-            height /= max(len(cohorts), 1)
-            # 0.375 is half of the 0.75 that the cohorts share: they are centred on the row.
-            y = row + (place + 0.5) * height - 0.375
-        ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
-        error_bars(ax, value, y, half)
-        texts = [number(bar, signed=self.local, scale=np.abs(value).max()) for bar in value]
-        bars = list(zip(np.zeros(len(value)), value, half, y, texts, colours, strict=True))
-        low, high = self._shared or self._span()
-        if self.stacked:  # only their sums
-            ends = (start + value)[place == place.max()]
-            beside = [(end, i, number(end), 1.0) for i, end in enumerate(ends)]
-            number_bars(ax, [], (low, high), left=False, beside=beside)
-        else:
-            number_bars(ax, bars, (low, high), left=low < 0, right=high > 0)
+            start = end if self.stacked else 0.0
         what = "attribution" if self.local else "mean |attribution|"
-        label_x(ax, f"{what} ({self._said}){interval_note(table)}")
-
-    def _span(self) -> tuple[float, float]:
-        half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
-        low = (self.table["value"] - half).min() if self.local else 0.0
-        ends = self.table["value"] + half
-        if self.stacked:
-            ends = ends.groupby(self.table["feature"]).sum()
-        return min(low, 0.0), max(ends.max(), 0.0)
+        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
 
 
 def _table(feature, value, error=np.nan, cohort=None) -> pd.DataFrame:
@@ -197,16 +182,15 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     names, kind = list(explanation.output_names), kind_of_outputs(explanation)
     sizes = np.abs(explanation.values).mean(axis=0)
     order = np.argsort(-sizes.sum(axis=0), kind="stable")
-    folded = [fold(explanation.output(names[k]), max_features, sizes.sum(axis=1)) for k in order]
-    values = [np.abs(shown.values).mean(axis=0) for shown in folded]
-    labels = [f"{kind}{names[k]}" for k in order]
-    most = len(COLOURS)
-    if len(values) > most:
-        labels[most - 1 :] = [f"{len(values) - most + 1} other outputs"]
-        # The last colour stands for all other outputs, so that no colour has two meanings.
-        values[most - 1 :] = [np.sum(values[most - 1 :], axis=0)]
-    parts = zip(labels, values, strict=True)
-    tables = [_table(folded[0].feature_names, value, cohort=label) for label, value in parts]
+    # The last colour stands for all other outputs, so that no colour has two meanings.
+    n_kept = len(names) if len(names) <= len(COLOURS) else len(COLOURS) - 1
+    parts: dict[str, Any] = {}
+    for place, k in enumerate(order):
+        others = f"{len(names) - n_kept} other outputs"
+        label = f"{kind}{names[k]}" if place < n_kept else others
+        shown = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
+        parts[label] = parts.get(label, 0.0) + np.abs(shown.values).mean(axis=0)
+    tables = [_table(shown.feature_names, value, cohort=label) for label, value in parts.items()]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -346,32 +330,24 @@ class WaterfallDisplay(ByRow, Display):
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return ["prediction", *named_values(self.table, letters), "base value"]
 
-    def _intervals(self, frame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return half the intervals without and with the background, and the larger of both."""
-        half = HALF_WIDTH * frame["standard_error"].to_numpy()
-        apart = frame.get("background_error", np.full(len(frame), np.nan))
-        # Both errors are independent, so their squares add up.
-        wider = np.hypot(half, HALF_WIDTH * np.asarray(apart, dtype=np.float64))
-        return half, wider, np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
-
-    def _span(self) -> tuple[float, float]:
-        frame = self.frame()
-        start, end, reach = frame["start"], frame["end"], self._intervals(frame)[2]
-        # The interval hangs on the end of a bar, not on its start.
-        low = min(np.minimum(start, end - reach).min(), self.base_value)
-        return low, max(np.maximum(start, end + reach).max(), self.base_value)
-
     def _draw(self, ax) -> None:
         """Draw the bars."""
         frame = self.frame()
         n = len(frame)
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
-        half, wider, reach = self._intervals(frame)
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
         colours = np.where(unknown, NEUTRAL, colour_of(value)).tolist()
         ax.barh(rows, value, left=start, height=0.7, color=colours, zorder=2)
-        error_bars(ax, end, rows, half, wider)
+
+        half = HALF_WIDTH * frame["standard_error"].to_numpy()
+        # Both errors are independent, so their squares add up.
+        apart = frame.get("background_error", pd.Series(np.nan, frame.index))
+        wider = np.hypot(half, HALF_WIDTH * apart.to_numpy())
+        known = wider > 0
+        line = {"color": ink(ax), "alpha": 0.3, "linewidth": 3.0, "zorder": 3}
+        ax.hlines(rows[known], (end - wider)[known], (end + wider)[known], **line)
+        error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and prediction.
         ax.vlines(np.append(end, self.base_value), np.arange(n + 1), np.arange(1, n + 2),
@@ -379,11 +355,10 @@ class WaterfallDisplay(ByRow, Display):
         ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=ink(ax), markersize=5)
 
         scale = np.abs([self.base_value, self.prediction, *value]).max()
-        texts = [number(change, signed=True, scale=scale) for change in value]
-        ends = [
-            (self.prediction, 0, number(self.prediction, scale=scale), value[0]),
-            (self.base_value, n + 1, number(self.base_value, scale=scale), -value[-1]),
-        ]
-        bars = list(zip(start, end, reach, rows, texts, colours, strict=True))
-        number_bars(ax, bars, self._shared or self._span(), beside=ends)
+        first, last = (number(one, scale=scale) for one in (self.prediction, self.base_value))
+        texts = [first, *(number(one, signed=True, scale=scale) for one in value), last]
+        reach = np.copysign(np.fmax(np.nan_to_num(half), np.nan_to_num(wider)), value)
+        places = [self.prediction, *(end + reach), self.base_value]
+        ax.use_sticky_edges = False  # numbers need room on both sides
+        write_numbers(ax, places, range(n + 2), texts, [1, *value, 1], n + 2)
         label_x(ax, f"{self._said}{interval_note(frame)}")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._records._gap import gap_shows
 from skshapley.explanation import Explanation
 from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 
@@ -15,8 +16,6 @@ HALF_WIDTH = 1.96
 MOST_OUTPUTS, STRONGEST_OUTPUTS = 12, 6
 # Quantiles of a feature at the ends of its colours, so that outliers do not hide differences
 LEVEL_ENDS = 0.05, 0.95
-# Rounding error of a sum of attributions in single precision, relative to its terms
-ROUNDING = 1e-5
 
 _RESPONSES = {
     "predict": "prediction",
@@ -97,17 +96,14 @@ def adding_up(explanation) -> Explanation:
 def closed(explanation) -> Explanation:
     """Return an explanation with attributions that sum from base values to predictions.
 
-    Some estimates need not add up, such as those of marginal samplers. A difference above the
-    rounding error of single precision becomes a last player. The same holds for the sum of
-    unselected features. Both have no standard error, because covariances are unknown.
+    Some estimates need not add up, such as those of marginal samplers. A difference above rounding
+    errors becomes a last player. The same holds for the sum of unselected features. Both have no
+    standard error, because covariances are unknown.
     """
     explanation = adding_up(explanation)
-    base, predictions = explanation.base_values, explanation.predictions
-    gap = explanation.efficiency_gap
-    size = np.abs(explanation.values).sum(axis=1) + np.abs(base) + np.abs(predictions)
-    if (np.abs(gap) <= ROUNDING * size).all():
+    if not gap_shows(explanation.values, explanation.base_values, explanation.predictions):
         return explanation
-    return with_players(explanation, [UNEXPLAINED], gap[:, None])
+    return with_players(explanation, [UNEXPLAINED], explanation.efficiency_gap[:, None])
 
 
 def with_players(explanation, names, values, errors=np.nan) -> Explanation:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
-from skshapley.explanation import Explanation
 from skshapley.plots._checks import (
     AXES,
     COUNT,
@@ -26,12 +25,12 @@ from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
     TICK,
-    banded_line,
+    curves,
     ink,
     label_x,
     label_y,
     legend,
-    letters_across,
+    letters_within,
     name_panel,
     settle,
     type_size,
@@ -112,7 +111,7 @@ class ConvergenceDisplay(ByFeature):
 
     @classmethod
     def from_explanations(
-        cls, explanations, *, row=None, output=None, features=None, max_features=4, axes=None
+        cls, explanations, *, row=None, output=None, max_features=4, axes=None
     ) -> Self | SmallMultiples:
         """Draw explanations of growing budgets.
 
@@ -124,10 +123,8 @@ class ConvergenceDisplay(ByFeature):
             Position of the row. May be left out if there is only one.
         output : label, default=None
             One of `output_names`. None: all, side by side, or the strongest of many.
-        features : list of str, default=None
-            Names of the features to show. None: the `max_features` largest ones.
         max_features : int or None, default=4
-            Number of features to show if `features` is None. None: all.
+            Number of features to show, the largest first. None: all.
         axes : sequence of matplotlib Axes, default=None
             One for each feature (and output); a new figure by default.
 
@@ -138,11 +135,14 @@ class ConvergenceDisplay(ByFeature):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For no explanations, or an invalid row, output, features, max_features or axes.
+            For no explanations, or an invalid row, output, max_features or axes.
         """
         methods = explanations if isinstance(explanations, Mapping) else {"": list(explanations)}
-        features = None if features is None else list(features)
-        _check_methods(cls.__name__, methods, features)
+        if not 1 <= len(methods) <= len(COLOURS) or not all(map(len, methods.values())):
+            raise ValueError(
+                f"{cls.__name__} got { {name: len(e) for name, e in methods.items()} } explanations"
+                f" by method: choose 1 to {len(COLOURS)} methods with 1 explanation or more each."
+            )
         for one in chain.from_iterable(methods.values()):
             given = {"axes": axes, "row": row, "max_features": max_features}
             check_drawing(cls, one, output=output, one_row=True, **given)
@@ -153,43 +153,26 @@ class ConvergenceDisplay(ByFeature):
                 for name, series in methods.items()
             }
             end = next(iter(chosen.values()))[-1]
-            names = features or fold(end, max_features).feature_names[:max_features]
+            names = fold(end, max_features).feature_names[:max_features]
             lines = [_lines(name, series, names) for name, series in chosen.items()]
             return cls(pd.concat(lines, ignore_index=True), response_name(end))
 
-        return by_output(_last(methods), output, axes, make)
+        return by_output(next(iter(methods.values()))[-1], output, axes, make)
 
     def _draw(self, *axes) -> None:
         """Draw the lines."""
         features = pd.unique(self.table["feature"])
-        lines = {}
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
-            for place, (method, line) in enumerate(part.groupby("method", sort=False)):
-                lines[method] = banded_line(ax, line["n_model_rows"], line, COLOURS[place])
+            lines = curves(ax, part, "n_model_rows", "method")
             name_panel(ax, "model rows")
-            letters = letters_across(ax)
+            letters = letters_within(ax)
             ax.set_title(shorten(feature, letters), fontsize=type_size(TICK), parse_math=False)
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         label_y(axes[0], what)
         if len(lines) > 1:
-            legend(axes[0], list(lines.values()), lines, letters - 4)
-
-
-def _check_methods(owner, methods, features) -> None:
-    """Raise ValueError for invalid numbers of methods or explanations, and unknown features."""
-    if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
-        raise ValueError(
-            f"{owner} got { {name: len(e) for name, e in methods.items()} } explanations by method:"
-            f" choose 1 to {len(COLOURS)} methods with 1 explanation or more each."
-        )
-    check_names(owner, "features", features or [], _last(methods).feature_names)
-
-
-def _last(methods) -> Explanation:
-    """Return the last explanation of the first method."""
-    return next(iter(methods.values()))[-1]
+            legend(axes[0], axes[0].get_lines(), lines, letters - 4)
 
 
 def _lines(method, series, features) -> pd.DataFrame:
@@ -348,7 +331,6 @@ XLABELS = {
     "deletion": "masked, of the features that rank first (%)",
     "insertion": "kept alone, of the features that rank first (%)",
 }
-STYLES = ("-", "--", ":", "-.")
 
 
 class MaskingCurveDisplay(Drawn):
@@ -450,21 +432,11 @@ class MaskingCurveDisplay(Drawn):
 
     def _draw(self, ax) -> None:
         """Draw the curves."""
-        methods = self.table["method"].unique()
         settle(ax)
-        handles = []
-        for number, method in enumerate(methods):
-            part = self.table[self.table["method"] == method]
-            colour = COLOURS[number % len(COLOURS)]
-            # Line styles distinguish the methods after the colours are used up.
-            style = STYLES[number // len(COLOURS) % len(STYLES)]
-            percent = 100 * part["fraction"]
-            handles += ax.plot(
-                percent, part["mean"], color=colour, linestyle=style, label=method or None
-            )
-            ax.fill_between(percent, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
+        table = self.table.assign(percent=100 * self.table["fraction"], value=self.table["mean"])
+        lines = curves(ax, table, "percent", "method")
         ax.axhline(0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
         label_x(ax, XLABELS[self.kind])
         label_y(ax, f"change in {self.response}")
-        if any(methods):
-            legend(ax, handles, methods, letters_across(ax) - 6)
+        if any(lines):
+            legend(ax, lines.values(), lines, letters_within(ax, 50))

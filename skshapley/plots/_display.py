@@ -25,15 +25,11 @@ from skshapley.plots._style import (
     PANEL,
     TICK,
     WIDTH,
-    fit_names,
-    height_of_legend,
     height_of_rows,
-    letters_across,
     letters_beside,
     letters_within,
     name_rows,
     panels,
-    settle,
     type_size,
     write_names,
 )
@@ -81,8 +77,6 @@ class Drawn(Hinting, ABC):
     _scale: str | None = None
     # The end of the response's name in the title of one of several displays
     _title: str | None = None
-    # The low and the high end of the shared axis of several displays
-    _shared: tuple[float, float] | None = None
 
     def __init__(self, table, response="response") -> None:
         self.table = table
@@ -105,9 +99,12 @@ class Drawn(Hinting, ABC):
         -------
         self : the display
         """
-        axes = self._panels(ax)
-        self._draw(*axes)
-        return self._drawn_on(axes)
+        self.axes_ = self._panels(ax)
+        self._draw(*self.axes_)
+        self.ax_ = self.axes_[0]
+        # It is a SubFigure if the axes are on one.
+        self.figure_ = cast("Figure", self.ax_.figure)
+        return self
 
     @abstractmethod
     def _draw(self, *axes) -> None:
@@ -131,10 +128,6 @@ class Drawn(Hinting, ABC):
         """Return the names beside the rows, with a limited number of letters."""
         return []
 
-    def _span(self) -> tuple[float, float] | None:
-        """Return the lower and upper end of the drawing, if known beforehand."""
-        return None
-
     def __repr__(self) -> str:
         """Return a summary of the picture."""
         frame, response = self.frame(), getattr(self, "response", "response")
@@ -152,18 +145,6 @@ class Drawn(Hinting, ABC):
         """Return the given axes, as a list, or new ones."""
         return panels(axes, self._n_axes, type(self).__name__, self._size(alone=True))
 
-    def _drawn_on(self, axes) -> Self:
-        """Store the axes of the drawing, and return the display."""
-        if self._title is None and self._row_names():
-            settle(axes[0])  # labels and legends take some of the height
-            for ax in axes:
-                fit_names(ax)
-        self.axes_ = list(axes)
-        self.ax_ = axes[0]
-        # It is a SubFigure if the axes are on one.
-        self.figure_ = cast("Figure", self.ax_.figure)
-        return self
-
 
 class ByFeature(Drawn):
     """Base class of displays that draw each feature of their `table` on separate axes."""
@@ -180,24 +161,17 @@ class ByRow(Drawn):
     """Base class of displays with a row for each feature of their `table`."""
 
     _scale: str | None = "x"
-    # The height of a row, relative to the usual height, and rows without a name
-    _row_height, _more_rows = 1.0, 0
-
-    @property
-    def _legend(self) -> tuple:
-        """Return the names in the legend above the rows."""
-        return ()
+    _row_height = 1.0  # relative to the usual height
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(pd.unique(self.table["feature"]), letters)
 
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names()
-        rows = height_of_rows(self._row_height * len(names) + self._more_rows)
         beside = LETTER * max(map(len, names)) * type_size() / 72
         # Next to others, a display gets only the room of its bars and names.
         width = WIDTH if alone else min(WIDTH, BARS_WIDTH + beside)
-        return width, rows + height_of_legend(self._legend)
+        return width, height_of_rows(self._row_height * len(names))
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, or new ones, with the names of the rows beside them."""
@@ -370,27 +344,21 @@ class SmallMultiples(Drawn):
         return made
 
     def _draw(self, *axes) -> None:
-        spans = [display._span() for display in self.displays.values()]
-        known = [span for span in spans if span is not None]
-        # One scale for all outputs: bars of equal length must mean equal attributions.
-        shared = (min(low for low, _ in known), max(high for _, high in known)) if known else None
         each, scale = self._first._n_axes, self._first._scale
+        # One scale for all outputs: bars of equal length must mean equal attributions.
+        for ax in axes[1:] if scale else ():
+            if not getattr(ax, f"get_shared_{scale}_axes")().joined(ax, axes[0]):
+                getattr(ax, f"share{scale}")(axes[0])
         parts = [axes[start : start + each] for start in range(0, len(axes), each)]
         # The names come first: they narrow axes, so each display measures its final space.
         for display, own in zip(self.displays.values(), parts, strict=True):
             if names := display._row_names(letters_beside(own[0])):
                 write_names(own[0], names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
-            display._title, display._shared = of_output(name, self.kind), shared
+            display._title = of_output(name, self.kind)
             display.plot(own)
-            # The displays can be drawn alone later, on their own scale.
-            display._title = display._shared = None
+            display._title = None  # the displays can be drawn alone later
             _entitle(own[0], f"{self.kind}{name}")
-        if scale is not None:
-            # Drawing may have extended single axes, such as for numbers beside bars.
-            limits = [getattr(ax, f"get_{scale}lim")() for ax in axes]
-            for ax in axes:
-                ax.set(**{f"{scale}lim": (np.min(limits), np.max(limits))})
 
 
 Made = TypeVar("Made", bound=Drawn)
@@ -439,5 +407,5 @@ def _entitle(ax, name) -> None:
     if legend is not None and not legend.get_title().get_text():
         legend.set_title(shorten(name, letters_within(ax)))
     elif not ax.get_title() and not ax.get_title(loc="left"):
-        name = shorten(name, letters_across(ax))
+        name = shorten(name, letters_within(ax))
         ax.set_title(name, loc="left", fontsize=type_size(TICK), parse_math=False)

@@ -56,7 +56,7 @@ class HeatMapDisplay(Display):
 
     def __init__(self, table, image=None, response="response", labels=None) -> None:
         super().__init__(table, response)
-        self.image = image
+        self.image = None if image is None else np.atleast_2d(image)
         if labels is None:
             shape = int(table["row"].max()) + 1, int(table["column"].max()) + 1
             labels = np.arange(len(table)).reshape(shape)
@@ -111,22 +111,17 @@ class HeatMapDisplay(Display):
         return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
 
     def _size(self, alone) -> tuple[float, float]:
-        if self._is_signal:
-            return 7.0, 2.6
         n_rows, n_columns = self.labels.shape
+        if n_rows == 1:
+            return 7.0, 2.6
         # The clip keeps very flat or tall images legible, at the price of empty margins.
         return 5.2, float(np.clip(3.9 * n_rows / n_columns, 1.5, 10.4)) + 0.4
-
-    @property
-    def _is_signal(self) -> bool:
-        """Return whether the players are in one row."""
-        return self.labels.shape[0] == 1
 
     def _draw(self, ax) -> None:
         """Draw the attributions over the image."""
         values = self.table["value"].to_numpy()[self.labels]
-        signal = self._is_signal
-        height, width = values.shape if self.image is None else _size(self.image)
+        signal = len(values) == 1
+        height, width = (values if self.image is None else self.image).shape[:2]
         # Pixel centres are integers, as matplotlib's own images have them, with row 0 at the top.
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
         # The smallest float avoids a division by 0 if all attributions are 0.
@@ -141,9 +136,7 @@ class HeatMapDisplay(Display):
         if signal and self.image is not None:
             twin = ax.twinx()
             twin.plot(np.arange(width), np.ravel(self.image), color=ink(ax), linewidth=1.2)
-        ax.set_yticks([])
-        if not signal:
-            ax.set_xticks([])
+        ax.tick_params(left=False, labelleft=False, bottom=signal, labelbottom=signal)
         colour_bar(ax, painted, f"attribution ({self._said})")
 
 
@@ -170,12 +163,11 @@ def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
 def _checked_image(owner, image, shape) -> np.ndarray:
     """Return an image of numbers for a grid of players, or a signal for a line of them."""
     given = np.asarray(image)
-    if shape[0] == 1:
+    signal, colours = shape[0] == 1, given.ndim == 3 and given.shape[2] in (3, 4)
+    kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
+    if signal:
         kinds = "(n,) for players along a signal"
-        fits = given.ndim == 1 or (given.ndim == 2 and len(given) == 1)
-    else:
-        kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
-        fits = given.ndim == 2 or (given.ndim == 3 and given.shape[2] in (3, 4))
+    fits = given.shape in ((given.size,), (1, given.size)) if signal else given.ndim == 2 or colours
     if given.dtype.kind not in "biuf" or not (fits and given.size):
         raise ValueError(
             f"{owner} got an image of shape {given.shape} and type {given.dtype}: choose numbers of"
@@ -183,7 +175,7 @@ def _checked_image(owner, image, shape) -> np.ndarray:
         )
     # matplotlib clips colours outside this range silently.
     most = 1 if given.dtype.kind in "bf" else 255
-    if given.ndim == 3 and not ((given >= 0) & (given <= most)).all():
+    if colours and not ((given >= 0) & (given <= most)).all():
         raise ValueError(
             f"{owner} got an image with colours from {given.min()} to {given.max()}: choose floats"
             f" from 0 to 1, or ints from 0 to 255."
@@ -196,9 +188,3 @@ def _own_values(shown, labels) -> NDArray[np.float64] | None:
     if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
         return None
     return shown.data.to_numpy(dtype=float)[0][labels]
-
-
-def _size(image) -> tuple[int, int]:
-    """Return height and width of an image; a signal has height 1."""
-    image = np.asarray(image)
-    return (1, image.size) if image.ndim == 1 or image.shape[0] == 1 else image.shape[:2]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW
 from skshapley.plots._common import HALF_WIDTH, response_name
-from skshapley.plots._display import ByRow, Display, SmallMultiples
+from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._partners import check_pairs
 from skshapley.plots._style import (
     LETTER,
@@ -17,20 +17,21 @@ from skshapley.plots._style import (
     ink,
     label_x,
     letters_beside,
+    row_in_points,
     settle,
     type_size,
+    width_in_points,
     write_names,
 )
-from skshapley.plots._text import number
+from skshapley.plots._text import MAX_NAME, number, short_names
 
 CELL = 0.56, 0.42  # inches
-LEAST_SIZE = 4.5  # points, of numbers in the cells
 DIGIT = 0.65  # width of a digit, relative to the font size
 BELOW = 20  # letters of a name below a column
 MOST_WRITTEN = 14  # features; beyond this number, texts in the cells would be illegible
 
 
-class InteractionsDisplay(ByRow, Display):
+class InteractionsDisplay(Display):
     """Interactions of pairs as a triangle of colours, with their errors written into the cells.
 
     Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
@@ -72,9 +73,6 @@ class InteractionsDisplay(ByRow, Display):
 
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
     _asked = {"interactions": True}
-
-    _scale = None
-    _panels = Display._panels  # the names stand beside and below
 
     def __init__(self, table, response="response", title="interaction") -> None:
         super().__init__(table, response)
@@ -118,6 +116,9 @@ class InteractionsDisplay(ByRow, Display):
         given = {"row": row, "max_features": max_features}
         return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), letters)
+
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names(BELOW)
         # Names below the columns are turned by 45 degrees, so their height is the length times sin
@@ -151,30 +152,22 @@ class InteractionsDisplay(ByRow, Display):
             self._write(ax, values, half, limit)
 
     def _write(self, ax, values, half, limit) -> None:
-        """Write each number into its cell, and half the width of its interval below it.
-
-        The font size fits the cell; illegible numbers are omitted.
-        """
-        texts = {
-            place: number(value)
-            + (f"\n±{number(half[place], digits=2)}" if half[place] > 0 else "")
-            for place, value in np.ndenumerate(values)
-            if not np.isnan(value)
-        }
-        letters = max(len(line) for text in texts.values() for line in text.splitlines())
-        box, n = ax.get_window_extent(), len(values)
-        points = 72 / ax.figure.dpi / n
+        """Write each number into its cell, and half the width of its interval below it."""
+        n = len(values)
+        numbers = zip(values[np.tril_indices(n)], half[np.tril_indices(n)], strict=True)
+        texts = [
+            number(value) + (f"\n±{number(error, digits=2)}" if error > 0 else "")
+            for value, error in numbers
+        ]
+        letters = max(len(line) for text in texts for line in text.splitlines())
         # A cell has two lines, at 1.1 times the font size each.
-        size = min(8.0, box.width * points / (DIGIT * letters), box.height * points / 2.2)
-        if size < LEAST_SIZE:
-            return
-        for (i, j), text in texts.items():
-            value = values[i, j]
-            # Written with `not` so that a NaN error counts as sure.
-            sure = not abs(value) <= half[i, j]
+        width, height = width_in_points(ax) / n, row_in_points(ax, n)
+        size = min(8.0, width / (DIGIT * letters), height / 2.2)
+        for i, j, text in zip(*np.tril_indices(n), texts, strict=True):
+            value, error = values[i, j], half[i, j]
             # White is legible on the dark end of the colours, above three quarters of the limit.
             dark = "white" if abs(value) > 0.75 * limit else "#202020"
-            colour = dark if sure else ink(ax)
+            colour = ink(ax) if abs(value) <= error else dark
             ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
                     parse_math=False)  # fmt: skip
 

@@ -59,7 +59,7 @@ class ImportanceDisplay(ByRow, Display):
     1      x0    9.0          2           2
     """
 
-    _constraints = {"max_features": COUNT, "ax": AXES, **CONFIDENCE,
+    _constraints = {"max_features": COUNT, "ax": AXES, "confidence": CONFIDENCE["confidence"],
                     "alpha": Number(above=0, below=1)}  # fmt: skip
 
     def __init__(self, table, label="importance") -> None:
@@ -68,14 +68,7 @@ class ImportanceDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls,
-        explanation,
-        *,
-        output=None,
-        confidence=0.95,
-        simultaneous=True,
-        max_features=20,
-        ax=None,
+        cls, explanation, *, output=None, confidence=0.95, max_features=20, ax=None
     ) -> Self | SmallMultiples:
         """Draw mean absolute attributions, as `Explanation.importance` with a confidence.
 
@@ -85,9 +78,7 @@ class ImportanceDisplay(ByRow, Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         confidence : float, default=0.95
-            Confidence of intervals and ranks.
-        simultaneous : bool, default=True
-            Whether they hold for all features simultaneously, or for each separately.
+            Confidence of intervals and ranks, for all features simultaneously.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -102,19 +93,18 @@ class ImportanceDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid output, confidence, max_features or ax.
         """
-        asked = {"confidence": confidence, "simultaneous": simultaneous}
 
         def make(shown) -> Any:
-            table = _table(shown.importance(**asked), None)[:max_features]
+            table = _table(shown.importance(confidence=confidence), None)[:max_features]
             label = f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
             return cls(table, label)
 
-        given = {"max_features": max_features, **asked}
+        given = {"max_features": max_features, "confidence": confidence}
         return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
 
     @classmethod
     def from_importance(
-        cls, importance, *, alpha=0.05, confidence=0.95, simultaneous=True, max_features=20, ax=None
+        cls, importance, *, alpha=0.05, confidence=0.95, max_features=20, ax=None
     ) -> Self:
         """Draw SAGE values, and mark those significantly above zero.
 
@@ -124,9 +114,7 @@ class ImportanceDisplay(ByRow, Display):
         alpha : float, default=0.05
             Upper bound of the mean share of false features among the selected ones.
         confidence : float, default=0.95
-            Confidence of intervals and ranks.
-        simultaneous : bool, default=True
-            Whether they hold for all features simultaneously, or for each separately.
+            Confidence of intervals and ranks, for all features simultaneously.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, default=None
@@ -143,7 +131,7 @@ class ImportanceDisplay(ByRow, Display):
         """
         given = {"alpha": alpha, "confidence": confidence, "max_features": max_features, "ax": ax}
         check_values(cls.__name__, given, cls._constraints)
-        table = importance.importance(confidence, simultaneous)
+        table = importance.importance(confidence)
         selected = table["p_adjusted"] <= alpha
         label = f"mean {response_name(importance.rows)}{_note(confidence)}"
         return cls(_table(table, selected)[:max_features], label).plot(ax)
@@ -173,7 +161,7 @@ class ImportanceDisplay(ByRow, Display):
         """
         check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
         table = selector.to_frame()
-        half = 1.96 * table["standard_error"]
+        half = HALF_WIDTH * table["standard_error"]
         table = table.assign(low=table["importance"] - half, high=table["importance"] + half)
         table = _table(table, table["selected"])[:max_features]
         return cls(table, f"gain out of fold{_note(0.95)}").plot(ax)
@@ -189,10 +177,8 @@ class ImportanceDisplay(ByRow, Display):
 
     def _draw(self, ax) -> None:
         """Draw the points."""
-        value = self.table["value"].to_numpy()
-        tested = self.table["selected"].notna().all()
+        value, rows = self.table["value"].to_numpy(), np.arange(len(self.table))
         chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
-        rows = np.arange(len(value))
         zero_line(ax)
         interval_bars(ax, value, self.table["low"], self.table["high"], rows)
         handles = [
@@ -200,7 +186,7 @@ class ImportanceDisplay(ByRow, Display):
             for which, colour in ((chosen, COLOURS[0]), (~chosen, NEUTRAL))
         ]
         label_x(ax, self.label)
-        if tested:
+        if self.table["selected"].notna().all():
             legend_above(ax, handles, ["selected", "not selected"])
 
 
@@ -301,10 +287,13 @@ class ComparisonDisplay(ByRow):
 
         def make(output) -> Any:
             chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
-            names = _order(list(chosen.values()), max_features)
+            first = next(iter(chosen.values()))
+            sizes = sum(abs(e.to_frame()).mean() for e in chosen.values())
+            sizes = sizes[first.feature_names].sort_values(ascending=False, kind="stable")
+            names = sizes.index[:max_features]
             points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
-            response = response_name(next(iter(chosen.values())))
-            return cls(pd.concat(points, ignore_index=True), row is not None, response)
+            table = pd.concat(points, ignore_index=True)
+            return cls(table, row is not None, response_name(first))
 
         return by_output(next(iter(explanations.values())), output, ax, make)
 
@@ -335,26 +324,21 @@ class ComparisonDisplay(ByRow):
         }
         return cls.from_explanations(explanations, **kwargs)
 
-    @property
-    def _legend(self) -> tuple:
-        return tuple(pd.unique(self.table["explanation"]))
-
     def _draw(self, ax) -> None:
         """Draw the points."""
-        parts = list(self.table.groupby("explanation", sort=False))
-        zero_line(ax)
+        names = self.table["explanation"].unique()
         # All points of a feature share half of its row, so that rows stay apart.
-        step, handles = 0.5 / len(parts), []
-        for place, (_, part) in enumerate(parts):
-            half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
-            values = part["value"].to_numpy()
-            rows = np.arange(len(part)) + (place - (len(parts) - 1) / 2) * step
-            points = ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
-                                 markersize=5, elinewidth=1.1, capsize=2)  # fmt: skip
-            handles.append(points)
+        step, handles = 0.5 / len(names), []
+        zero_line(ax)
+        for place, name in enumerate(names):
+            part = self.table[self.table["explanation"] == name]
+            rows = np.arange(len(part)) + (place - (len(names) - 1) / 2) * step
+            values, half = part["value"].to_numpy(), HALF_WIDTH * part["standard_error"].fillna(0.0)
+            points = {"fmt": MARKERS[place], "color": COLOURS[place], "ms": 5, "capsize": 2}
+            handles.append(ax.errorbar(values, rows, xerr=half, elinewidth=1.1, **points))
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
-        legend_above(ax, handles, [name for name, _ in parts])
+        legend_above(ax, handles, names)
 
 
 def _check_dict(owner, name, given) -> None:
@@ -388,14 +372,6 @@ def _points(name, explanation, features, local) -> pd.DataFrame:
     frame = frame.loc[features, ["value", "standard_error"]].reset_index()
     frame.insert(0, "explanation", str(name))
     return frame
-
-
-def _order(explanations, max_features) -> np.ndarray:
-    """Return the features to show, sorted by their mean over the explanations."""
-    names = explanations[0].feature_names
-    sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]
-    order = np.argsort(-sum(size.loc[names].to_numpy() for size in sizes), kind="stable")
-    return names[order][:max_features]
 
 
 CLEAR = 0.05  # largest adjusted p-value of a difference that is not pale
@@ -440,7 +416,7 @@ class DumbbellDisplay(ByRow):
     1      x0    9.0    29.0        20.0
     """
 
-    _constraints = {"max_features": COUNT, "ax": AXES, **CONFIDENCE, **KIND}
+    _constraints = {"max_features": COUNT, "ax": AXES, **KIND}
 
     _row_height = 1.2
 
@@ -457,7 +433,6 @@ class DumbbellDisplay(ByRow):
         kind="importance",
         output=None,
         confidence=0.95,
-        simultaneous=True,
         max_features=10,
         ax=None,
     ) -> Self | SmallMultiples:
@@ -472,9 +447,7 @@ class DumbbellDisplay(ByRow):
             One of `comparison.output_names`. None: all, side by side, or the ones that differ most
             if there are many.
         confidence : float, default=0.95
-            Confidence of the intervals.
-        simultaneous : bool, default=True
-            Whether they hold for all features (and outputs) simultaneously, or for each separately.
+            Confidence of the intervals, for all features (and outputs) simultaneously.
         max_features : int or None, default=10
             Features shown, the largest differences first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -489,11 +462,10 @@ class DumbbellDisplay(ByRow):
         ValueError, TypeError
             For an invalid kind, output, confidence, max_features or ax.
         """
-        given = {"kind": kind, "confidence": confidence, "simultaneous": simultaneous}
-        given |= {"max_features": max_features, "ax": ax}
+        given = {"kind": kind, "max_features": max_features, "ax": ax}
         check_values(cls.__name__, given, cls._constraints)
         check_output(cls.__name__, comparison, output)
-        whole = comparison.to_frame(kind, confidence=confidence, simultaneous=simultaneous)
+        whole = comparison.to_frame(kind, confidence=confidence)
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
         label += f", with {100 * confidence:g} % interval of the difference"
 
@@ -508,21 +480,15 @@ class DumbbellDisplay(ByRow):
 
         return by_output(comparison, output, ax, make, strength)
 
-    @property
-    def _legend(self) -> tuple:
-        return tuple(self.names)
-
     def _draw(self, ax) -> None:
         """Draw the dumbbells."""
-        first, second = self.table["first"].to_numpy(), self.table["second"].to_numpy()
-        rows = np.arange(len(first))
-        clear = self.table["p_adjusted"].to_numpy() <= CLEAR
+        first, second = self.table["first"], self.table["second"]
+        rows, handles = np.arange(len(first)), []
+        alphas = np.where(self.table["p_adjusted"] <= CLEAR, 1.0, 0.35)
         zero_line(ax)
         ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
-        ends = first + self.table["low"], first + self.table["high"]
-        interval_bars(ax, second, *ends, rows)
-        handles, alphas = [], np.where(clear, 1.0, 0.35)
-        for values, colour in zip((first, second), COLOURS, strict=False):
+        interval_bars(ax, second, first + self.table["low"], first + self.table["high"], rows)
+        for values, colour in ((first, COLOURS[0]), (second, COLOURS[1])):
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
             # Empty points for the legend: those in the picture may be pale.
             handles.append(ax.scatter([], [], s=46, color=colour))

@@ -195,7 +195,8 @@ class MatrixDisplay(ByRow, Display):
 
     _constraints = {"max_features": COUNT, "ax": AXES}
 
-    _scale, _more_rows = None, 2
+    _scale = None
+    _row_height = 1.3
 
     def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
@@ -276,7 +277,7 @@ class MatrixDisplay(ByRow, Display):
         top.tick_params(bottom=False, labelbottom=False, labelsize=type_size(TICK))
         ends = np.unique([self.predictions.min(), self.predictions.max()])
         top.set_yticks(ends, [number(end, scale=np.abs(ends).max()) for end in ends])
-        top.margins(y=0.15)  # for the upper number
+        top.margins(y=0.25)  # for the upper number
         top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=type_size(TICK))
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
@@ -341,8 +342,6 @@ class DecisionDisplay(ByRow, Display):
     """
 
     _constraints = {"max_features": COUNT, "ax": AXES}
-
-    _more_rows = 1
 
     @classmethod
     def from_explanation(
@@ -410,21 +409,17 @@ class DecisionDisplay(ByRow, Display):
         from matplotlib.collections import LineCollection
 
         paths = self._paths()
-        p = self.table["feature"].nunique()
         # A step of a feature lies across its row, from its lower to its upper edge.
-        heights = np.arange(p + 1) - 0.5
+        heights = np.arange(paths.shape[1]) - 0.5
         segments = [np.column_stack([path, heights]) for path in paths]
-        level, colours = levels(pd.Series(paths[:, 0])), level_colours()
+        level = levels(pd.Series(paths[:, 0]))
         # Thirty opaque lines' worth of ink, whatever the number of rows.
-        alpha = float(np.clip(30 / len(paths), 0.15, 0.9))
-        lines = LineCollection(segments, array=level, cmap=colours, linewidths=1.2, alpha=alpha)
-        lines.set_clim(0, 1)
+        line = {"linewidths": 1.2, "alpha": float(np.clip(30 / len(paths), 0.15, 0.9))}
+        lines = LineCollection(segments, array=level, cmap=level_colours(), clim=(0, 1), **line)
         ax.add_collection(lines)
-        line = {"transform": ax.get_yaxis_transform(), "color": ink(ax), "alpha": 0.12, "lw": 0.6}
-        ax.hlines(heights, 0, 1, **line)
+        ax.set_yticks(heights, minor=True)
+        ax.tick_params(which="minor", length=0)
+        ax.grid(axis="y", which="minor", color=ink(ax), alpha=0.12, linewidth=0.6)
         ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
-        ax.set_ylim(p - 0.4, -0.7)
-        # Lines at the border of the axes would be cut.
-        room = 0.04 * (np.ptp(paths) or 1.0)
-        ax.set_xlim(paths.min() - room, paths.max() + room)
+        ax.autoscale_view(scaley=False)
         label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")

@@ -2,17 +2,13 @@
 
 from typing import Self
 
+import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import (
-    errors_of,
-    numbers_of_outputs,
-    one_row,
-    response_name,
-)
+from skshapley.plots._common import errors_of, numbers_of_outputs, one_row, response_name
 from skshapley.plots._display import Display
-from skshapley.plots._style import COLOURS, LARGE_PANEL, banded_line, ink, label_x, label_y, legend
+from skshapley.plots._style import LARGE_PANEL, curves, ink, label_x, label_y, legend
 
 
 class OverOutputsDisplay(Display):
@@ -86,29 +82,25 @@ class OverOutputsDisplay(Display):
             )
         chosen, what = one_row(explanation, row), response_name(explanation)
         if len(chosen) == 1:
-            both = [chosen.feature_names, outputs]
-            index = pd.MultiIndex.from_product(both, names=["feature", "output"])
-            values = {"value": chosen.values.ravel(), "standard_error": errors_of(chosen).ravel()}
-            table = pd.DataFrame(values, index).reset_index()
+            columns = {"value": chosen.values.ravel(), "standard_error": errors_of(chosen).ravel()}
+            index = pd.MultiIndex.from_product([chosen.feature_names, outputs])
         else:
-            table = chosen.importance().rename(columns={"importance": "value"}).reset_index()
-            what = f"{what}, mean size"
-        sizes = table["value"].abs().groupby(table["feature"], sort=False).max()
+            means = chosen.importance()
+            columns = {"value": means["importance"], "standard_error": means["standard_error"]}
+            index, what = means.index.swaplevel(), f"{what}, mean size"
+        table = pd.DataFrame({name: np.asarray(part) for name, part in columns.items()}, index)
+        sizes = table["value"].abs().groupby(level=0, sort=False).max()
         kept = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
-        lines = [table[table["feature"] == name].sort_values("output") for name in kept]
-        table = pd.concat(lines, ignore_index=True)
-        return cls(table[["feature", "output", "value", "standard_error"]], what).plot(ax)
+        table = table.sort_index(level=1).loc[kept]
+        return cls(table.rename_axis(["feature", "output"]).reset_index(), what).plot(ax)
 
     def _size(self, alone) -> tuple[float, float]:
         return LARGE_PANEL
 
     def _draw(self, ax) -> None:
         """Draw the curves."""
-        lines = {}
-        for place, (feature, part) in enumerate(self.table.groupby("feature", sort=False)):
-            colour = COLOURS[place % len(COLOURS)]
-            lines[feature] = banded_line(ax, part["output"], part, colour)
+        lines = curves(ax, self.table, "output", "feature")
         ax.axhline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
         label_x(ax, "output")
         label_y(ax, f"attribution ({self.response})")
-        legend(ax, list(lines.values()), lines)
+        legend(ax, lines.values(), lines)

@@ -165,17 +165,13 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
     partner : str or None
         The name; "auto" and None select the strongest partner of each feature.
     """
-    names, size = explanation.feature_names, explanation.interactions.values
-    size = np.abs(size).mean(axis=0)
+    names, size = explanation.feature_names, np.abs(explanation.interactions.values).mean(axis=0)
     # Below every size of an interaction, even if all are 0.
     np.fill_diagonal(size, -1.0)
-    if features is None:
-        features = [names[np.unravel_index(size.argmax(), size.shape)[0]]]
-    chosen = partner not in (None, "auto")
-    pairs = []
-    for feature in features:
-        column = names.tolist().index(feature)
-        pairs.append((feature, partner if chosen else names[size[column].argmax()]))
+    strongest = dict(zip(names, names[size.argmax(axis=1)], strict=True))
+    features = features or [names[size.max(axis=1).argmax()]]
+    auto = partner in (None, "auto")
+    pairs = [(feature, strongest[feature] if auto else partner) for feature in features]
     return pairs if len(pairs) > 1 else [*pairs, pairs[0][::-1]]
 
 

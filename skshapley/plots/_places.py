@@ -54,16 +54,15 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
         return None
     if isinstance(groups[0], Piece):
         return np.where(pd.Series(column).isna(), np.nan, 0.0), [THERE]
-    codes = positions(column, groups)
+    codes, texts = positions(column, groups), [value_text(group, LETTERS) for group in groups]
     if len(groups) <= most:
-        return codes, [value_text(group, LETTERS) for group in groups]
-    counts = pd.Series(codes).value_counts().sort_index()
+        return codes, texts
+    counts = [-np.sum(codes == code) for code in range(len(groups))]
     # Stable, so that equally frequent categories keep their order.
-    kept = np.sort(counts.sort_values(ascending=False, kind="stable").index[: most - 1])
+    kept = np.sort(np.argsort(counts, kind="stable")[: most - 1])
     shared = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), most - 1.0)
-    texts = [value_text(groups[int(code)], LETTERS) for code in kept]
     others = f"{len(groups) - most + 1}{OTHERS}"
-    return np.where(np.isnan(codes), np.nan, shared), [*texts, others]
+    return np.where(np.isnan(codes), np.nan, shared), [*(texts[code] for code in kept), others]
 
 
 def positions(column, groups) -> NDArray[np.float64]:
@@ -87,6 +86,7 @@ NEAR = 0.3  # share of the axis between "missing" and the smallest number
 MISSING = "missing"
 ASIDE = 0.15  # share of the range of numbers between "missing" and the smallest
 UPRIGHT = 8  # long labels; beyond this number, they are vertical
+MOST_LETTERS = 24  # of all labels of an axis in one line
 
 Ticks = dict[float, str]
 
@@ -126,42 +126,30 @@ def _on_a_scale(
     data: pd.Series, value: np.ndarray, missing: np.ndarray
 ) -> tuple[NDArray[np.float64], Ticks]:
     numbers = ordered_numbers(data)
-    numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # infinite values have no position
-    known = np.unique(numbers[~missing & np.isfinite(numbers)])
+    finite = np.isfinite(numbers)  # infinite values have no position
+    known = np.unique(numbers[finite])
     low, high = (known[0], known[-1]) if len(known) else (0.0, 0.0)
     span = float(high - low) or 1.0
-    x = np.where(missing, low - ASIDE * span, numbers)
-    ticks = {float(low - ASIDE * span): MISSING} if missing.any() else {}
+    aside, gap = float(low - ASIDE * span), float(min(np.diff(known), default=span))
+    x = np.where(missing, aside, np.where(finite, numbers, np.nan))
     few = 0 < len(known) <= FEW_VALUES
-    if few and len(known) < np.sum(~missing):
-        # Piles of neighbouring numbers must not meet.
-        gap = float(min(np.diff(known), default=span))
-        finite = np.isfinite(x)
-        # The swarm reaches .4 of the gap on each side, so a fifth of the gap stays empty.
-        x[finite] += min(gap, SPREAD * span) * swarm(value[finite], x[finite])
-    at: Any
+    if few and len(known) < finite.sum():
+        # The swarm reaches .4 of the gap on each side, so that neighbouring piles do not meet.
+        placed = finite | missing
+        x[placed] += min(gap, SPREAD * span) * swarm(value[placed], x[placed])
+    at: Any = []
     if few:
-        at = _apart(known, LEAST_GAP * span)
+        at = known if gap >= LEAST_GAP * span else known[[0, -1]]
     elif pd.api.types.is_datetime64_any_dtype(data):
         # Four dates of ten letters fit below a panel.
         at = np.linspace(low, high, 4)
-    elif ticks:
+    elif missing.any():
         from matplotlib.ticker import MaxNLocator
 
         at = MaxNLocator(5, integer=bool((known % 1 == 0).all())).tick_values(low, high)
         at = at[(at >= low) & (at <= high)]
-    else:
-        return x, {}
+    ticks = {aside: MISSING} if missing.any() else {}
     return x, ticks | {float(place): _number_text(data, place) for place in at}
-
-
-def _apart(values: NDArray[np.float64], least: float) -> list[float]:
-    """Return values with distances of at least `least`, from the first on."""
-    kept: list[float] = []
-    for value in values:
-        if not kept or value - kept[-1] >= least:
-            kept.append(float(value))
-    return kept
 
 
 def _number_text(data: pd.Series, place: float) -> str:
@@ -175,21 +163,17 @@ def _number_text(data: pd.Series, place: float) -> str:
 
 def upright(ticks: Ticks) -> bool:
     """Return True if many long texts need vertical labels."""
-    return len(ticks) > UPRIGHT and _long(ticks)
-
-
-def _long(ticks: Ticks) -> bool:
-    return sum(map(len, ticks.values())) > 24
+    return len(ticks) > UPRIGHT and sum(map(len, ticks.values())) > MOST_LETTERS
 
 
 def write_ticks(ax, ticks: Ticks) -> None:
-    """Write ticks below the axes, vertical if they are long and small if they are many."""
+    """Write ticks below the axes; long ones are slanted, or vertical if they are many."""
     at, texts = list(ticks), list(ticks.values())
     turned: dict = {}
-    if upright(ticks):
-        turned = {"rotation": 90, "fontsize": np.clip(width_in_points(ax) / len(at), 4, 9)}
-    elif _long(ticks):
-        turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor", "fontsize": "small"}
+    if sum(map(len, texts)) > MOST_LETTERS:
+        turned = {"rotation": 90 if upright(ticks) else 30, "ha": "right", "va": "center",
+                  "rotation_mode": "anchor",
+                  "fontsize": np.clip(width_in_points(ax) / len(at), 4, 9)}  # fmt: skip
     elif texts[0] == MISSING and at[1] - at[0] < NEAR * (at[-1] - at[0]):
         texts[0] = f"\n{MISSING}"  # below the others, which it would touch
     ax.set_xticks(at, texts, parse_math=False, **turned)

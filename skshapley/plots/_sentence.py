@@ -1,7 +1,7 @@
 """Sentence: a text with each token on the colour of its attribution."""
 
 from html import escape
-from textwrap import fill, wrap
+from textwrap import fill
 from typing import Any, Self
 from unicodedata import east_asian_width
 
@@ -14,7 +14,7 @@ from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples
 from skshapley.plots._style import (
     WIDTH,
     ink,
-    letters_across,
+    letters_within,
     settle,
     signed_colours,
     width_in_points,
@@ -143,7 +143,7 @@ class SentenceDisplay(Display):
         """Draw the text, broken into lines that fit the axes."""
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
-        title = fill(f"attribution ({self.response}): {ends}", 2 * letters_across(ax))
+        title = fill(f"attribution ({self.response}): {ends}", 2 * letters_within(ax))
         ax.set_title(title, loc="left", color=ink(ax), parse_math=False)
         ax.axis("off")
         settle(ax)
@@ -181,26 +181,20 @@ def _flowed(tokens, width) -> tuple[list[Piece], int]:
     line, column = 0, 0
     for place, token in enumerate(tokens):
         word, gap = _parted(token)
-        for number_of, part in enumerate(_broken(word, width)):
-            # The first part of a word stays on the line if it fits; further parts fill lines of
-            # their own.
-            if column and (number_of or column + _letters(part) > width):
+        letters = max(_letters(word), 1)
+        # Wide letters need fewer of them per line.
+        step = width if letters <= width else width * len(word) // letters
+        # Each part of a word that is longer than a line has a line of its own.
+        for start in range(0, len(word), step):
+            part = word[start : start + step]
+            if column and column + _letters(part) > width:
                 line, column = line + 1, 0
             pieces.append((place, part, line, column))
             column += _letters(part)
         column += len(gap)
         if "\n" in gap:
             line, column = line + 1, 0
-    return pieces, pieces[-1][2] + 1
-
-
-def _broken(word, width) -> list[str]:
-    """Return a word, or the parts of one that is longer than a line."""
-    letters = _letters(word)
-    if letters <= width:
-        return [word]
-    # Wide letters need fewer of them per line.
-    return wrap(word, width * len(word) // letters, break_on_hyphens=False)
+    return pieces, max((piece[2] for piece in pieces), default=0) + 1
 
 
 def _letters(word) -> int:

@@ -28,22 +28,18 @@ NEUTRAL = "#8C8C8C"
 # Okabe and Ito (2008), without black and yellow, which are invisible on black or white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-LIGHT_ON = (NEGATIVE, *COLOURS[:3])  # colours of bars with legible white numbers
-
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
 NAME, TICK = 1.3, 1.1  # font sizes relative to tick labels, as in shap
-LEGEND_LINE = 0.24  # inches
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # size of a single panel, in inches
-LETTER, DIGIT = 0.55, 0.7  # mean widths of a letter and of a digit, relative to the font size
-# Largest shares of the width, including the names and titles beside the axes.
-NAMES, TITLE = 0.46, 0.75
+LETTER, DIGIT = 0.55, 0.65  # mean widths of a letter and of a digit, relative to the font size
+NAMES = 0.46  # largest share of the names in the width of the axes and of their names
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
 FADED = 0.35  # opacity of cells that may be 0
-MARGIN = 0.02  # share of the width of the axes on each side, with or without numbers
-MOST_ROOM = 0.35  # largest share of the width of the axes for the numbers on one side
+MOST_ROOM = 0.3  # largest share of the width of the axes for the numbers on one side
+STYLES = ("-", "--", ":", "-.")
 
 
 def level_colours() -> "Colormap":
@@ -73,12 +69,6 @@ def height_of_rows(n_rows) -> float:
     # Up to 25 rows have the full height, from 100 rows on the least; figures stay printable.
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
-
-
-def height_of_legend(names) -> float:
-    """Return the height of a legend above axes, in inches."""
-    line = sum(len(str(name)) + 8 for name in names) <= 2 * MAX_NAME
-    return LEGEND_LINE * (min(len(names), 1) if line else len(names))
 
 
 def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
@@ -119,12 +109,9 @@ def width_in_points(ax) -> float:
 
 def letters_beside(ax) -> int:
     """Return the largest number of letters of row names."""
-    return _letters(NAMES * _place_in_points(ax))
-
-
-def letters_across(ax) -> int:
-    """Return the largest number of letters of a title."""
-    return _letters(TITLE * _place_in_points(ax))
+    spec = ax.get_subplotspec()
+    share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
+    return _letters(NAMES * share * ax.figure.bbox.width * 72 / ax.figure.dpi)
 
 
 def letters_within(ax, margin=0) -> int:
@@ -136,42 +123,51 @@ def _letters(points) -> int:
     return int(np.clip(points / (LETTER * type_size()), LEAST_NAME, MAX_NAME))
 
 
-def _place_in_points(ax) -> float:
-    """Return the width of the axes' column in its grid, margins included."""
-    spec = ax.get_subplotspec()
-    share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
-    return share * ax.figure.bbox.width * 72 / ax.figure.dpi
-
-
-def filled(text, points, size=10.0) -> str:
+def filled(text, points) -> str:
     """Return a label in lines of limited length in points."""
-    return fill(text, max(int(points / (LETTER * size)), LEAST_LABEL))
+    return fill(text, max(int(points / (LETTER * type_size())), LEAST_LABEL))
 
 
 def label_x(ax, text) -> None:
     """Label the x axis, in lines no wider than the axes."""
-    size = type_size()
-    ax.set_xlabel(filled(text, width_in_points(ax), size), fontsize=size, parse_math=False)
+    text = filled(text, width_in_points(ax))
+    ax.set_xlabel(text, fontsize=type_size(), parse_math=False)
 
 
 def name_panel(ax, name) -> None:
     """Write the name of a feature below its panel, and leave two spines."""
-    ax.set_xlabel(shorten(name, letters_across(ax)), fontsize=type_size(), parse_math=False)
+    ax.set_xlabel(shorten(name, letters_within(ax)), fontsize=type_size(), parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def label_y(ax, text) -> None:
     """Label the y axis, in lines no longer than the height of the axes."""
-    size = type_size()
-    text = filled(text, 0.9 * row_in_points(ax, 1), size)
-    ax.set_ylabel(text, fontsize=size, parse_math=False)
+    text = filled(text, 0.9 * row_in_points(ax, 1))
+    ax.set_ylabel(text, fontsize=type_size(), parse_math=False)
 
 
-def banded_line(ax, x, table, colour) -> Any:
-    """Draw the values of a table with their 95 % intervals, and return the line."""
-    y, half = table["value"], HALF_WIDTH * table["standard_error"]
-    ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
-    return ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+def curves(ax, table, x, by) -> dict[str, Any]:
+    """Draw a line and a band for each part of a table, and return the lines by name.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    table : DataFrame
+        Columns `x`, `by`, ``value``, and ``low`` and ``high`` or ``standard_error``.
+    x, by : str
+        The columns of the positions and of the names.
+    """
+    if "low" not in table:
+        half = HALF_WIDTH * table["standard_error"]
+        table = table.assign(low=table["value"] - half, high=table["value"] + half)
+    lines = {}
+    for place, (name, part) in enumerate(table.groupby(by, sort=False)):
+        # Line styles distinguish the lines after the colours are used up.
+        styles, place = divmod(place, len(COLOURS))
+        line = {"color": COLOURS[place], "linestyle": STYLES[styles % len(STYLES)], "label": name}
+        ax.fill_between(part[x], part["low"], part["high"], color=COLOURS[place], alpha=0.2, lw=0)
+        lines[name] = ax.plot(part[x], part["value"], marker="o", ms=3.5, lw=1.3, **line)[0]
+    return lines
 
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
@@ -197,18 +193,9 @@ def legend_above(ax, handles, names) -> None:
 
 
 def write_names(ax, names) -> None:
-    """Write the names of the rows 0, 1, ... beside the axes."""
+    """Write the names of the rows 0, 1, ... beside the axes, in a size that fits their height."""
     # Names are literal: "$" and "_" have no special meaning.
-    ax.set_yticks(range(len(names)), names, fontsize=type_size(), parse_math=False)
-
-
-def fit_names(ax) -> None:
-    """Reduce the font size of row names if settled axes are too low."""
-    labels = ax.get_yticklabels()
-    if (size := font_size(ax, len(labels))) < labels[0].get_size():
-        for label in labels:
-            label.set_size(size)
-        settle(ax)
+    ax.set_yticks(range(len(names)), names, fontsize=font_size(ax, len(names)), parse_math=False)
 
 
 def name_rows(ax, names) -> None:
@@ -228,8 +215,8 @@ def name_rows(ax, names) -> None:
 
 def font_size(ax, n_rows) -> float:
     """Return the font size, in points, for one-line rows that share the height of the axes."""
-    # Text with ascenders fills about 72 % of the height of its line.
-    return float(np.clip(0.72 * row_in_points(ax, n_rows), LEAST_SIZE, type_size()))
+    # Text with ascenders fills 72 % of the height of its line, and labels take some of the height.
+    return float(np.clip(0.65 * row_in_points(ax, n_rows), LEAST_SIZE, type_size()))
 
 
 def row_in_points(ax, n_rows) -> float:
@@ -274,7 +261,7 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
         bar.ax.tick_params(length=0)
     bar.ax.tick_params(labelsize=type_size(TICK))
     # The bar is a little lower than the axes.
-    label = filled(label, 0.8 * row_in_points(ax, 1), type_size())
+    label = filled(label, 0.8 * row_in_points(ax, 1))
     # Texts at both ends leave the middle free, so the label moves beside them.
     pad = 4.0 if ends is None else -3.0
     bar.set_label(label, fontsize=type_size(), labelpad=pad, parse_math=False)
@@ -291,20 +278,11 @@ def zero_line(ax) -> None:
     ax.axvline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
-def error_bars(ax, x, y, half_widths, wider=None) -> None:
-    """Draw horizontal intervals around points with known positive errors.
-
-    `wider` are the half-widths of pale intervals behind them.
-    """
-    x, y, half = np.asarray(x), np.asarray(y), np.asarray(half_widths)
-    if wider is not None:
-        known = wider > 0
-        line = {"color": ink(ax), "alpha": 0.3, "linewidth": 3.0, "zorder": 3}
-        ax.hlines(y[known], (x - wider)[known], (x + wider)[known], **line)
-    shown = half > 0
-    if shown.any():
-        line = {"ecolor": ink(ax), "elinewidth": 1.0, "capsize": 2.5, "zorder": 4}
-        ax.errorbar(x[shown], y[shown], xerr=half[shown], fmt="none", **line)
+def error_bars(ax, x, y, half) -> None:
+    """Draw horizontal intervals of points; 0 and NaN have none."""
+    known = half > 0
+    line = {"ecolor": ink(ax), "elinewidth": 1.0, "capsize": 2.5, "zorder": 4}
+    ax.errorbar(x[known], y[known], xerr=half[known], fmt="none", **line)
 
 
 def interval_bars(ax, x, low, high, y) -> None:
@@ -319,54 +297,36 @@ def interval_bars(ax, x, low, high, y) -> None:
             ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
 
 
-def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
-    """Set the x limits, and write numbers into wide bars or beside narrow ones.
+def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
+    """Write numbers beside bars, and make room for them.
 
     Call it after `name_rows`, because names may narrow the axes.
 
     Parameters
     ----------
     ax : matplotlib Axes
-    bars : list of (start, end, reach, y, text, colour)
-        The ends of each bar, half of its interval, its position, its number and its colour.
-    span : tuple of (float, float)
-        The ends of the drawing.
-    left, right : bool, default=True
-        Whether there are numbers on this side.
-    beside : list of (x, y, text, towards)
-        More numbers: left of x if `towards` is negative.
+    x, y : array of shape (n,)
+        The ends of the bars, intervals included, and their rows.
+    texts : list of str
+    sides : array of shape (n,)
+        Numbers are left of their place if this is negative.
+    n_rows : int
+        The number of lines that share the height of the axes.
+    both : bool, default=True
+        Whether numbers need room on both sides.
     """
-    low, high = span if span[1] > span[0] else (span[0] - 0.5, span[1] + 0.5)
-    points = max(width_in_points(ax), 1.0)
-    size = font_size(ax, len({y for _, _, _, y, _, _ in bars} | {y for _, y, _, _ in beside}))
-    # The widest room for numbers is assumed, so a number that fits now fits later too.
-    scale, outside = (1 - MOST_ROOM) * points / (high - low), list(beside)
-    for start, end, reach, y, text, colour in bars:
-        # Half of the interval lies inside the bar and would cross a number there.
-        tip = np.copysign(reach, end - start)
-        if (abs(end - start) - reach) * scale > DIGIT * size * len(text) + 8:
-            dark = "white" if colour in LIGHT_ON else "#1A1A1A"
-            _write(ax, (start + end - tip) / 2, y, text, 0, ha="center", color=dark, fontsize=size)
-        else:
-            outside.append((end + tip, y, text, end - start))
-    # The gap is 5 points; axes drawn later on the same figure may reduce the width.
-    letters = DIGIT * max((len(text) for _, _, text, _ in outside), default=0)
-    size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / max(letters, 1)))
-    room = min((letters * size + 10) / points, MOST_ROOM)
-    # The room is a share of the width that includes it.
-    whole = (high - low) / (1 - room * (left + right))  # the width of the axes, or more
-    low, high = low - left * MARGIN * whole, high + right * MARGIN * whole
-    for x, y, text, towards in outside:
-        reach = min((DIGIT * size * len(text) + 10) / points, MOST_ROOM) * whole
-        low, high = (min(low, x - reach), high) if towards < 0 else (low, max(high, x + reach))
-        side, gap = ("right", -5) if towards < 0 else ("left", 5)
-        _write(ax, x, y, text, gap, ha=side, color=ink(ax), fontsize=size)
-    ax.set_xlim(low, high)
-
-
-def _write(ax, x, y, text, gap, **font) -> None:
-    ax.annotate(text, (x, y), xytext=(gap, 0), textcoords="offset points", va="center",
-                annotation_clip=False, parse_math=False, zorder=5, **font)  # fmt: skip
+    width, letters = width_in_points(ax), DIGIT * max(map(len, texts))
+    fitting = max((MOST_ROOM * width - 8) / letters, LEAST_SIZE)
+    size = min(font_size(ax, n_rows), type_size(TICK), fitting)
+    for place, row, text, side in zip(x, y, texts, sides, strict=True):
+        gap, align = (-5, "right") if side < 0 else (5, "left")
+        ax.annotate(text, (place, row), (gap, 0), textcoords="offset points", va="center",
+                    ha=align, fontsize=size, color=ink(ax), parse_math=False)  # fmt: skip
+    room = min((letters * size + 8) / width, MOST_ROOM)
+    margin = room / (1 - room * (1 + both))
+    # Axes that share a scale have the same margins, as shares of the data.
+    for each in ax.get_shared_x_axes().get_siblings(ax):
+        each.margins(x=max(margin, each.margins()[0]))
 
 
 def interval_note(frame) -> str:

@@ -38,7 +38,7 @@ def row_names(ax):
 
 def drawn_half_widths(ax):
     """Half widths of the error bars, from top to bottom."""
-    segments = [s for container in ax.containers for s in _segments(container)]
+    segments = [s for container in ax.containers for s in _segments(container) if len(s)]
     segments.sort(key=lambda s: s[0][1])
     return np.array([np.ptp(s[:, 0]) / 2 for s in segments])
 
@@ -73,8 +73,7 @@ def test_displays_work_in_any_style(display, style, n_features, explanation_make
         drawn = drawn_by(display, explanation_maker(n_features=n_features))
         drawn.figure_.canvas.draw()
         background = to_rgba(drawn.figure_.get_facecolor())[:3]
-    beside = [text for text in drawn.ax_.texts if text.get_ha() != "center"]  # not inside a bar
-    texts = [*drawn.ax_.get_yticklabels(), *beside, drawn.ax_.xaxis.label]
+    texts = [*drawn.ax_.get_yticklabels(), *drawn.ax_.texts, drawn.ax_.xaxis.label]
     assert all(
         np.abs(np.subtract(to_rgba(t.get_color())[:3], background)).max() > 0.5 for t in texts
     )
@@ -429,10 +428,12 @@ def test_repr_describes_the_display(explanation, explanation_maker):
     assert repr(several.plot.beeswarm()) == "<BeeswarmDisplay of 2 outputs: cat, dog>"
 
 
-def test_numbers_fit_into_wide_bars(explanation):
-    values = np.tile([4.0, 0.01, 0.005, 0.002, 0.001], (12, 1))
-    whole = explanation.base_values + values.sum(axis=1)
-    wide = replace(explanation, values=values, predictions=whole, standard_errors=None)
-    drawn = WaterfallDisplay.from_explanation(wide, row=0)
-    (number,) = [text for text in drawn.ax_.texts if text.get_ha() == "center"]
-    assert number.get_text() == "+4.00"
+@pytest.mark.parametrize("display", [WaterfallDisplay, BarDisplay])
+def test_numbers_stand_beyond_the_intervals(display, explanation):
+    drawn = display.from_explanation(explanation, row=0)
+    frame = drawn.frame()
+    ends = frame["end"] if display is WaterfallDisplay else frame["value"]
+    reach = 1.96 * np.sign(frame["value"]) * frame["standard_error"]
+    at = {text.get_text(): text.xy[0] for text in drawn.ax_.texts}
+    for value, end in zip(frame["value"], ends + reach, strict=True):
+        assert at[f"{value:+.3g}".replace("-", "−")] == pytest.approx(end)
