@@ -86,7 +86,7 @@ NEAR = 0.3  # share of the axis between "missing" and the smallest number
 MISSING = "missing"
 ASIDE = 0.15  # share of the range of numbers between "missing" and the smallest
 UPRIGHT = 8  # long labels; beyond this number, they are vertical
-MOST_LETTERS = 24  # of all labels of an axis in one line
+MOST_LETTERS = 24  # letters of all labels of an axis in one line
 
 Ticks = dict[float, str]
 
