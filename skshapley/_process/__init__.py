@@ -11,35 +11,3 @@ Pairs of complementary coalitions are samples of f and of g. Under Gaussian prio
 Shapley values phi and interactions I are linear functionals of f and g. The derivations are in the
 documentation, "The odd-part Gaussian process" and "The even-part Gaussian process".
 """
-
-from skshapley._process._case import Case, Tuned
-from skshapley._process._choice import choose_pairs
-from skshapley._process._errors import overlooked, standard_errors
-from skshapley._process._even import EvenKernel
-from skshapley._process._fit import fit_odd
-from skshapley._process._functionals import SHAPLEY, EvenValues, Interactions, OddValues
-from skshapley._process._odd import OddKernel
-from skshapley._process._pairs import Blocks, OddDesign, Pairs, RandomOddDesign, merged
-from skshapley._process._process import Posterior, Process
-
-__all__ = [
-    "SHAPLEY",
-    "Blocks",
-    "Case",
-    "EvenKernel",
-    "EvenValues",
-    "Interactions",
-    "OddDesign",
-    "OddKernel",
-    "OddValues",
-    "Pairs",
-    "Posterior",
-    "Process",
-    "RandomOddDesign",
-    "Tuned",
-    "choose_pairs",
-    "fit_odd",
-    "merged",
-    "overlooked",
-    "standard_errors",
-]

@@ -1,23 +1,19 @@
 """The pairs of one row to explain, its estimates, and tuned hyper-parameters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from skshapley._process._errors import (
-    background_errors,
-    in_steps,
-    overlooked,
-    standard_errors,
-)
+from skshapley._process._errors import background_errors, in_steps, overlooked, standard_errors
 from skshapley._process._even import EvenKernel
 from skshapley._process._fit import fit_even, fit_odd
 from skshapley._process._functionals import SHAPLEY, EvenValues, Functional, Interactions, OddValues
 from skshapley._process._kernel import Kernel
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
 from skshapley._process._odd import OddKernel
-from skshapley._process._pairs import OddDesign, Pairs, merged, relative
+from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
 from skshapley._process._process import Posterior, Process
 from skshapley.indices import Index, enumerated
 
@@ -48,11 +44,6 @@ class Tuned:
         """Return the state to pickle, without the large caches, which are quickly rebuilt."""
         return {**self.__dict__, "designs": {}, "_processes": {}}
 
-    def known(self, players: np.ndarray) -> np.ndarray | None:
-        """Return the mean vector if exactly these players matter to a tuning row, or None."""
-        known = any(np.array_equal(players, at) for at, _ in self.odd)
-        return self.mean(players, blocked=False) if known else None
-
     def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
         """Return the mean of the tuning rows' vectors for these players.
 
@@ -60,7 +51,7 @@ class Tuned:
         the player matters. A player that matters to none has the average reach. None if no row was
         fitted in the same way, with or without blocks of background rows.
         """
-        scalars = OddKernel.priors(blocked).shape[1]
+        scalars = len(OddKernel.scalars(blocked))
         fitted = [(at, v) for at, v in self.odd if len(v) == len(at) + scalars]
         if not fitted:
             return None
@@ -76,7 +67,7 @@ class Tuned:
 
     def even_mean(self, blocked: bool) -> np.ndarray | None:
         """Return the mean of the rows' vectors of the even part; None if no row matches."""
-        length = EvenKernel.priors(blocked).shape[1]
+        length = len(EvenKernel.scalars(blocked))
         fitted = [theta for theta in self.even if len(theta) == length]
         return np.mean(fitted, axis=0) if fitted else None
 
@@ -117,6 +108,8 @@ class Case:
         Of the players' values.
     pairs : Index or None
         The index of the interactions, if they are requested.
+    corrected : callable or None
+        Returns values and errors without bias from the posterior of a random sample of pairs.
 
     Attributes
     ----------
@@ -129,100 +122,83 @@ class Case:
     """
 
     def __init__(
-        self, players: np.ndarray, tuned: Tuned | None, index: Index, pairs: Index | None
+        self,
+        players: np.ndarray,
+        tuned: Tuned | None,
+        index: Index,
+        pairs: Index | None,
+        corrected: Callable[[Posterior], Estimates] | None = None,
     ) -> None:
         self.players, self.index, self.pairs = players, index, pairs
-        self._tuned = Tuned(()) if tuned is None else tuned
-        self._seen: list[tuple[Pairs, Pairs, np.ndarray]] = []
+        self._tuned, self._corrected = Tuned(()) if tuned is None else tuned, corrected
+        self._seen: list[Seen] = []
         self._solution: Estimates | None = None
+        self._even: EvenKernel | None = None
+        self._fitted: np.ndarray | None = None
         self.theta: np.ndarray | None = None
         self.even_theta: np.ndarray | None = None
-        self._even: EvenKernel | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
-        odd, even = design.pairs(place, values)
-        drawn = np.full(len(odd), np.nan) if design.drawn is None else design.drawn[place]
-        self._seen.append((odd, even, drawn))
-        self._enumerated = design.exact
-        self._solution = self._even = None
+        self._seen.append((design, place, values))
+        if self.theta is None and design.thetas:
+            # from the vector of the choice, the fit to all pairs finds better optima
+            self.theta = design.thetas[place]
+        self._solution = self._even = self._fitted = None
 
     def solve(self) -> Estimates:
         """Return values and standard errors of players, then of their pairs, ``(e, k)`` each."""
         if self._solution is None:
-            odds, evens, drawn = zip(*self._seen, strict=True)
-            odd, even, self._drawn = merged(odds), merged(evens), np.concatenate(drawn)
-            self._every, placed = odd, np.isnan(self._drawn)
-            if not placed.all():  # a Gaussian process holds no more
-                odd, even = odd.take(placed), even.take(placed)
-            values, errors = self._values(odd, even)
-            if self.pairs is not None:
-                more, apart = self._interactions(odd, even, self.pairs)
-                values, errors = np.concatenate([values, more]), np.concatenate([errors, apart])
-            self._solution = values, errors
+            every, even, drawn = observed(self._seen)
+            self.background_errors = np.full((every.n_players, every.values.shape[1]), np.nan)
+            if self._seen[-1][0].exact:
+                values = by_enumeration(every, even, self.index, self.pairs)
+                self._solution = values, np.zeros_like(values)
+            else:
+                self._solution = self._estimates(every, even, drawn)
         return self._solution
 
-    def _values(self, odd: Pairs, even: Pairs) -> Estimates:
-        self.background_errors = np.full((odd.n_players, odd.values.shape[1]), np.nan)
-        if self._enumerated:
-            return self._by_enumeration(odd, even, self.index, 1)
+    def _estimates(self, every: Pairs, even: Pairs, drawn: np.ndarray) -> Estimates:
+        """Return values and errors of players and pairs; interactions ignore random pairs."""
         # all indices agree on a linear odd part
-        values, errors, residual = linear(self._every)
+        values, errors, residual = linear(every)
         if residual.any():
-            values[:, residual], errors[:, residual] = self._process(odd, residual)
+            found = self._by_odd(every.outputs(residual), drawn, residual)
+            values[:, residual], errors[:, residual] = found
+        placed = np.isnan(drawn)
+        odd, even = every.take(placed), even.take(placed)
         if not self.index.symmetric:
             more, apart = self._by_even(odd, even, EvenValues(self.index))
             values, errors = values + more, np.hypot(errors, apart)
+        if self.pairs is not None:
+            more, apart = self._by_even(odd, even, Interactions(self.pairs))
+            values, errors = np.concatenate([values, more]), np.concatenate([errors, apart])
         return values, errors
 
-    def _interactions(self, odd: Pairs, even: Pairs, index: Index) -> Estimates:
-        if self._enumerated:
-            return self._by_enumeration(odd, even, index, 2)
-        return self._by_even(odd, even, Interactions(index))
-
-    def _by_enumeration(self, odd: Pairs, even: Pairs, index: Index, order: int) -> Estimates:
-        """Return exact values from all pairs; a symmetric index needs one part of the game."""
-        p, f, g = odd.n_players, odd.values, even.values
-        if index.symmetric:
-            f, g = (f, 0 * g) if order == 1 else (0 * f, g)
-        number = (odd.signs > 0) @ (1 << np.arange(p))
-        values = np.empty((2**p, f.shape[1]))
-        values[number], values[2**p - 1 - number] = g + f, g - f
-        found = enumerated(values, index, order)
-        return found, np.zeros_like(found)
-
-    def _process(self, odd: Pairs, which: np.ndarray) -> Estimates:
+    def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
         """Return values and errors of some outputs by the Gaussian process on the odd part."""
-        posterior = self.posterior(odd.outputs(which))
+        placed = np.isnan(drawn)
+        odd, p = every.take(placed), every.n_players  # a Gaussian process holds no more
+        vector, shared = self._vector(odd)
+        kernel = OddKernel.from_vector(vector, p)
+        posterior = self._posterior(odd, kernel, OddValues(self.index), shared)
+        if self._corrected is not None:
+            return self._corrected(posterior)
         values = posterior.means
         if self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior)
-        if odd.block is None and len(odd) - 1 < LEAST_PAIRS * odd.n_players:
+        if odd.block is None and len(odd) - 1 < LEAST_PAIRS * p:
             return values, np.full_like(values, np.nan)
         errors = standard_errors(posterior)
         if self.index == SHAPLEY and odd.block is None:
-            drawn = np.isfinite(self._drawn)
-            if drawn.sum() >= LEAST_PAIRS * odd.n_players:
+            if (~placed).sum() >= LEAST_PAIRS * p:
                 # random pairs show the jumps that they contain
-                beyond = self._every.outputs(which).take(drawn)
-                return remainder(posterior, values, errors, beyond, self._drawn[drawn])
+                return remainder(posterior, values, errors, every.take(~placed), drawn[~placed])
             values, errors = blended(posterior, values, errors)
         errors = overlooked(posterior, errors)
         if len(odd) - 1 < LEAST_OF_STEPS:
             errors[:, in_steps(posterior.values)] = np.nan
         return values, errors
-
-    def posterior(self, odd: Pairs) -> Posterior:
-        """Return the posterior under the tuned hyper-parameters, or this case's own."""
-        theta, make = self._tuned.mean(self.players, odd.block is not None), self._tuned.process
-        if theta is None:
-            first = self._seen[0][0]
-            if self.theta is None and len(self._seen) > 1 and first.values.any():
-                self.theta = fit_odd(first)  # from there, the fit to all finds better optima
-            theta = self.theta = fit_odd(odd, self.theta)
-            make = Process
-        kernel = OddKernel.from_vector(theta, len(self.players))
-        return Posterior(make(odd, kernel, OddValues(self.index)), odd.values)
 
     def _by_even(self, odd: Pairs, even: Pairs, functional: Functional) -> Estimates:
         """Return values and errors of a functional of the even part."""
@@ -230,29 +206,51 @@ class Case:
         if not residual.any():
             return values, errors
         points = relative(even).outputs(residual)
-        blocked = points.block is not None
-        own, make = self._tuned.even_mean(blocked), self._tuned.process
+        reach, blocked = np.exp(self._vector(odd)[0][: odd.n_players]), points.block is not None
+        own = self._tuned.even_mean(blocked)
         if own is not None:
-            kernel = EvenKernel.from_vector(self._reach(odd), own)
-        else:
-            if self._even is None:
-                self.even_theta, self._even = fit_even(points, self._reach(odd))
-            kernel, make = self._even, Process
-        posterior = Posterior(make(points, kernel, functional), points.values)
-        values[:, residual] = posterior.means
-        if blocked:
-            errors[:, residual] = standard_errors(posterior)
-        elif len(points) < LEAST_PAIRS * points.n_players:
-            errors[:, residual] = np.nan
-        else:
-            errors[:, residual] = overlooked(posterior, standard_errors(posterior))
+            self._even = EvenKernel.from_vector(reach, own)
+        elif self._even is None:
+            self.even_theta, self._even = fit_even(points, reach)
+        posterior = self._posterior(points, self._even, functional, own is not None)
+        values[:, residual], stated = posterior.means, standard_errors(posterior)
+        if not blocked:
+            few = len(points) < LEAST_PAIRS * points.n_players
+            stated = np.full_like(stated, np.nan) if few else overlooked(posterior, stated)
+        errors[:, residual] = stated
         return values, errors
 
-    def _reach(self, odd: Pairs) -> np.ndarray:
-        """Return the reaches of the odd part."""
-        theta, p = self.theta, odd.n_players
-        if theta is None:
-            theta = self._tuned.mean(self.players, odd.block is not None)
-        if theta is None:
-            theta = fit_odd(odd) if odd.values.any() else np.full(p, -np.log(p))
-        return np.exp(theta[:p])
+    def _vector(self, odd: Pairs) -> tuple[np.ndarray, bool]:
+        """Return the odd kernel's vector, and whether it was tuned and not fitted here."""
+        blocked = odd.block is not None
+        vector = self._tuned.mean(self.players, blocked)
+        if vector is not None:
+            return vector, True
+        if not odd.values.any():
+            return OddKernel.prior(odd.n_players, blocked).start, False
+        if self._fitted is None:
+            self._fitted = self.theta = fit_odd(odd, self.theta)
+        return self._fitted, False
+
+    def _posterior(
+        self, points: Pairs, kernel: Kernel, functional: Functional, shared: bool
+    ) -> Posterior:
+        """Return the posterior of a functional; rows with a tuned kernel share the process."""
+        make = self._tuned.process if shared else Process
+        return Posterior(make(points, kernel, functional), points.values)
+
+
+def by_enumeration(odd: Pairs, even: Pairs, index: Index, pairs: Index | None) -> np.ndarray:
+    """Return exact values of players, and of their pairs if requested, from all pairs."""
+    number = (odd.signs > 0) @ (1 << np.arange(odd.n_players))
+    found = []
+    for order, wanted in ((1, index), (2, pairs)):
+        if wanted is None:
+            continue
+        f, g = odd.values, even.values
+        if wanted.symmetric:  # one part of the game has no effect, and not even its rounding
+            f, g = (f, 0 * g) if order == 1 else (0 * f, g)
+        values = np.empty((2**odd.n_players, f.shape[1]))
+        values[number], values[2**odd.n_players - 1 - number] = g + f, g - f
+        found.append(enumerated(values, wanted, order))
+    return np.concatenate(found)

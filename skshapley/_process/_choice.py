@@ -29,24 +29,21 @@ def choose_pairs(
     -------
     chosen : ndarray of shape (at most n,), int
     """
-    kernel, seen, (m, p) = process.kernel, len(process.points), pool.shape
+    kernel, (m, p) = process.kernel, pool.shape
     points = Pairs(pool, np.empty((m, 0)))
-    columns = np.empty((seen + n, m))
-    columns[:seen] = process.halves(kernel.cross(pool, process.points.signs))
+    seen = process.halves(kernel.cross(pool, process.points.signs))
     explained = process.halves(process.witnessed)
-    gain = (
-        process.functional.covariances(kernel, points, np.arange(p)) - explained.T @ columns[:seen]
-    )
-    size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
-    wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
+    gain = process.functional.covariances(kernel, points, process.entries) - explained.T @ seen
     between = kernel.cross(pool, pool)
     prior = np.diag(between) + kernel.noise_at(points)
-    variance = prior - np.einsum("nm,nm->m", columns[:seen], columns[:seen])
-    least = 1e-9 * prior
-    open_ = np.ones(m, dtype=bool)
+    between -= seen.T @ seen
+    variance = np.diag(between) + kernel.noise_at(points)
+    size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
+    wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
+    open_, columns = np.ones(m, dtype=bool), np.empty((min(n, m), m))
     chosen = []
-    for step in range(seen, seen + min(n, m)):
-        usable = open_ & (variance > least)
+    for step in range(len(columns)):
+        usable = open_ & (variance > 1e-9 * prior)
         if not usable.any():
             break
         asked = usable & (wanted[size] > 0)

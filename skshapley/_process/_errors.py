@@ -105,5 +105,6 @@ def background_errors(posterior: Posterior) -> np.ndarray | float:
     process, blocks = posterior.process, posterior.process.points.blocks
     if blocks is None:
         return np.nan
-    own, common = (process.prior_variance(process.entries, of) for of in (blocks, None))
+    variances = process.functional.variances
+    own, common = (variances(process.kernel, process.entries, of) for of in (blocks, None))
     return np.sqrt(np.maximum(own - common, 0.0)[:, None] * posterior.scale)

@@ -1,12 +1,15 @@
 """Hyper-parameters of both kernels by maximum a posteriori."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.optimize import minimize
 
-from skshapley._process._even import EvenEvidence, EvenKernel, products
-from skshapley._process._odd import OddEvidence
+from skshapley._process._even import EvenKernel, products
+from skshapley._process._kernel import Kernel, Prior, weighted_sum
+from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Pairs
 
 # (points, iterations) for the odd part: from the prior's means, from an earlier fit, with blocks.
@@ -26,6 +29,70 @@ STEPS = 5  # steps of expectation maximisation
 MOST_PRODUCTS = 10**8
 
 
+class Evidence:
+    """Minus the log posterior density of a kernel's vector, without its constant.
+
+    The scale of each output is profiled out. The mean over outputs counts as one observation of the
+    hyper-parameters, since outputs of one model are far from independent.
+
+    Parameters
+    ----------
+    points : Pairs
+        Outputs with zeros at all points do not count.
+    kernel : callable
+        Returns the kernel of a vector.
+    prior : Prior
+    """
+
+    def __init__(self, points: Pairs, kernel: Callable[[np.ndarray], Kernel], prior: Prior) -> None:
+        largest = np.abs(points.values).max(axis=0)
+        self._values = points.values[:, largest > 0] / largest[largest > 0]
+        self.points, self._kernel, self.prior = points, kernel, prior
+        self._beside = kernel(prior.start).beside(points.signs, points.signs)
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and gradient at the vector `theta`."""
+        points, kernel = self.points, self._kernel(theta)
+        parts = [*kernel.interactions(points.signs, points.signs), *self._beside]
+        if points.same_block is not None:
+            parts += [part * points.same_block for part in parts[:2]]
+        covariance = weighted_sum(kernel.scales, parts)
+        covariance[np.diag_indices_from(covariance)] += kernel.noise_at(points)
+        factor, failed = lapack.dpotrf(covariance, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            return 1e10, np.zeros_like(theta)
+        n, k = self._values.shape
+        solved, _ = lapack.dpotrs(factor, self._values, lower=1)
+        fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
+        off = theta - self.prior.mean
+        pulled = self.prior.precision @ off
+        value = 0.5 * (off @ pulled + n * np.log(fit).mean()) + np.log(np.diag(factor)).sum()
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        # the lower triangle, doubled: its products with symmetric matrices are those of the whole
+        pull = (solved * (n / k / fit)) @ solved.T - 2 * inverse
+        pull[np.diag_indices(n)] += np.diag(inverse)
+        return float(value), pulled - 0.5 * kernel.slopes(pull, parts, points)
+
+    def climbed(self, start: np.ndarray | None, iterations: int) -> np.ndarray:
+        """Return the vector after some iterations of L-BFGS, from `start` or the prior's."""
+        start, bounds = self.prior.start if start is None else start, self.prior.bounds
+        how = {"maxiter": iterations, "maxcor": 20}
+        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=how).x
+
+
+def odd_evidence(points: Pairs) -> Evidence:
+    """Return the density of the odd kernel's vector."""
+    p = points.n_players
+    prior = OddKernel.prior(p, points.block is not None)
+    return Evidence(points, lambda theta: OddKernel.from_vector(theta, p), prior)
+
+
+def even_evidence(points: Pairs, reach: np.ndarray, each: np.ndarray | None = None) -> Evidence:
+    """Return the density of the even kernel's vector, given reaches and variances of pairs."""
+    prior = EvenKernel.prior(points.block is not None)
+    return Evidence(points, lambda theta: EvenKernel.from_vector(reach, theta, each), prior)
+
+
 def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     """Return the odd kernel's vector, ``(p + 3,)`` or ``(p + 5,)``, fitted to some of the points.
 
@@ -36,8 +103,7 @@ def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
         The vector of an earlier fit.
     """
     most, iterations = BLOCKED if pairs.block is not None else COLD if start is None else WARM
-    points = thinned(pairs, most)
-    return OddEvidence(points).climbed(start, iterations)
+    return odd_evidence(thinned(pairs, most)).climbed(start, iterations)
 
 
 def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
@@ -53,16 +119,10 @@ def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
     reach : ndarray of shape (p,)
     """
     some = thinned(points, EVEN[0])
-
-    def scalars(start: np.ndarray | None, each: np.ndarray | None) -> np.ndarray:
-        return EvenEvidence(some, reach, each).climbed(start, EVEN[1])
-
-    first = theta = scalars(None, None)
+    first = theta = even_evidence(some, reach).climbed(None, EVEN[1])
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))
-    for _ in range(ROUNDS):
-        if kernel.each is None:
-            break
-        theta = scalars(theta, kernel.each)
+    for _ in range(ROUNDS if kernel.each is not None else 0):
+        theta = even_evidence(some, reach, kernel.each).climbed(theta, EVEN[1])
         kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     return first, kernel
 
@@ -84,8 +144,8 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
     n, p = points.signs.shape
     if points.block is not None or n * n * (p * (p - 1) // 2) > MOST_PRODUCTS:
         return kernel
-    features = products(points.signs)
-    shared = kernel.lowest * kernel.pair_shares[np.triu_indices(p, 1)]
+    features = products(points.signs) - 1
+    shared = kernel.lowest * kernel.shares[np.triu_indices(p, 1)]
     rest = kernel.gram(points) - (features * shared) @ features.T
     each = shared
     for _ in range(STEPS):

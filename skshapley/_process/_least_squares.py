@@ -42,13 +42,10 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         True if least squares does not explain the values, or there are too few pairs to decide.
     """
     p, largest = odd.n_players, np.abs(odd.values).max(axis=0)
-    found = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
-    if found is None:
-        values, residual = np.zeros((p, len(largest))), largest > 0
-        spare = len(odd) - len(odd.by_block()) - p
-    else:
-        (values, residual), spare = found, _least(odd) - (p + 1)
-    residual = residual & (largest > 0)
+    values, residual = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
+    # without a fit, zeros at all points of all blocks are the witnesses
+    spare = len(odd) - len(odd.by_block()) - p if residual.all() else _least(odd) - (p + 1)
+    residual &= largest > 0
     return values, _unwitnessed(values, span(values), np.full(len(largest), spare)), residual
 
 
@@ -74,17 +71,14 @@ def pairwise(
     residual : ndarray of shape (k,), bool
         As of `linear`.
     """
-    points, p = relative(even), even.n_players
-    first, second = np.triu_indices(p, 1)
+    points = relative(even)
+    first, second = np.triu_indices(even.n_players, 1)
     scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
     size, few = np.abs(points.values).max(axis=0), _least(points)
     flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
-    found, residual = np.zeros((len(first), len(scale))), ~flat
-    if not flat.all():
-        least = np.maximum(NOTHING * size, ROUNDING * scale)
-        tried = _fitted(points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least)
-        if tried is not None:
-            found, residual = np.where(flat, 0.0, tried[0]), tried[1] & ~flat
+    least = np.maximum(NOTHING * size, ROUNDING * scale)
+    found, residual = _fitted(points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least)
+    found, residual = np.where(flat, 0.0, found), residual & ~flat
     values = of_pairs(found)
     worth, *_ = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)
     spread = np.where(values.any(axis=0), span(values), span(worth))
@@ -101,16 +95,18 @@ def _fitted(
     features: Callable[[np.ndarray], np.ndarray],
     known: int,
     least: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray] | None:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of the blocks' solutions, 0 with a residual, and the residuals.
 
-    None if blocks have too few points beyond the `known` points, or do not make up the background.
+    All residuals are True if blocks have too few points beyond the `known` ones and the unknowns,
+    or do not make up the background.
     """
     blocks, n_unknowns = points.blocks, features(points.signs[:1]).shape[1]
     complete = blocks is None or blocks.complete
-    if _least(points) - known - n_unknowns < SPARE or not complete:
-        return None
-    solution, residual = np.zeros((n_unknowns, len(least))), np.zeros(len(least), dtype=bool)
+    enough = _least(points) - known - n_unknowns >= SPARE and complete
+    solution, residual = np.zeros((n_unknowns, len(least))), np.full(len(least), not enough)
+    if not enough:
+        return solution, residual
     share = np.ones(1) if blocks is None else blocks.share
     for at, weight in zip(points.by_block(), share, strict=True):
         design, values = features(points.signs[at]), points.values[at]

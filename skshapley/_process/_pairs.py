@@ -161,17 +161,6 @@ def relative(pairs: Pairs) -> Pairs:
     return Pairs(rest.signs, rest.values - values, rest.block, rest.blocks)
 
 
-def merged(parts: Sequence[Pairs]) -> Pairs:
-    """Join the points of several designs."""
-    if len(parts) == 1:
-        return parts[0]
-    block = None
-    if parts[0].block is not None:
-        block = np.concatenate([pairs.block for pairs in parts])
-    signs, values = (np.concatenate([getattr(x, n) for x in parts]) for n in ("signs", "values"))
-    return Pairs(signs, values, block, parts[0].blocks)
-
-
 @dataclass(frozen=True, eq=False)
 class OddDesign(Design):
     """Coalitions, each followed by its complement, placed to estimate the odd part of a game.
@@ -187,21 +176,14 @@ class OddDesign(Design):
     drawn : ndarray of shape (r, m/2) or None
         Expected number of pairs of the same size, for randomly drawn pairs. NaN for pairs placed on
         purpose; None if all pairs are.
+    thetas : sequence of (ndarray or None)
+        Hyper-parameters with which the pairs of each row to explain were chosen.
     """
 
     block: NDArray[np.intp] | None = None
     blocks: tuple[Blocks, ...] | None = None
     drawn: NDArray[np.float64] | None = None
-
-    def pairs(self, instance: int, values: NDArray[np.float64]) -> tuple[Pairs, Pairs]:
-        """Return the odd and the even part of one row's values ``(m, k)``."""
-        signs = np.where(self.coalitions[instance, ::2], 1.0, -1.0)
-        odd, even = (values[::2] - values[1::2]) / 2, (values[::2] + values[1::2]) / 2
-        odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
-        if self.block is None or self.blocks is None:
-            return Pairs(signs, odd), Pairs(signs, even)
-        own = self.block[instance], self.blocks[instance]
-        return Pairs(signs, odd, *own), Pairs(signs, even, *own)
+    thetas: Sequence[NDArray[np.float64] | None] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,3 +192,23 @@ class RandomOddDesign(OddDesign):
 
     Every size has at least one pair.
     """
+
+
+# a design, the position of a row to explain in it, and that row's values ``(m, k)``
+Seen = tuple[OddDesign, int, NDArray[np.float64]]
+
+
+def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
+    """Return the odd and the even part of one row's values, and the pairs' `OddDesign.drawn`."""
+    signs = np.concatenate([np.where(x.coalitions[i, ::2], 1.0, -1.0) for x, i, _ in seen])
+    values = np.concatenate([values for *_, values in seen])
+    odd, even = (values[::2] - values[1::2]) / 2, (values[::2] + values[1::2]) / 2
+    odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
+    placed = [np.full(len(values) // 2, np.nan) for *_, values in seen]
+    drawn = [
+        p if x.drawn is None else x.drawn[i] for p, (x, i, _) in zip(placed, seen, strict=True)
+    ]
+    block = [design.block[i] for design, i, _ in seen if design.block is not None]
+    design, row, _ = seen[0]
+    own = (np.concatenate(block), design.blocks[row]) if block and design.blocks else ()
+    return Pairs(signs, odd, *own), Pairs(signs, even, *own), np.concatenate(drawn)

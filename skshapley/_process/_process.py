@@ -1,5 +1,6 @@
 """Gaussian-process posterior of a functional of a game, given values at observed points."""
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skshapley._process._functionals import Functional
 from skshapley._process._kernel import Kernel
-from skshapley._process._pairs import Blocks, Pairs
+from skshapley._process._pairs import Pairs
 
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 
@@ -29,7 +30,7 @@ class Process:
         self.points, self.kernel, self.functional = points, kernel, functional
         self.factor = cholesky(kernel.gram(points), lower=True, check_finite=False)
         self.entries = functional.entries(points.n_players)
-        self._witnesses = self.entries[:, functional.witnesses(points.n_players)]
+        self.witnesses = functional.witnesses(points.n_players)
 
     def solve(self, values: np.ndarray) -> np.ndarray:
         """Return the inverse of the covariance matrix times values ``(n, k)``."""
@@ -43,46 +44,39 @@ class Process:
         """Return the covariances of entries with the observed values, ``(e, n)``."""
         return self.functional.covariances(self.kernel, self.points, entries)
 
-    def prior_variance(self, entries: np.ndarray, blocks: Blocks | None) -> np.ndarray:
-        """Return the prior variances of entries, with or without blocks of rows, ``(e,)``."""
-        return self.functional.variances(self.kernel, entries, blocks)
-
-    def _left(self, entries: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-        """Return the posterior variances of entries at scale 1, ``(e,)``."""
-        prior = self.prior_variance(entries, self.points.blocks)
-        explained = self.halves(covariances)
-        return np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0)
-
     @cached_property
     def witnessed(self) -> np.ndarray:
         """The covariances of the witnesses with the observed values, ``(m, n)``."""
-        return self.covariances(self._witnesses)
+        return self.covariances(self.entries[:, self.witnesses])
 
     @cached_property
     def influence(self) -> np.ndarray:
         """The witnesses if one point has value 1 and the others 0, for each point, ``(m, n)``."""
         return self.solve(self.witnessed.T).T
 
+    def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield all entries and their covariances with the values, in parts of bounded size."""
+        total, step = self.entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
+        if total == len(self.witnesses):
+            yield self.entries, self.witnessed
+            return
+        for start in range(0, total, step):
+            part = self.entries[:, start : start + step]
+            yield part, self.covariances(part)
+
     @cached_property
     def variance(self) -> np.ndarray:
         """The posterior variances of all entries at scale 1, ``(e,)``."""
-        if not self._chunks:
-            return self._left(self.entries, self.witnessed)
-        return np.concatenate([self._left(part, self.covariances(part)) for part in self._chunks])
+        out = []
+        for entries, covariances in self._chunks():
+            explained = self.halves(covariances)
+            prior = self.functional.variances(self.kernel, entries, self.points.blocks)
+            out.append(np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0))
+        return np.concatenate(out)
 
-    def means(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the posterior means of all entries, ``(e, k)``, from values and solved values."""
-        if not self._chunks:
-            return self.influence @ values
-        return np.concatenate([self.covariances(part) @ weights for part in self._chunks])
-
-    @cached_property
-    def _chunks(self) -> list[np.ndarray]:
-        """All entries in parts of bounded size; empty if every entry is a witness."""
-        total, step = self.entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
-        if total == self._witnesses.shape[1]:
-            return []
-        return [self.entries[:, start : start + step] for start in range(0, total, step)]
+    def means(self, weights: np.ndarray) -> np.ndarray:
+        """Return the posterior means of all entries, ``(e, k)``, from solved values."""
+        return np.concatenate([covariances @ weights for _, covariances in self._chunks()])
 
     @cached_property
     def left_out_variance(self) -> np.ndarray:
@@ -121,12 +115,12 @@ class Posterior:
     @cached_property
     def means(self) -> np.ndarray:
         """The posterior means of all entries of the functional, ``(e, k)``."""
-        return self.process.means(self.values, self._weights)
+        return self.process.means(self._weights)
 
-    @cached_property
+    @property
     def witnesses(self) -> np.ndarray:
         """The posterior means of the entries that calibrate the errors, ``(m, k)``."""
-        return self.process.influence @ self.values
+        return self.means[self.process.witnesses]
 
     @cached_property
     def left_out(self) -> np.ndarray:

@@ -6,24 +6,17 @@ values. Each choice reduces the variance of the Shapley values most, under the G
 the solver "gp". Rows with hyper-parameters from other rows share designs.
 """
 
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skshapley._process import (
-    Blocks,
-    OddDesign,
-    OddKernel,
-    OddValues,
-    Pairs,
-    Process,
-    RandomOddDesign,
-    choose_pairs,
-    fit_odd,
-    merged,
-)
-from skshapley._tools._constraints import Flag, OneOf
+from skshapley._process._choice import choose_pairs
+from skshapley._process._fit import fit_odd
+from skshapley._process._functionals import OddValues
+from skshapley._process._odd import OddKernel
+from skshapley._process._pairs import Blocks, OddDesign, Pairs, RandomOddDesign, Seen, observed
+from skshapley._process._process import Process
+from skshapley._tools._constraints import OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._odd_designs import (
     LEAST_ROWS,
@@ -73,8 +66,6 @@ class Odd(Sampler):
         divided at random into blocks of equal size with separate pairs, so the same model rows buy
         many more pairs. If the rows are too few or too unequal to gain from this, "all" is used. A
         block has rows of about the same weight, and pairs in proportion to it.
-    adaptive : bool, default=True
-        Whether later pairs are chosen after the values of the earlier ones (without blocks).
 
     References
     ----------
@@ -101,11 +92,10 @@ class Odd(Sampler):
     produces = OddDesign
     # the blocks and the number of chosen pairs are planned for all draws
     traits = SamplerTraits(goes_on=False)
-    _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
+    _constraints = {"references": OneOf(REFERENCES)}
 
-    def __init__(self, references: str = "blocks", adaptive: bool = True) -> None:
+    def __init__(self, references: str = "blocks") -> None:
         self.references = references
-        self.adaptive = adaptive
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least a permutation and its reverse, or a share of it.
@@ -146,103 +136,99 @@ class Odd(Sampler):
         r = len(self.rngs_)
         self._part, self._tuned, self._order = task.part, task.tuned, None
         self._states: list[Any] = [None] * r
-        self._seen: list[list[Pairs]] = [[] for _ in range(r)]
-        self._leaders, self._asked, self._given = np.arange(r), {}, {}
+        self._seen: list[list[Seen]] = [[] for _ in range(r)]
+        self._thetas: list[np.ndarray | None] = [None] * r
+        self._leaders, self._keys = np.arange(r), {}
         if task.tuned is None or task.players is None or task.shared_rngs is None:
             return
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
-            # with equal weights, each row may have its own blocks: their matrices are equal
+            # With equal weights, each row has its own background rows in the blocks: the matrices
+            # are equal, and the rows' errors still differ.
             b = len(self.reference_weights_)
-            # Rows share pairs and matrices, and still average over different background rows.
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
-        # rows with the same number share a design, chosen by the tuned parameters
+        # Rows with the same number and the same active players share the design of their leader.
         alike = np.column_stack([task.numbers, task.players])
-        # Rows must have the same active players too: their pairs are coalitions of these.
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
-        for leader, (number, *own) in zip(first, sets, strict=True):
-            self._asked[leader] = number, *own, self.n_draws_
+        for leader, own in zip(first, sets, strict=True):
+            self._keys[leader] = *own, self.n_draws_
             self.rngs_[leader] = task.shared_rngs[leader]
-            self._given[leader] = task.tuned.known(np.array(own))
+            self._thetas[leader] = task.tuned.mean(own[1:], blocked=False)
 
     def _chooses(self, n_pairs: int) -> bool:
         p = self.n_players_
-        least = LEAST_FIRST * p
-        return self.adaptive and least < n_pairs <= MOST_CHOSEN and n_pairs < n_all_pairs(p) / 2
+        return LEAST_FIRST * p < n_pairs <= MOST_CHOSEN and n_pairs < n_all_pairs(p) / 2
 
     def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
-        whose = self._leaders[rows]
+        p, whose = self.n_players_, self._leaders[rows]
         leaders, place = np.unique(whose, return_inverse=True)
-        asks = [self._ask_once(leader, n // 2) for leader in leaders]
-        pairs, *others = zip(*asks, strict=True)
+        asked = [self._ask_once(leader, n // 2) for leader in leaders]
+        pairs, *others = zip(*asked, strict=True)
         signs = np.stack(pairs)[place]
         block, drawn = (None if x[0] is None else np.stack(x)[place] for x in others)
         states = [self._states[row] for row in whose]
-        coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
         return OddDesign(
-            coalitions,
+            np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, p),
             coalition_references=self._references(rows, block),
-            exact=block is None and len(states[0].pairs) == n_all_pairs(self.n_players_),
+            exact=block is None and len(states[0].pairs) == n_all_pairs(p),
             block=block,
             blocks=None if block is None else tuple(state.blocks for state in states),
             drawn=drawn,
+            thetas=[] if self._keys else [self._thetas[row] for row in rows],
         )
 
     def _ask_once(self, row: int, n: int) -> _Asked:
-        """Return the result of `_ask_one`, computed once for a shared design."""
-        if row not in self._asked:
-            return self._ask_one(row, n)
-        key = self._asked[row] = *self._asked[row], n
+        """Return n pairs of one row to explain; shared designs are made once."""
+        if row not in self._keys:
+            asked, self._states[row] = self._ask_one(row, self.rngs_[row], n)
+            return asked
+        key = self._keys[row] = *self._keys[row], n
+        rng = self.rngs_[row].spawn(1)[0]  # independent of the numbers drawn before
         if key not in self._tuned.designs:
-            asked = self._ask_one(row, n)
-            # rows that come later continue with the same state and random numbers as the first one
-            self._tuned.designs[key] = asked, self._states[row], deepcopy(self.rngs_[row])
-        asked, self._states[row], rng = self._tuned.designs[key]
-        self.rngs_[row] = deepcopy(rng)
+            self._tuned.designs[key] = self._ask_one(row, rng, n)
+        asked, self._states[row] = self._tuned.designs[key]
         return asked
 
-    def _ask_one(self, row: int, n: int) -> _Asked:
-        """Return n pairs of one row to explain, at first with the full coalition."""
-        rng, p, state = self.rngs_[row], self.n_players_, self._states[row]
-        first = state is None
+    def _ask_one(self, row: int, rng: np.random.Generator, n: int) -> tuple[_Asked, _State]:
+        """Return n pairs of one row, at first with the full coalition, and its next state."""
+        p, state, first = self.n_players_, self._states[row], self._states[row] is None
         if state is None:
-            state = self._states[row] = self._open(rng)
+            state = self._open(rng)
         if state.blocks is not None:
             count = len(state.rows)
             pairs, block = pairs_of_blocks(rng, state.blocks.share, p, count * n)
             ends = np.arange(count if first else 0)
             full = np.ones((len(ends), p), dtype=bool)
-            return np.concatenate([full, pairs]), np.concatenate([ends, block]), None
+            return (np.concatenate([full, pairs]), np.concatenate([ends, block]), None), state
         # the cost of a Cholesky factorisation grows with the cube of the pairs
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
-        # Pairs beyond the capacity are drawn at random, so that their errors can be estimated.
-        asked = first_pairs(rng, p, placed) if first else self._choose(row, placed)
-        self._states[row] = _State(np.concatenate([state.pairs, asked]))
-        if first:
-            asked = np.concatenate([np.ones((1, p), dtype=bool), asked])
+        pairs = first_pairs(rng, p, placed) if first else self._choose(row, rng, placed)
+        state = _State(np.concatenate([state.pairs, pairs]))
+        pairs = np.concatenate([np.ones((int(first), p), dtype=bool), pairs])
         if placed == n:
-            return asked, None, None
+            return (pairs, None, None), state
+        # Pairs beyond the capacity are drawn at random, so that their errors can be estimated.
         more, expected = leverage_pairs(rng, p, n - placed)
-        drawn = np.concatenate([np.full(len(asked), np.nan), expected])
-        return np.concatenate([asked, more]), None, drawn
+        drawn = np.concatenate([np.full(len(pairs), np.nan), expected])
+        return (np.concatenate([pairs, more]), None, drawn), state
 
-    def _open(self, rng: np.random.Generator) -> "_State":
+    def _open(self, rng: np.random.Generator) -> _State:
         none, count = np.empty((0, self.n_players_), dtype=bool), self._n_blocks(self.n_draws_ // 2)
         if count == 1:
             return _State(none)
         if self._part < 1:  # balanced by construction
             each = len(self.reference_weights_) // count
-            rows = np.arange(each * count).reshape(count, each)
+            dealt = np.arange(each * count).reshape(count, each)
         else:
-            rows = rows_of_blocks(rng, self.reference_weights_, count)
-        blocks = Blocks.of(rows, self.reference_weights_)
-        return _State(none, rows, Blocks(blocks.share * self._part, blocks.whole * self._part))
+            dealt = rows_of_blocks(rng, self.reference_weights_, count)
+        blocks = Blocks.of(dealt, self.reference_weights_)
+        return _State(none, dealt, Blocks(blocks.share * self._part, blocks.whole * self._part))
 
-    def _choose(self, row: int, n: int) -> np.ndarray:
+    def _choose(self, row: int, rng: np.random.Generator, n: int) -> np.ndarray:
         """Return n new pairs."""
-        rng, pairs = self.rngs_[row], self._states[row].pairs
-        p, held = self.n_players_, len(pairs)
+        pairs, p = self._states[row].pairs, self.n_players_
+        held = len(pairs)
         theta = self._theta(row) if n and self._chooses(held + n) else None
         # Without values to learn from, or with too many pairs to choose, leverage scores decide.
         if theta is None:
@@ -261,19 +247,20 @@ class Odd(Sampler):
         return filled(rng, chosen, n, seen=pairs)
 
     def _theta(self, row: int) -> np.ndarray | None:
-        """Return the hyper-parameters for the choice, tuned on other rows or fitted here."""
-        if self._given:
-            return self._given[row]
-        values = merged(self._seen[row])
-        return fit_odd(values) if values.values.any() else None
+        """Return the hyper-parameters for the choice, tuned or fitted to the values seen."""
+        if self._seen[row]:
+            values, *_ = observed(self._seen[row])
+            if values.values.any():
+                self._thetas[row] = fit_odd(values, self._thetas[row])
+        return self._thetas[row]
 
     def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         # kept for the next choice
-        if not self.adaptive or design.block is not None or self._given:
+        if design.block is not None or self._keys:
             return
         for i, row in enumerate(rows):
             if len(self._states[row].pairs) < MOST_CHOSEN:
-                self._seen[row].append(design.pairs(i, values[i])[0])
+                self._seen[row].append((design, i, values[i]))
 
     def _n_blocks(self, n: int) -> int:
         """Return the number of blocks of the background, for n pairs per row."""

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import hadamard
 
-from skshapley._process import Blocks
+from skshapley._process._pairs import Blocks
 from skshapley._tools._counting import rounded, shared_out
 from skshapley.samplers._coalitions import distinct_of_size, first_of_each, pairs_by_size
 

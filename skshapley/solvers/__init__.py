@@ -1,6 +1,6 @@
 """Solvers: estimate attributions from the values of coalitions."""
 
-from skshapley._process import OddDesign, RandomOddDesign
+from skshapley._process._pairs import OddDesign, RandomOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     FullDesign,

@@ -4,9 +4,13 @@
 row. The documentation, "The odd-part Gaussian process", derives them.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
-from skshapley._process import Case, OddDesign, Tuned
+from skshapley._process._case import Case, Estimates, Tuned
+from skshapley._process._pairs import OddDesign
+from skshapley._process._process import Posterior
 from skshapley._tools._constraints import Count
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 
@@ -61,14 +65,14 @@ class GaussianProcess(Solver):
     default_sampler = "odd"
     traits = SolverTraits(any_index=(OddDesign,), symmetric_pairs=(OddDesign,))
     _constraints = {"tuning_rows": Count(least=0, hint="0 fits each row separately")}
-    _case: type[Case] = Case
+    _correction: tuple[Callable[[Posterior], Estimates], ...] = ()
 
     def __init__(self, tuning_rows: int = 2) -> None:
         self.tuning_rows = tuning_rows
 
     def _start(self, task: SolverTask) -> None:
-        rest = task.tuned, task.index, task.pairs
-        self._cases = [self._case(own, *rest) for own in self.players_]
+        rest = task.tuned, task.index, task.pairs, *self._correction
+        self._cases = [Case(own, *rest) for own in self.players_]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Store the pairs of each row."""

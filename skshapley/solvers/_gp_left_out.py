@@ -7,7 +7,9 @@ With them, phi(f) = phi(m) + phi(f - m) is estimated by maximum sample reuse.
 
 import numpy as np
 
-from skshapley._process import Case, OddDesign, Pairs, Posterior, RandomOddDesign, overlooked
+from skshapley._process._errors import overlooked
+from skshapley._process._pairs import OddDesign, RandomOddDesign
+from skshapley._process._process import Posterior
 from skshapley._tools._counting import log_binomial
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
@@ -19,19 +21,14 @@ LEAST_FITTED = 3.5
 PANEL = 128  # pairs deleted at once
 
 
-class _CorrectedCase(Case):
-    """The pairs of one row to explain, with a simple random sample of the pairs of each size."""
-
-    def _process(self, odd: Pairs, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        pairs = odd.outputs(which)
-        posterior = self.posterior(pairs)
-        corrected = _Corrected(posterior)
-        n, p = len(pairs) - 1, pairs.n_players
-        if n < LEAST_FITTED * p or np.linalg.matrix_rank(pairs.signs) < p:
-            # too few pairs, or players not separated by any pair: deleted pairs would not show it
-            return corrected.values, np.full_like(corrected.values, np.nan)
-        errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
-        return corrected.values, errors
+def corrected(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and errors from a simple random sample of the pairs of each size."""
+    points, correction = posterior.process.points, _Corrected(posterior)
+    n, p = len(points) - 1, points.n_players
+    if n < LEAST_FITTED * p or np.linalg.matrix_rank(points.signs) < p:
+        # too few pairs, or players not separated by any pair: deleted pairs would not show it
+        return correction.values, np.full_like(correction.values, np.nan)
+    return correction.values, overlooked(posterior, correction.standard_errors(), least=1.0)
 
 
 class _Corrected:
@@ -170,4 +167,4 @@ class LeaveOneOutProcess(GaussianProcess):
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
     traits = SolverTraits(symmetric_pairs=(OddDesign,))
-    _case = _CorrectedCase
+    _correction = (corrected,)

@@ -6,16 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from skshapley._process import (
-    Blocks,
-    EvenKernel,
-    EvenValues,
-    Interactions,
-    OddKernel,
-    OddValues,
-    Pairs,
-)
 from skshapley._process import _fit as fit
+from skshapley._process._even import EvenKernel
+from skshapley._process._functionals import EvenValues, Interactions, OddValues
+from skshapley._process._odd import OddKernel
+from skshapley._process._pairs import Blocks, Pairs
 from skshapley.indices import INDICES, PAIR_INDICES, beta, enumerated
 
 SYMMETRIC = [index for index in PAIR_INDICES.values() if index.symmetric]
@@ -61,7 +56,7 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
             parts[lowest].append(
                 (reach if lowest else np.tanh(reach))[players].prod() ** 0.5 * product
             )
-    first, higher = kernel.parts(signs, signs)[:2]
+    first, higher = kernel.interactions(signs, signs)
     for lowest, found in ((True, first), (False, higher)):
         explicit = np.array(parts[lowest] or [np.zeros(2**p)]).T
         explicit = explicit @ explicit.T
@@ -88,7 +83,7 @@ def test_functionals_and_their_variances_match_the_kernel(functional, p, reach):
 def test_pairs_with_individual_variances(functional):
     rng, p = np.random.default_rng(0), 6
     plain = some_kernel(functional, rng.uniform(0.05, 0.9, p))
-    same = replace(plain, each=plain.pair_shares[np.triu_indices(p, 1)])
+    same = replace(plain, each=plain.shares[np.triu_indices(p, 1)])
     crossed = plain.cross(cube(p), cube(p))
     np.testing.assert_allclose(same.cross(cube(p), cube(p)), crossed, atol=1e-12)
     kernel, entries = replace(plain, each=rng.exponential(size=15)), functional.entries(p)
@@ -140,9 +135,9 @@ def evidence_of(part, pairs, rng):
     """Return one of three functions from vectors to densities."""
     p = pairs.n_players
     if part == "odd":
-        return fit.OddEvidence(pairs)
+        return fit.odd_evidence(pairs)
     each = rng.exponential(size=p * (p - 1) // 2) if part == "each" else None
-    return fit.EvenEvidence(pairs, rng.uniform(0.05, 0.5, p), each)
+    return fit.even_evidence(pairs, rng.uniform(0.05, 0.5, p), each)
 
 
 def some_pairs(p, n, n_outputs, blocked, rng):
@@ -162,7 +157,7 @@ def test_gradients_agree_with_finite_differences(part, blocked, n_outputs):
     if part != "odd":
         pairs = pairs.take(~pairs.full)
     evidence = evidence_of(part, pairs, rng)
-    start = evidence.start
+    start = evidence.prior.start
     theta, step = start + 0.5 * rng.normal(size=len(start)), 1e-3
     gradient = evidence(theta)[1]
     for j in range(len(theta)):
@@ -182,9 +177,9 @@ def test_a_fit_ends_at_a_zero_gradient(part):
     evidence = evidence_of(part, points, rng)
     theta = evidence.climbed(evidence.climbed(None, 25), 25)
     value, gradient = evidence(theta)
-    low, high = evidence.bounds.T
+    low, high = evidence.prior.bounds.T
     inside = (theta > low + 1e-6) & (theta < high - 1e-6)
-    assert value < evidence(evidence.start)[0]
+    assert value < evidence(evidence.prior.start)[0]
     np.testing.assert_allclose(gradient[inside], 0, atol=0.05)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skshapley._process import Blocks, Pairs
 from skshapley._process import _least_squares as least_squares
+from skshapley._process._pairs import Blocks, Pairs
 from skshapley.testing import RandomGame
 
 

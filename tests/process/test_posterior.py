@@ -3,19 +3,13 @@
 import numpy as np
 import pytest
 
-from skshapley._process import (
-    Blocks,
-    EvenKernel,
-    Interactions,
-    OddKernel,
-    OddValues,
-    Pairs,
-    Posterior,
-    Process,
-    choose_pairs,
-    overlooked,
-    standard_errors,
-)
+from skshapley._process._choice import choose_pairs
+from skshapley._process._errors import overlooked, standard_errors
+from skshapley._process._even import EvenKernel
+from skshapley._process._functionals import Interactions, OddValues
+from skshapley._process._odd import OddKernel
+from skshapley._process._pairs import Blocks, Pairs
+from skshapley._process._process import Posterior, Process
 from skshapley.indices import beta, enumerated
 
 PARTS = pytest.mark.parametrize("functional", [OddValues(), OddValues(beta(1, 3)), Interactions()])
@@ -89,7 +83,7 @@ def test_blocks_agree_with_a_joint_normal(rows, weights, functional):
                   Blocks.of(rows, weights))  # fmt: skip
     shares = np.stack([np.bincount(part, minlength=b) / len(part) for part in rows])
     unit = (shares**2).sum(axis=1).mean()
-    first, higher = kernel.parts(all_signs, all_signs)[:2]
+    first, higher = kernel.interactions(all_signs, all_signs)
     own = (0.6 * kernel.lowest * first + 1.7 * higher) / unit
     common = kernel.cross(all_signs, all_signs)
     joint = np.kron(np.ones((b, b)), common) + np.kron(np.eye(b), own)

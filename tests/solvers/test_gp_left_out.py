@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._process import OddKernel, OddValues, Pairs, Posterior, Process
+from skshapley._process._functionals import OddValues
+from skshapley._process._odd import OddKernel
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Posterior, Process
 from skshapley.samplers import OddLeverage, SamplerTask
 from skshapley.samplers._odd_designs import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skshapley._process import OddDesign, RandomOddDesign
+from skshapley._process._pairs import OddDesign, RandomOddDesign, observed
 from skshapley.samplers import Odd, SamplerTask
 from skshapley.samplers._odd_designs import pairs_each
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
@@ -75,9 +75,9 @@ def test_rounding_errors_are_not_an_odd_part():
     """The values of a mean over many rows differ in their last bits."""
     coalitions = np.random.default_rng(0).random((1, 20, P)) < 0.5
     values = 0.1 + np.random.default_rng(1).integers(-3, 4, (20, 1)) * 2e-17
-    assert not OddDesign(coalitions).pairs(0, values)[0].values.any()
+    assert not observed([(OddDesign(coalitions), 0, values)])[0].values.any()
     values[4] += 1e-12
-    assert OddDesign(coalitions).pairs(0, values)[0].values.any()
+    assert observed([(OddDesign(coalitions), 0, values)])[0].values.any()
 
 
 def test_an_output_that_is_zero_on_the_fitted_pairs():
