@@ -59,6 +59,12 @@ def centred(along, permutations, unit=1, strata=None, held=None):
 
 
 def solved(designs, games=(GAME,)):
+    """Return values and standard errors of one row."""
+    estimate = estimated(designs, games)
+    return estimate.values[0, :, 0], estimate.standard_errors[0, :, 0]
+
+
+def estimated(designs, games):
     """Return the estimate of one row; permutation j uses the game of its reference."""
     ends = np.array([[False] * P, [True] * P])
     v_empty = np.mean([game(ends)[0] for game in games])
@@ -70,8 +76,7 @@ def solved(designs, games=(GAME,)):
         which = [0] * len(each) if design.references is None else design.references[0]
         values = [games[w](one) for w, one in zip(which, each, strict=True)]
         solver.update(np.array([0]), design, np.concatenate(values)[None, :, None])
-    values, errors, *_ = solver.result()
-    return values[0, :, 0], errors[0, :, 0]
+    return solver.result()
 
 
 @pytest.mark.parametrize("unit", [1, 2, 3])
@@ -94,8 +99,14 @@ def student(units, degrees):
     The variance of a sample variance is sigma^4 (c - 1)/n for a kurtosis c, and 2 sigma^4/degrees
     for a chi-square.
     """
-    left = 2 * degrees / (stats.kurtosis(units, fisher=False) - 1)
+    left = 2 * degrees / (kurtosis(units) - 1)
     return stats.t.ppf(0.975, np.clip(left, 1, degrees)) / stats.norm.ppf(0.975)
+
+
+def kurtosis(units):
+    """That of each player, or the mean of the unbiased ones of all players if it is larger."""
+    unbiased = stats.kurtosis(units, fisher=False, bias=False)
+    return np.maximum(stats.kurtosis(units, fisher=False), unbiased.mean())
 
 
 def test_units_are_weighted_by_size():
@@ -210,9 +221,20 @@ def test_strata_are_averaged_with_their_weights():
     terms = np.array([part.var(axis=0, ddof=1) for part in parts])
     terms *= (SHARES**2 / counts)[:, None]
     degrees = terms.sum(axis=0) ** 2 / (terms**2 / (counts[:, None] + 1)).sum(axis=0) - 2
+    rest = np.concatenate([part - part.mean(axis=0) for part in parts])
+    degrees = np.minimum(degrees, 2 * (counts.sum() - 3) / (kurtosis(rest) - 1))
     wide = stats.t.ppf(0.975, np.clip(degrees, 1, counts.sum() - 3)) / stats.norm.ppf(0.975)
     wide *= np.sqrt(7 / 6)  # the coefficient is fitted
     np.testing.assert_allclose(errors, np.sqrt(terms.sum(axis=0)) * wide, rtol=1e-10)
+
+
+def test_background_errors_are_those_of_a_weighted_sample():
+    """Additive games have no noise of permutations. Equal weights would give .94 of these errors."""
+    weights = np.random.default_rng(0).normal(size=(3, P))
+    games = [AdditiveGame(own) for own in weights]
+    found = estimated([stratified([0, 1, 2, 0, 1, 2])], games).background_errors[0, :, 0]
+    spread = SHARES @ (weights - SHARES @ weights) ** 2 / (1 - SHARES @ SHARES)
+    np.testing.assert_allclose(found, np.sqrt(spread * (SHARES @ SHARES)), rtol=1e-10)
 
 
 def test_strata_of_one_unit_use_the_mean_variance_of_the_others():
@@ -290,11 +312,12 @@ def test_errors_of_random_references_come_from_the_regression():
     )
     values, errors = solved([design], GAMES)
     along = centred(along, design.permutations[0])
+    wide = student(along, 6)
     for player in range(P):
         fit = stats.linregress(along.sum(axis=1), along[:, player])
         rest = along[:, player] - fit.intercept - fit.slope * along.sum(axis=1)
         rest = rest * np.sqrt(7 / 6)  # the coefficient on positions is fitted
-        expected = np.sqrt((rest**2).sum() / 6 / 8) * student(along[:, player], 6)
+        expected = np.sqrt((rest**2).sum() / 6 / 8) * wide[player]
         assert errors[player] == pytest.approx(expected, rel=1e-8)
         ends = np.array([[False] * P, [True] * P])
         gain = GAMES[0](ends)[1] - np.mean([game(ends)[0] for game in GAMES])
