@@ -179,7 +179,8 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
         mean = moments.mean[rows[:, None], part.strata]
         left = part.units - mean[:, :, 0] - slope[:, None] * (partner - mean[:, :, 1])
         determined = moments.units[rows[:, None], part.strata] > 1
-        squared = np.where(determined[:, :, None, None], left, 0.0) ** 2
+        # times their size, means of units of different sizes have equal variances
+        squared = part.unit * np.where(determined[:, :, None, None], left, 0.0) ** 2
         squares, fourth = squares + squared.sum(axis=1), fourth + (squared**2).sum(axis=1)
         n = n + determined.sum(axis=1)[:, None, None]
     varies = squares > 0
