@@ -185,9 +185,9 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
         n = n + determined.sum(axis=1)[:, None, None]
     varies = squares > 0
     own = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
-    # The kurtosis of few numbers is too small. G2 is unbiased for normal numbers, but noisy, so it is
-    # averaged over players: the same coalitions are large for most of them. For data valuation at
-    # 10 evaluations a player, 93 % of the intervals then hold the value, instead of 91 %.
+    # The kurtosis of few numbers is too small. G2 is unbiased for normal numbers, but noisy. So it
+    # is averaged over players, as the same coalitions are large for most of them. On values of
+    # data at 10 evaluations a player, 93 % of the intervals then hold the value, instead of 91 %.
     n = np.maximum(n, 4.0)
     unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (own - 3) + 6)
     mean = np.where(varies, unbiased, 0.0).sum(axis=1, keepdims=True)

@@ -229,7 +229,7 @@ def test_strata_are_averaged_with_their_weights():
 
 
 def test_background_errors_are_those_of_a_weighted_sample():
-    """Additive games have no noise of permutations. Equal weights would give .94 of these errors."""
+    """Additive games have no noise of permutations. Equal weights give .94 of these errors."""
     weights = np.random.default_rng(0).normal(size=(3, P))
     games = [AdditiveGame(own) for own in weights]
     found = estimated([stratified([0, 1, 2, 0, 1, 2])], games).background_errors[0, :, 0]
