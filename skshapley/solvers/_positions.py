@@ -174,7 +174,7 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
     ----------
     Joanes & Gill (1998), Comparing measures of sample skewness and kurtosis, The Statistician 47.
     """
-    squares, fourth, n = 0.0, 0.0, 0.0
+    squares, fourth, n = np.zeros((3, 1))
     for part, partner in held:
         mean = moments.mean[rows[:, None], part.strata]
         left = part.units - mean[:, :, 0] - slope[:, None] * (partner - mean[:, :, 1])
