@@ -36,11 +36,11 @@ SHOWN_BUDGETS = (2, 4, 10, 20)
 PACKAGES = ("shap", "shapiq", "lightshap", "xgboost-cpu")
 KEY = ["task", "method", "budget"]
 TITLES = {
-    "goals": "What was to be shown",
+    "goals": "Goals",
     "means": "Squared error, geometric mean over the suite",
     "real": "Squared error, geometric mean over models on real tables",
-    "wins": "Tasks on which a method has the least error",
-    "worst": "Where we are worst",
+    "wins": "Tasks on which a method has the smallest error",
+    "worst": "Tasks on which other methods are better",
     "tasks": "Squared error by task at 10 d",
 }
 

@@ -101,7 +101,7 @@ def goals_table(cells):
 
 
 def wins_table(cells):
-    """On how many tasks a method has the least error, of all and at equal evaluations."""
+    """Number of tasks on which a method has the smallest error, of all and at equal evaluations."""
     table = pd.DataFrame(index=list(METHODS))
     for head, methods in (("all", METHODS), ("averaged", AVERAGED | PEERS)):
         for budget in budgets_of(cells):

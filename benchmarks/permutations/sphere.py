@@ -117,7 +117,7 @@ def sphere(quick, seconds):
     text = [
         "# Permutations on the sphere (Figures 5, 6 and 8)\n",
         pairs.to_markdown(index=False, floatfmt=".3g"),
-        f"\nLargest passing of Theorem 2's bounds at d = 15: {passed:.3f}; 1/d = {1 / 15:.3f}\n",
+        f"\nLargest excess over bounds of Theorem 2 at d = 15: {passed:.3f}; 1/d = {1 / 15:.3f}\n",
         uniform.to_markdown(index=False, floatfmt=".3g"),
     ]
     (RESULTS / "sphere.md").write_text("\n".join(text) + "\n")
