@@ -52,13 +52,13 @@ class TermsCurve(ClosedForm):
 
     Attributes
     ----------
-    curve : callable
+    _curve : callable
         Takes the terms ``(n, k')``, and returns the response ``(n, k)``.
     """
 
     # An index is a distribution of the number of other present players.
     indices = None
-    curve: Callable[..., Any]
+    _curve: Callable[..., Any]
 
     def __init__(self, terms: Any, outputs: Any, constant: Any) -> None:
         self.terms, self.outputs = terms, np.asarray(outputs, dtype=np.float64)
@@ -78,7 +78,7 @@ class TermsCurve(ClosedForm):
 
     def _bent(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the curve of sums ``(..., k')``, without the constant, ``(..., k)``."""
-        bent = self.curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
+        bent = self._curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
         return bent.reshape(*sums.shape[:-1], self.n_outputs)
 
     def _fit_terms(self) -> None:
@@ -133,7 +133,7 @@ class Exponential(LinearCurve, ProductForm):
     """
 
     label = "the exponential of linear terms"
-    curve = staticmethod(np.exp)
+    _curve = staticmethod(np.exp)
 
     def _fit(self) -> NDArray[np.float64]:
         base_values = super()._fit()
@@ -185,7 +185,7 @@ class Logistic(LinearCurve):
     """
 
     label = "the logistic function of linear terms"
-    curve = staticmethod(expit)
+    _curve = staticmethod(expit)
 
     def _fit(self) -> NDArray[np.float64]:
         # `cached_property` stores its value here and would return that of an earlier background.
@@ -288,7 +288,7 @@ class Curve(TermsCurve):
         self, terms: ClosedForm, curve: Callable[..., Any], outputs: Any, constant: Any = 0.0
     ) -> None:
         super().__init__(terms, outputs, constant)
-        self.curve = curve
+        self._curve = curve
 
     @property
     def label(self) -> str:  # type: ignore[override]
