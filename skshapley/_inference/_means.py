@@ -43,26 +43,20 @@ class Means:
     @classmethod
     def of_batches(cls, batches: Iterable[np.ndarray]) -> Self:
         """Return the means of ``(n, m)`` numbers, given some rows at a time."""
-        n, mean, squares, cubes = 0, np.zeros(0), np.zeros((0, 0)), np.zeros(0)
-        for scores in batches:
-            size = len(scores)
-            if not size:
-                continue
-            own_mean = scores.mean(axis=0)
-            centred = scores - own_mean
-            own, own_cubes = centred.T @ centred, (centred**3).sum(axis=0)
-            if not n:
-                n, mean, squares, cubes = size, own_mean, own, own_cubes
-                continue
-            # merged as by Chan, Golub & LeVeque (1983)
-            shift, whole = own_mean - mean, n + size
-            cubes = cubes + own_cubes + shift**3 * (n * size * (n - size) / whole**2)
-            cubes += 3 * shift * (n * np.diag(own) - size * np.diag(squares)) / whole
-            squares = squares + own + np.outer(shift, shift) * (n * size / whole)
-            mean, n = mean + shift * (size / whole), whole
+        n, origin = 0, np.zeros(0)
+        sums: list = [np.zeros(0), np.zeros((0, 0)), np.zeros(0)]
+        for scores in filter(len, batches):
+            if not n:  # powers around the first mean lose no digits to a large mean
+                origin, sums = scores.mean(axis=0), [0.0, 0.0, 0.0]
+            apart, n = scores - origin, n + len(scores)
+            powers = apart.sum(axis=0), apart.T @ apart, (apart**3).sum(axis=0)
+            sums = [total + power for total, power in zip(sums, powers, strict=True)]
+        first, squares, cubes = (total / max(n, 1) for total in sums)
+        third = cubes - 3 * first * np.diag(squares) + 2 * first**3
         if n < 2:
-            return cls(mean, np.full(squares.shape, np.nan), float(n), np.zeros(len(mean)))
-        return cls(mean, squares / (n * (n - 1)), float(n), cubes / n**3)
+            return cls(origin, np.full(squares.shape, np.nan), float(n), np.zeros(len(origin)))
+        covariance = (squares - np.outer(first, first)) / (n - 1)
+        return cls(origin + first, covariance, float(n), third / n**2)
 
     def minus(self, other: "Means") -> "Means":
         """Return the differences to means over other rows, with Welch's degrees of freedom.

@@ -159,20 +159,13 @@ def _critical_differences(
 def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     """Yield `n` draws of the errors of the means, ``(some, m)``, for `numbers` numbers of each."""
     rng = generator(0, 23)  # the same intervals for the same rows
-    root = _root(means.covariance)
+    # in units of the standard errors, so that rounding of the largest does not hide the smallest
+    unit = np.where(means.errors > 0, means.errors, 1.0)
+    law = np.zeros(len(unit)), means.covariance / unit / unit[:, None]
     size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
     for part in gen_batches(n, size):
         some = part.stop - part.start
         # One chi for all means of a draw: their variances come from the same rows.
         chi = np.sqrt(rng.chisquare(means.degrees, size=(some, 1)) / means.degrees)
-        yield rng.standard_normal((some, len(root))) @ root.T / chi
-
-
-def _root(covariance: np.ndarray) -> np.ndarray:
-    """Return a root of a covariance matrix, which may be singular."""
-    # in units of the standard errors, so that rounding of the largest does not hide the smallest
-    errors = np.sqrt(np.diag(covariance))
-    unit = np.where(errors > 0, errors, 1.0)
-    variances, vectors = np.linalg.eigh(covariance / unit / unit[:, None])
-    # Rounding makes eigenvalues of a singular matrix slightly negative.
-    return vectors * np.sqrt(np.maximum(variances, 0.0)) * unit[:, None]
+        # Rounding makes eigenvalues of a singular matrix slightly negative.
+        yield rng.multivariate_normal(*law, some, check_valid="ignore", method="eigh") * unit / chi

@@ -162,12 +162,8 @@ def _of_text(vectorizer, width) -> NDArray[np.intp]:
     return np.zeros(n, dtype=np.intp)  # its input is one column
 
 
-def _is_dropped(part) -> bool:
-    return isinstance(part, str) and part == "drop"
-
-
 def _of_union(union, width) -> NDArray[np.intp]:
-    parts = [part for _, part in union.transformer_list if not _is_dropped(part)]
+    parts = [part for _, part in union.transformer_list if part != "drop"]
     return np.concatenate([sources(part, width) for part in parts])
 
 
@@ -182,7 +178,7 @@ def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
     parts = [np.empty(0, dtype=np.intp)]
     for _, part, columns in transformer.transformers_:
         chosen = chosen_columns(transformer, columns)
-        if not _is_dropped(part) and len(chosen):
+        if part != "drop" and len(chosen):
             parts.append(chosen[sources(part, len(chosen))])
     return np.concatenate(parts)
 

@@ -18,7 +18,7 @@ from skshapley.rewards._gaussian import (
     shrunk,
 )
 from skshapley.rewards._linked import LINK
-from skshapley.rewards._quadratic import KnownPart, fitted_quadratic, quadratic_values
+from skshapley.rewards._quadratic import fitted_quadratic, known_part
 from skshapley.rewards._remainder import TransportGame
 from skshapley.rewards._reward import BackgroundReward
 from skshapley.rewards._transport import (
@@ -85,13 +85,9 @@ class _TransportReward(NumericReward):
         columns = slice(None) if column is None else slice(column, column + 1)
         standard, weights = model.scores, self.weights_
         function = fitted_quadratic(standard, self.empty_[:, columns], weights, rng)
-        if function is None:
-            return
-        values = quadratic_values(
-            function, standard, weights, self.correlation_, model.column_player, rng
-        )
-        if values is not None:
-            part = KnownPart(function, values, columns, weights @ function(standard))
+        if function is not None:
+            moved = self.correlation_, model.column_player
+            part = known_part(function, columns, standard, weights, *moved, rng)
             self.masked_ = replace(model, part=part)
 
     def _game_of(self, *parts) -> TransportGame:

@@ -121,12 +121,16 @@ SPREAD_ROWS = 256  # background rows to measure the spread of values
 
 
 @dataclass(frozen=True, eq=False)
-class QuadraticValues:
-    """Coefficients of Shapley values as functions of the row in standard units.
+class KnownPart:
+    """A part of a response, with Shapley values that are quadratic in the row to explain.
 
     Attributes
     ----------
-    centre : ndarray of shape (d,)
+    function : Quadratic
+    mean : ndarray of shape (c,)
+        Mean of the function over the background.
+    columns : slice
+        The outputs of the response to which the part belongs.
     constants, lines, squares : ndarray of shape (c, GROUPS, p), (..., d) and (..., d, d)
         Coefficients of 1, columns and products, from each group of orders.
     rows : ndarray of shape (u, d)
@@ -137,7 +141,9 @@ class QuadraticValues:
         The term that depends on r only.
     """
 
-    centre: np.ndarray
+    function: Quadratic
+    mean: np.ndarray
+    columns: slice
     constants: np.ndarray
     lines: np.ndarray
     squares: np.ndarray
@@ -146,10 +152,12 @@ class QuadraticValues:
     leans: np.ndarray
     bends: np.ndarray
 
-    def __call__(self, standard) -> Known:
-        """Return the values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
+    def values(self, standard) -> Known:
+        """Return the Shapley values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
         found, spreads = [], []
-        for x in standard - self.centre:  # one by one: rounding does not depend on other rows
+        for x in (
+            standard - self.function.centre
+        ):  # one by one: rounding does not depend on other rows
             found.append(self.constants + (self.lines + self.squares @ x) @ x)
             slopes = self.tilts @ x - self.leans
             spreads.append((self.rows @ slopes.swapaxes(1, 2) + self.bends).var(axis=1))
@@ -160,26 +168,6 @@ class QuadraticValues:
         errors = values.std(axis=0, ddof=1) / np.sqrt(GROUPS) * 1.2065
         return Known(values.mean(axis=0), errors, variances)
 
-
-@dataclass(frozen=True, eq=False)
-class KnownPart:
-    """A part of a response with known Shapley values.
-
-    Attributes
-    ----------
-    function : Quadratic
-    values : QuadraticValues
-    columns : slice
-        The outputs of the response to which the part belongs.
-    mean : ndarray of shape (c,)
-        Mean of the function over the background.
-    """
-
-    function: Quadratic
-    values: QuadraticValues
-    columns: slice
-    mean: np.ndarray
-
     def left(self, raw, part) -> NDArray[np.float64]:
         """Return raw responses ``(..., K)`` minus values of the part ``(..., c)``."""
         rest = np.array(raw, dtype=np.float64)
@@ -187,14 +175,16 @@ class KnownPart:
         return rest
 
 
-def quadratic_values(
-    part: Quadratic, standard, weights, correlation, column_player, rng
-) -> QuadraticValues | None:
-    """Return the coefficients of a quadratic function's Shapley values; None if too large.
+def known_part(
+    part: Quadratic, columns: slice, standard, weights, correlation, column_player, rng
+) -> KnownPart | None:
+    """Return a quadratic part with the coefficients of its Shapley values; None if too large.
 
     Parameters
     ----------
     part : Quadratic
+    columns : slice
+        The outputs of the response to which the part belongs.
     standard : ndarray of shape (b, d)
         The background in standard units.
     weights : ndarray of shape (b,)
@@ -221,7 +211,8 @@ def quadratic_values(
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
     tilts = 2 * np.swapaxes(mixed, 2, 3) - curves - np.swapaxes(curves, 2, 3)
     bends = np.einsum("ud,cpde,ue->cup", rows, curves - 2 * mixed, rows, optimize=True)
-    return QuadraticValues(part.centre, constants, lines, squares, rows, tilts, leans, bends)
+    coefficients = constants, lines, squares, rows, tilts, leans, bends
+    return KnownPart(part, weights @ part(standard), columns, *coefficients)
 
 
 def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[NDArray[np.float64]]:

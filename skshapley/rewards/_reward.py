@@ -342,9 +342,6 @@ class InterventionalGame(Game):
             named = references.reshape(r * m, -1)
             weights = np.full(named.shape[1], 1 / named.shape[1])
         outputs = self.against(flat, repeated, named)
-        # The mean of one row is the row; this saves a copy for permutations.
-        if named.shape[1] == 1:
-            return outputs.reshape(r, m, -1)
         # contiguous along the mean, so that rounding is equal in every batch
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)
