@@ -166,7 +166,7 @@ def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(data, n_jobs, 
     X, y, X_val, y_val = data
     neighbours = KNeighborsClassifier(3)
     how = {"scoring": "accuracy", "error_score": error_score, "n_jobs": n_jobs}
-    with pytest.warns(FitFailedWarning, match=r"DataGame cannot fit KNei.*2 training poi"):
+    with pytest.warns(FitFailedWarning, match=r"DataGame cannot fit or score KNei.*2 training poi"):
         valued = DataShapley(neighbours, **how).fit(X, y, X_val, y_val)
     two = sum(len(set(y[[i, j]])) == 2 for i in range(6) for j in range(i))
     assert valued.n_unfitted_ == two > 0

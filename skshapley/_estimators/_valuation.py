@@ -197,10 +197,7 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
             )
         with progress(plan.max_rows, self.verbose, "evaluating", unit="coalitions") as report:
             outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
-        self.n_unfitted_ = 0
-        if isinstance(game, DataGame):
-            game.warn_of_unfitted()
-            self.n_unfitted_ = game.n_unfitted
+        self.n_unfitted_ = game.count_unfitted() if isinstance(game, DataGame) else 0
         return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
 
     def _members(self, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -195,11 +195,7 @@ class RowOrder:
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
     def mean(
-        self,
-        values: np.ndarray,
-        rows: np.ndarray,
-        players: np.ndarray,
-        control: np.ndarray | None = None,
+        self, values: np.ndarray, rows: np.ndarray, players: np.ndarray, control: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return estimates of table means, and leave-one-out errors of each row's prediction.
 
@@ -214,7 +210,7 @@ class RowOrder:
             The sampled rows, in this order.
         players : ndarray of shape (r, p), int
             The players to estimate attributions for.
-        control : ndarray of shape (r, m, p) or None, default=None
+        control : ndarray of shape (r, m, p)
             A control variate of each player: a quantity with mean 0; NaN for samples without.
 
         Returns
@@ -227,10 +223,9 @@ class RowOrder:
         errors = (values - means[:, None]) * (m / max(m - 1, 1))
         if self.traits is None or m < LEAST_REGRESSED:
             return means, errors
-        controls = [None] * len(values) if control is None else control
-        samples = zip(values, rows, players, controls, strict=True)
+        samples = zip(values, rows, players, control, strict=True)
         for sample, (of_sample, sampled, chosen, own) in enumerate(samples):
-            known = None if own is None or np.isnan(own[0, 0]) else own
+            known = None if np.isnan(own[0, 0]) else own
             fitted, unseen = _regressed(self.traits, of_sample, sampled, chosen, known)
             better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
             means[sample] = np.where(better, fitted, means[sample])

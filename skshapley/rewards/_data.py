@@ -120,29 +120,24 @@ class DataGame(Game):
             last = coalition
         return values.reshape(r, m, 1)
 
-    @property
-    def n_unfitted(self) -> int:
-        """The number of coalitions without a score."""
-        return 0 if self.unvalued is None else len(self.unvalued.coalitions)
-
-    def warn_of_unfitted(self) -> None:
-        """Warn about coalitions without a score, with the error of the first one."""
-        if self.unvalued is None or not self.n_unfitted:
-            return
-        first = self.unvalued.coalitions[0]
+    def count_unfitted(self) -> int:
+        """Return the number of coalitions without a score; warn with the error of the first one."""
+        if self.unvalued is None or not self.unvalued.coalitions:
+            return 0
+        first, n_unfitted = self.unvalued.coalitions[0], len(self.unvalued.coalitions)
         try:
             # Fitted again only to get the error, which workers did not send.
             self._fitted(first)
         except Exception as error:
-            n = first[self.members].sum()
             warn(
-                f"DataGame cannot fit or score {self.estimator!r} on {self.n_unfitted} coalitions;"
-                f" they count as {self.unvalued.worth:.6g}"
-                f" (error_score={self.error_score!r}). The first, of {n} training points:"
+                f"DataGame cannot fit or score {self.estimator!r} on {n_unfitted} coalitions; they"
+                f" count as {self.unvalued.worth:.6g} (error_score={self.error_score!r})."
+                f" The first, of {first[self.members].sum()} training points:"
                 f" {type(error).__name__}: {error}",
                 FitFailedWarning,
                 stacklevel=3,
             )
+        return n_unfitted
 
     def _value(self, coalition) -> float:
         """Return the score of a coalition, or NaN if allowed."""

@@ -20,9 +20,9 @@ def setting(seed=0, n=2000):
 
 def surveyed(row_order, rows, values, control=None):
     """Return means and errors of quantities of three players over a sample of rows."""
-    means, errors = row_order.mean(
-        values[None, :, :, None], rows[None], np.arange(3)[None], control
-    )
+    players = np.arange(3)[None]
+    control = np.full((1, len(rows), 3), np.nan) if control is None else control
+    means, errors = row_order.mean(values[None, :, :, None], rows[None], players, control)
     return means[0], errors[0]
 
 
