@@ -59,6 +59,8 @@ species[..., 1].plot.beeswarm()
 explanation.report("new folder/report.html")
 explanation.plot.beeswarm().figure_.savefig("beeswarm.png")
 explanation.abs.mean(0)
+skshapley.Explanation.merge([explanation, explanation])
+skshapley.Explanation.merge(explanation, explanation)
 explanation[:, ["petal length", "petal width"]].values
 explanation[explanation.data["petal length"] > 3].plot.bar()
 explanation.loc[0].plot.waterfall()
@@ -176,6 +178,7 @@ ANSWERED = {
     "skshapley.plots.bar(explanation)": "explanation.plot.bar(...)",
     "explanation.abs()": "write explanation.abs without parentheses",
     "explanation - explanation": "explanation.values - other.values",
+    "-explanation": "use -explanation.values",
     "explanation + explanation": "skshapley.comparison.compare(explanation, other)",
     "skshapley.Explanation.from_shap(explanation.values)": "Explanation.from_shap(explainer(X))",
     "explanation.max(0)": "use values.max(axis=0)",
@@ -221,6 +224,8 @@ ANSWERED = {
     "explainer.explain(X.astype(str))": "X.astype(background.dtypes)",
     "explainer.explain(X[:2], row=1)": "pass row=1 to explanation.plot.waterfall",
     "explainer.load('e.joblib')": "use joblib.load(path)",
+    "ShapleyExplainer.load('e.joblib')": "use joblib.load(path)",
+    "skshapley.Explanation.read_parquet('e.parquet')": "use Explanation.load(path)",
     "explainer.global_explanation(X)": "use explain(X).importance()",
     "explainer.frobnicate": "choose among",
     "clone(explainer).explain(X)": ".fit(X_train)",

@@ -8,8 +8,6 @@ import inspect
 
 import numpy as np
 import pytest
-import sklearn
-from sklearn.base import BaseEstimator
 
 from skshapley import ShapleyExplainer, plots, shapley_values
 from skshapley._tools._constraints import (
@@ -176,16 +174,3 @@ def test_all_components_are_found():
     """An unregistered class, such as StandardError, is found through its base."""
     assert {"Odd", "StandardError", "BaselineReward"} <= {kind.__name__ for kind in COMPONENTS}
     assert len(CASES) > 70
-
-
-@pytest.mark.parametrize("kind", COMPONENTS, ids=lambda kind: kind.__name__)
-def test_repr_agrees_with_scikit_learn(kind):
-    """Which is spared where all parameters have their defaults."""
-    required = {"estimator": None, "rtol": 0.5, "samplers": ["exact"]}
-    taken = inspect.signature(kind).parameters
-    given = {n: v for n, v in required.items() if n in taken and taken[n].default is taken[n].empty}
-    for changed in ({}, dict.fromkeys(list(taken)[:1], NOTHING)):
-        thing = kind(**given, **{n: v for n, v in changed.items() if n not in given})
-        for printed in (True, False):
-            with sklearn.config_context(print_changed_only=printed):
-                assert repr(thing) == BaseEstimator.__repr__(thing)

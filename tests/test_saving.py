@@ -362,11 +362,6 @@ def test_skops_keeps_explainers_fitted_on_frames(make):
     assert_same(through_skops(explainer).explain(rows), explainer.explain(rows))
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_skops_keeps_explanations(mixed, part):
-    assert_same(through_skops(part(mixed)), part(mixed))
-
-
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_dates_of_any_resolution_survive_a_round_trip(tmp_path, unit):
     """Parquet has no seconds: it keeps milliseconds in their place."""

@@ -1,7 +1,7 @@
 """The frozen record of an explanation: attributions, their uncertainty and their cost."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -11,20 +11,20 @@ import pandas as pd
 
 from skshapley._records import _selection, _texts
 from skshapley._records._gap import efficiency_gap
-from skshapley._records._importance import cohort_masks, importance, player_index
-from skshapley._records._inferred import (
+from skshapley._records._importance import (
     check_confidence,
+    cohort_masks,
     flat,
     flat_errors,
+    importance,
     inferred_importance,
     long_frame,
+    player_index,
 )
 from skshapley._records._interactions import Interactions
-from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap
-from skshapley._records._outcome import BY_OUTPUT, BY_ROW, Settings, changed, freeze, joined
-from skshapley._records._pair_interchange import to_shapiq
+from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._outcome import BY_OUTPUT, BY_ROW, Frozen, Settings, changed, joined
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
-from skshapley._tables._portable import Portable
 from skshapley._tools._files import write_whole
 from skshapley._tools._texts import Hinting, corrected
 
@@ -38,6 +38,7 @@ INSTEAD = {
     "feature_importances_": "importance()",
     "errors": "standard_errors",
     "to_parquet": "save(path)",
+    **dict.fromkeys(("read", "read_parquet", "from_file"), "Explanation.load(path)"),
     "plots": "plot, as in plot.bar()",
     "show": "plot.bar(), or report() for a page",
     "columns": "feature_names",
@@ -75,7 +76,7 @@ INSTEAD = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Hinting, Portable):
+class Explanation(Hinting, Frozen):
     """Attributions of r rows over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
@@ -168,13 +169,9 @@ class Explanation(Hinting, Portable):
     report: ClassVar[Callable[..., Path | None]]
 
     def __post_init__(self) -> None:
-        freeze(self)
+        super().__post_init__()
         if self.interactions is not None and self.interactions.rows is not self.index:
             object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__post_init__()  # unpickled arrays are writeable
 
     @property
     def efficiency_gap(self) -> np.ndarray:
@@ -230,6 +227,10 @@ class Explanation(Hinting, Portable):
         unknown = np.full(self.base_values.shape, np.nan)
         parts: dict = {"values": np.abs(self.values), "others": None, "interactions": None}
         return replace(self, base_values=unknown, predictions=unknown, **parts)
+
+    def __neg__(self) -> NoReturn:
+        """Raise TypeError: values with the opposite sign explain another model."""
+        raise TypeError("Explanation takes no minus sign: use -explanation.values.")
 
     def __call__(self, *args, **kwargs) -> NoReturn:
         """Raise TypeError: ``abs`` and ``loc`` are attributes."""
@@ -428,7 +429,8 @@ class Explanation(Hinting, Portable):
                 {label: self[m].importance(**asked) for label, m in masks.items()}, names=["cohort"]
             )
         if confidence is None:
-            return importance(self)
+            apart = flat_errors(self, "background_errors")
+            return importance(flat(self.values), flat_errors(self), apart, player_index(self))
         check_confidence("Explanation.importance", confidence, simultaneous)
         return inferred_importance(lambda: [self], self, confidence, simultaneous)
 
@@ -493,37 +495,41 @@ class Explanation(Hinting, Portable):
             For interactions above order 2, pairs without values of players, Banzhaf pairs, or data
             or names that do not match.
         """
-        return cls(**parts_of_shapiq(values, data, feature_names))
+        parts = parts_of_shapiq(values, data, feature_names)
+        pairs = parts["interactions"]
+        return cls(**{**parts, "interactions": None if pairs is None else Interactions(**pairs)})
 
     @staticmethod
-    def merge(explanations: Sequence["Explanation"]) -> "Explanation":
+    def merge(explanations: Iterable["Explanation"], *more: "Explanation") -> "Explanation":
         """Return the rows of several explanations of one model as one explanation.
 
         Parameters
         ----------
-        explanations : sequence of Explanation
+        explanations : iterable of Explanation
             In the order of the merged rows.
+        *more : Explanation
+            Explanations may also be separate arguments: ``Explanation.merge(first, second)``.
 
         Raises
         ------
         ValueError
             If there are no explanations, or their players or outputs differ.
         """
-        explanations = list(explanations)
-        if not explanations:
+        every: list[Any] = [explanations, *more] if more else list(explanations)
+        if not every:
             raise ValueError("Explanation.merge needs at least one explanation; got none.")
-        ours = explanations[0]._subject
-        for other in explanations[1:]:
+        ours = every[0]._subject
+        for other in every[1:]:
             for name, theirs in other._subject.items():
                 if ours[name] != theirs:
                     raise ValueError(
                         f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
                     )
-        pairs = [each.interactions for each in explanations if each.interactions is not None]
-        parts: dict[str, Any] = {name: joined(explanations, name) for name in BY_ROW}
+        pairs = [each.interactions for each in every if each.interactions is not None]
+        parts: dict[str, Any] = {name: joined(every, name) for name in BY_ROW}
         return replace(
-            explanations[0],
-            data=pd.concat([each.data for each in explanations]),
+            every[0],
+            data=pd.concat([each.data for each in every]),
             interactions=Interactions.merge(pairs) if pairs else None,
             **parts,
         )

@@ -7,7 +7,7 @@ import pandas as pd
 
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._records._explanation import Explanation
-from skshapley._records._inferred import check_confidence, inferences, units
+from skshapley._records._importance import check_confidence, inferences, units
 from skshapley._tools._texts import Hinting
 
 

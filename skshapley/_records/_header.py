@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, BinaryIO, Self
 
-from skshapley._records._lines import KINDS
 from skshapley._records._outcome import Settings
 from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
@@ -15,6 +14,10 @@ from skshapley._tables._scalars import decoded
 FORMAT = 1
 # 128 bits: damage goes unnoticed once in 3e38 files.
 HASH_BYTES = 16
+KINDS = {"value": "values", "error": "standard_errors", "background": "background_errors"}
+# The numbers and texts of the tokens of a document, as lists
+TOKENS = dict.fromkeys(KINDS, "double") | {"position": "int64"}
+TOKENS |= dict.fromkeys(("feature", "token", "piece"), "string")
 COSTS = ("n_evaluations", "n_model_rows", "converged")
 ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
 PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
@@ -32,7 +35,7 @@ class Header:
     n_rows : int
         Number of explained rows.
     of_tokens : bool
-        Whether the lines belong to documents.
+        Whether the players are the tokens of documents.
     features, outputs : dict
         Names as JSON; outputs are None if there is only one.
     settings : dict
@@ -100,8 +103,7 @@ class Header:
         ends = [end for end in ENDS if end not in self.lacking]
         columns |= dict.fromkeys(ends, number)
         if self.of_tokens:
-            texts = dict.fromkeys(("feature", "token", "piece"), ("string",))
-            columns |= dict.fromkeys(KINDS, number) | {"position": ("int64",)} | texts
+            columns |= {name: (f"list<element: {kind}>",) for name, kind in TOKENS.items()}
         else:
             for kind in KINDS:
                 columns |= {f"{kind}:{name}": number for name in names}
@@ -126,9 +128,8 @@ class Header:
             nested = "<" in kind or kind in ("binary", "large_binary")
             if kind not in expected[name] if expected[name] else nested:
                 raise ValueError(f"its column {name!r} has the type {kind}")
-        lines, least = metadata.num_rows, self.n_rows * self.k
-        if self.n_rows < 0 or lines < least or (lines > least and not self.of_tokens):
-            raise ValueError(f"it has {lines} lines for {self.n_rows} rows")
+        if self.n_rows < 0 or metadata.num_rows != self.n_rows * self.k:
+            raise ValueError(f"it has {metadata.num_rows} lines for {self.n_rows} rows")
         if not self.of_tokens and len(self.data) != len(self.features["names"]):
             raise ValueError(f"it has types for {len(self.data)} columns of data")
         _check_sizes(metadata, size)
@@ -145,7 +146,10 @@ def _check_sizes(metadata: Any, size: int) -> None:
         for place in range(metadata.num_columns):
             chunk = metadata.row_group(group).column(place)
             total += chunk.total_uncompressed_size
-            least = 8 * chunk.num_values if kind_of(chunk.path_in_schema) in IN_FULL else 0
+            column, _, nested = kind_of(chunk.path_in_schema).partition(".")
+            # an empty list counts as a value
+            full = chunk.num_values - (metadata.row_group(group).num_rows if nested else 0)
+            least = 8 * full if column in IN_FULL else 0
             # Our files are uncompressed, and dictionaries repeat texts. A small file could
             # otherwise unpack to any size and fill the memory of its reader.
             packed = chunk.compression != "UNCOMPRESSED" or chunk.total_uncompressed_size < least

@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from skshapley._records._importance import importance
-from skshapley._records._inferred import flat, long_frame
-from skshapley._records._outcome import Outcome, changed, freeze, joined
-from skshapley._records._pair_interchange import NAMES, parts_of_shapiq, to_shapiq
-from skshapley._tables._portable import Portable
+from skshapley._records._importance import flat, importance, long_frame
+from skshapley._records._interchange import NAMES, pairs_of_shapiq, to_shapiq
+from skshapley._records._outcome import Frozen, Outcome, changed, joined
 from skshapley._tools._texts import counted
 
 _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions(Portable):
+class Interactions(Frozen):
     """Interactions of all pairs of p players, of r rows, with their standard errors.
 
     The interaction of two players is the amount that they add together beyond their separate
@@ -66,13 +63,6 @@ class Interactions(Portable):
     index: str
     rows: pd.Index
     output_names: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        freeze(self)  # unpickled arrays are writeable
 
     @classmethod
     def of_pairs(
@@ -195,12 +185,13 @@ class Interactions(Portable):
         out[:, player, player] = part.main_effects
         return out if row is None else out[0]
 
-    @property
-    def _errors(self) -> np.ndarray:
-        """The standard errors, or NaN."""
-        if self.standard_errors is None:
-            return np.full(self.values.shape, np.nan)
-        return self.standard_errors
+    def _by_pair(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """Return the names of the players of each pair, and values and errors ``(r, k pairs)``."""
+        first, second = np.triu_indices(len(self.feature_names), 1)
+        names = {"feature": self.feature_names[first], "other": self.feature_names[second]}
+        values, errors = flat(self.values[:, first, second]), self.standard_errors
+        unknown = np.full(values.shape, np.nan)
+        return names, values, unknown if errors is None else flat(errors[:, first, second])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with one line per row, output and pair.
@@ -210,13 +201,9 @@ class Interactions(Portable):
         frame : DataFrame
             With columns ``row, [output,] feature, other, value, standard_error``.
         """
-        first, second = np.triu_indices(len(self.feature_names), 1)
-        players = {"feature": self.feature_names[first], "other": self.feature_names[second]}
-        numbers = {
-            "value": flat(self.values[:, first, second]),
-            "standard_error": flat(self._errors[:, first, second]),
-        }
-        return long_frame(self.rows, self.output_names, players, numbers)
+        names, values, errors = self._by_pair()
+        numbers = {"value": values, "standard_error": errors}
+        return long_frame(self.rows, self.output_names, names, numbers)
 
     def strongest(self, n: int = 10) -> pd.DataFrame:
         """Return the `n` largest interactions of each row and output, by size.
@@ -230,13 +217,12 @@ class Interactions(Portable):
         frame : DataFrame
             Lines of `to_frame`, the largest of each row first.
         """
-        first, second = np.triu_indices(self.values.shape[1], 1)
-        size = np.abs(self.values[:, first, second])
-        size = size[..., None] if self.output_names is None else size
-        order = np.argsort(-np.swapaxes(size, 1, 2), axis=2, kind="stable")[..., :n]
+        names, values, _ = self._by_pair()
+        pairs, k = len(names["other"]), 1 if self.output_names is None else len(self.output_names)
         # `to_frame` lists the pairs of a row and output consecutively.
-        start = np.arange(order.shape[0] * order.shape[1]) * len(first)
-        lines = order.reshape(-1, order.shape[2]) + start[:, None]
+        size = np.abs(values).reshape(len(self) * k, pairs)
+        order = np.argsort(-size, axis=1, kind="stable")[:, :n]
+        lines = order + pairs * np.arange(len(order))[:, None]
         return self.to_frame().iloc[lines.ravel()].reset_index(drop=True)
 
     def importance(self) -> pd.DataFrame:
@@ -248,21 +234,11 @@ class Interactions(Portable):
             Index: output (if there are several), feature and other. The columns are those of
             `Explanation.importance`.
         """
-        first, second = np.triu_indices(self.values.shape[1], 1)
-        # Pairs stand in for features, so importances have one implementation.
-        pairs: Any = SimpleNamespace(
-            values=self.values[:, first, second],
-            standard_errors=self._errors[:, first, second],
-            background_errors=None,
-            output_names=self.output_names,
-            feature_names=np.arange(len(first)),
-        )
-        frame = importance(pairs)
-        at = frame.index.get_level_values("feature").to_numpy(dtype=int)
-        levels = {"feature": self.feature_names[first[at]], "other": self.feature_names[second[at]]}
-        if self.output_names is not None:
-            levels = {"output": frame.index.get_level_values("output"), **levels}
-        return frame.set_axis(pd.MultiIndex.from_arrays(list(levels.values()), names=list(levels)))
+        names, values, errors = self._by_pair()
+        # one line per output and pair, as for a single row
+        lines = long_frame(pd.RangeIndex(1), self.output_names, names, {}).drop(columns="row")
+        index = pd.MultiIndex.from_frame(lines.infer_objects())
+        return importance(values, errors, np.full(values.shape, np.nan), index)
 
     def to_shap(self) -> np.ndarray:
         """Return shap's interaction values: `matrix` of all rows."""
@@ -347,7 +323,7 @@ class Interactions(Portable):
             If there are no values of pairs, for another index, or if values of pairs depend on
             triples.
         """
-        return cls(**parts_of_shapiq(values, feature_names))
+        return cls(**pairs_of_shapiq(values, feature_names))
 
     def __repr__(self) -> str:
         r, p = self.values.shape[:2]

@@ -159,15 +159,21 @@ BY_OUTPUT = (*BY_PLAYER, "base_values", "predictions", "others")
 BY_ROW = (*BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
 
 
-def freeze(record: Any) -> None:
-    """Replace the arrays of a dataclass by read-only views; the caller's arrays stay writeable."""
-    for item in fields(record):
-        value = getattr(record, item.name)
-        if isinstance(value, np.ndarray) and value.flags.writeable:
-            # A view, because the flag would otherwise lock the caller's own array.
-            view = value.view()
-            view.setflags(write=False)
-            object.__setattr__(record, item.name, view)
+class Frozen:
+    """Base class of frozen dataclasses with read-only arrays."""
+
+    def __post_init__(self) -> None:
+        """Replace the arrays by read-only views; the caller's arrays stay writeable."""
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                # A view, because the flag would otherwise lock the caller's own array.
+                view = value.view()
+                view.setflags(write=False)
+                object.__setattr__(self, name, view)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # unpickled arrays are writeable
 
 
 def changed(record: Any, names: Sequence[str], change: Callable[[Any], Any]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Explanations in Parquet files: the format of `Explanation.save` and of batches.
 
-A line belongs to a row and an output, so the table does not get wider with the outputs. For
-documents, a line also belongs to a token (see `_lines.py`). Columns: ``row``, ``key:<name>`` for
-each level of the index, ``output`` where there are several, ``prediction``, ``base_value``,
-``others``, then ``value:<player>``, ``error:<player>``, ``background:<player>`` and
-``data:<player>`` for each player, ``interaction`` and ``interaction_error`` with a number for each
-pair of players, ``n_evaluations``, ``n_model_rows`` and ``converged``.
+A line belongs to a row and an output, so the table does not get wider with the outputs. Columns:
+``row``, ``key:<name>`` for each level of the index, ``output`` where there are several,
+``prediction``, ``base_value``, ``others``, then ``value:<player>``, ``error:<player>``,
+``background:<player>`` and ``data:<player>`` for each player, ``interaction`` and
+``interaction_error`` with a number for each pair of players, ``n_evaluations``, ``n_model_rows``
+and ``converged``. Each document has its own tokens, so lists with a number or text for each token
+replace the columns of players.
 
 The metadata have a header as JSON, with names and types, and a hash precedes the footer. Both are
 compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
@@ -14,6 +15,7 @@ much more than its length.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -27,6 +29,7 @@ from skshapley._records._header import (
     ENDS,
     FORMAT,
     IN_FULL,
+    KINDS,
     MAY_LACK,
     PAIRS,
     FutureFormatError,
@@ -37,18 +40,8 @@ from skshapley._records._header import (
     sealed,
 )
 from skshapley._records._interactions import Interactions
-from skshapley._records._lines import (
-    KINDS,
-    Lines,
-    first_lines,
-    lines_of,
-    n_outputs,
-    player_columns,
-    some_documents,
-    table_numbers,
-    token_numbers,
-)
 from skshapley._records._outcome import Settings
+from skshapley._records._tokens import read_tokens, token_columns, tokens_of
 from skshapley._tables._arrow import (
     column_from_arrow,
     column_to_arrow,
@@ -91,14 +84,16 @@ def arrow_table(
         Returns the text of an object in the data that cannot be stored. None: raise TypeError.
     """
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
-    lines, r = lines_of(explanation), len(explanation)
     names, outputs = explanation.feature_names, explanation.output_names
+    r, k = len(explanation), 1 if outputs is None else len(outputs)
+    row, output = np.divmod(np.arange(r * k), k)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
-    data, notes = _data(explanation.data, typed, unknown) if lines.column is None else ([], [])
+    tokens = tokens_of(explanation)
+    data, notes = _data(explanation.data, typed, unknown) if tokens is None else ([], [])
     header: dict[str, Any] = {
         "format": FORMAT,
         "n_rows": r,
-        "of_tokens": lines.column is not None,
+        "of_tokens": tokens is not None,
         "features": _written(names, unknown),
         "outputs": None if outputs is None else _written(outputs, unknown),
         "settings": {n: encoded(v, unknown) for n, v in asdict(explanation.settings).items()},
@@ -107,21 +102,26 @@ def arrow_table(
         "lacking": [name for name in MAY_LACK if getattr(explanation, name) is None],
         "interactions": None,
     }
-    columns: list[tuple[str, Any]] = [("row", (np.arange(r) if rows is None else rows)[lines.row])]
+    columns: list[tuple[str, Any]] = [("row", (np.arange(r) if rows is None else rows)[row])]
     for place, (name, array, _) in enumerate(levels or ()):
-        columns.append((key_column(name, place, levels), array.take(pa.array(lines.row))))
+        columns.append((key_column(name, place, levels), array.take(pa.array(row))))
     if outputs is not None:
-        columns.append(("output", _labels(outputs).take(pa.array(lines.output))))
-    columns += _ends(explanation, lines)
-    columns += player_columns(explanation, lines)
-    pairs = zip(names, data, strict=False)
-    columns += [(f"data:{name}", array.take(pa.array(lines.row))) for name, array in pairs]
+        columns.append(("output", _labels(outputs).take(pa.array(output))))
+    ends = {name: getattr(explanation, attribute) for name, attribute in ENDS.items()}
+    columns += [(name, part.ravel()) for name, part in ends.items() if part is not None]
+    numbers = {kind: _numbers(explanation, attribute) for kind, attribute in KINDS.items()}
+    if tokens is not None:
+        columns += token_columns(explanation, numbers, tokens)
+    else:
+        for kind, part in numbers.items():
+            columns += [(f"{kind}:{name}", part[:, j].ravel()) for j, name in enumerate(names)]
+        pairs = zip(names, data, strict=True)
+        columns += [(f"data:{name}", array.take(pa.array(row))) for name, array in pairs]
     if explanation.interactions is not None:
         header["interactions"] = explanation.interactions.index
         columns += _pair_columns(explanation.interactions)
-    columns += [(name, getattr(explanation, name)[lines.row]) for name in COSTS]
-    text = pa.string()
-    arrays = {n: pa.array(c, text if isinstance(c, list) else None) for n, c in columns}
+    columns += [(name, getattr(explanation, name)[row]) for name in COSTS]
+    arrays = {name: pa.array(column) for name, column in columns}
     # A dict keeps one column of each name; the other would be lost silently.
     if len(arrays) < len(columns):
         raise ValueError(
@@ -143,9 +143,10 @@ def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | No
     # Dictionaries shrink labels and repeated numbers. Columns that determine the file size are
     # stored in full.
     may_repeat = [
-        "interaction_error.list.element" if column.name == "interaction_error" else column.name
+        f"{column.name}.list.element" if "list" in str(column.type) else column.name
         for column in table.schema
-        if str(column.type) != "string" and kind_of(column.name) not in (*IN_FULL, "interaction")
+        if "string" not in str(column.type)
+        and kind_of(column.name) not in (*IN_FULL, "interaction")
     ]
     # in memory first: the seal needs the hash of the whole footer
     content = BytesIO()
@@ -171,12 +172,11 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
     return [array for array, _ in found], [note for _, note in found]
 
 
-def _ends(explanation: "Explanation", lines: Lines) -> Iterator[tuple[str, np.ndarray]]:
-    for name, attribute in ENDS.items():
-        numbers = getattr(explanation, attribute)
-        if numbers is not None:
-            whole = numbers.reshape(len(explanation), n_outputs(explanation))
-            yield name, whole[lines.row, lines.output]
+def _numbers(explanation: "Explanation", attribute: str) -> np.ndarray:
+    """Return numbers of players, ``(r, p, k)``; NaN for None."""
+    numbers, (r, p, *outputs) = getattr(explanation, attribute), explanation.values.shape
+    whole = np.full(explanation.values.shape, np.nan) if numbers is None else numbers
+    return whole.reshape(r, p, *outputs or (1,))
 
 
 def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:
@@ -237,70 +237,62 @@ class ExplanationFile:
             If the file has changed since it was written.
         """
         pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
-        import pyarrow as pa
-
         size = path.stat().st_size
         try:
-            with path.open("rb") as file:
+            with _named(path), path.open("rb") as file:
                 # First the seal, which tells a cut file from one that Arrow cannot parse.
                 check_seal(file)
-            metadata = pq.read_metadata(path)
-            header = Header.of(metadata.metadata or {})
-            header.check(metadata, size)
+                metadata = pq.read_metadata(file)
+                header = Header.of(metadata.metadata or {})
+                header.check(metadata, size)
         except FutureFormatError:
             raise ValueError(
                 f"{str(path)!r} was written by a later version of skshapley: install that one."
             ) from None
-        except (OSError, pa.ArrowException, *_MALFORMED) as error:
-            raise DamagedFileError(path, error) from error
         return cls(path, header)
 
     def table(self) -> "pa.Table":
         """Return the lines of the file; every page is compared with its checksum."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
-            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-                return file.read()
-        except (OSError, pa.ArrowException) as error:
-            raise DamagedFileError(self.path, error) from error
+        checked = dict(page_checksum_verification=True)
+        with _named(self.path), pq.ParquetFile(self.path, **checked) as file:
+            return file.read()
 
     def parts(self, positions: np.ndarray | None = None) -> dict[str, Any]:
         """Return the arguments of Explanation by name, for all rows or for some."""
-        import pyarrow as pa
-
         table = self.table()
-        try:
+        with _named(self.path):
             return _parts(self.header, table, positions)
-        except (pa.ArrowException, *_MALFORMED) as error:
-            raise DamagedFileError(self.path, error) from error
 
 
-# Errors caused by invalid content
-_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Replace errors caused by invalid content by one with the name of the file."""
+    import pyarrow as pa
+
+    malformed = (KeyError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+    try:
+        yield
+    except (OSError, pa.ArrowException, *malformed) as error:
+        raise DamagedFileError(path, error) from error
 
 
 def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> dict[str, Any]:
     k, single = header.k, header.outputs is None
     names = _read(header.features)
+    if positions is not None:
+        # Each row has k consecutive lines, one for each output.
+        table = table.take((positions[:, None] * k + np.arange(k)).ravel())
+    heads = table.take(np.arange(len(table) // k) * k)
     if header.of_tokens:
-        if positions is not None:
-            table = some_documents(table, positions, k)
-            labels = (label for label in table["feature"].to_pylist() if label is not None)
-            # Only the tokens of the chosen documents, in the order of first appearance.
-            names = np.array([*dict.fromkeys(labels)], dtype=object)
-        starts = first_lines(table)
-        numbers, cells = token_numbers(table, names.tolist(), k)
-        heads = table.take(starts[::k])
-        data = pd.DataFrame(cells, columns=names, dtype=object)
+        names, numbers, data = read_tokens(table, None if positions is not None else names, k)
     else:
-        if positions is not None:
-            # Each row has k consecutive lines, one for each output.
-            table = table.take((positions[:, None] * k + np.arange(k)).ravel())
-        starts = np.arange(len(table))
-        numbers = {kind: table_numbers(table, kind, names.tolist(), k) for kind in KINDS}
-        heads = table.take(np.arange(len(table) // k) * k)
+        shape = len(names), len(heads), k
+        numbers = {}
+        for kind in KINDS:
+            lines = [table[f"{kind}:{name}"].to_numpy() for name in names]
+            numbers[kind] = np.moveaxis(np.array(lines).reshape(shape), 0, 1)
         pairs = zip(names, header.data, strict=True)
         columns = [column_from_arrow(heads[f"data:{name}"], note) for name, note in pairs]
         data = pd.DataFrame(dict(enumerate(columns)), index=range(len(heads)))
@@ -313,7 +305,7 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
     parts: dict[str, Any] = {KINDS[kind]: shaped(array) for kind, array in numbers.items()}
     for name, attribute in ENDS.items():
         if attribute not in header.lacking:
-            parts[attribute] = shaped(table[name].to_numpy()[starts].reshape(-1, k))
+            parts[attribute] = shaped(table[name].to_numpy().reshape(-1, k))
     parts |= dict.fromkeys(header.lacking)
     parts |= {name: heads[name].to_numpy() for name in COSTS}
     settings = {name: decoded(value) for name, value in header.settings.items()}

@@ -1,14 +1,11 @@
 """Constraints of parameters: declared as data beside the class, checked before any work."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
-from inspect import signature
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 
@@ -118,16 +115,10 @@ class Parametrised(BaseEstimator):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
-    def __repr__(self, *args: Any) -> str:
-        # without an __init__, scikit-learn's repr lets `inspect` parse the text signature of
-        # `object`. That leaves cycles of references with every batch. Every explanation shows its
-        # methods, which mostly have default parameters
-        kind: Any = type(self)
-        given, defaults = vars(self), _defaults(kind)
-        plain = all(given.get(name, self) is default for name, default in defaults.items())
-        if plain and (not defaults or get_config()["print_changed_only"]):
-            return f"{type(self).__name__}()"
-        return super().__repr__(*args)
+    # Without it, each repr by scikit-learn parses the text signature of `object`, which is slow and
+    # leaves cycles of references.
+    def __init__(self) -> None:
+        """Take no parameters; subclasses with parameters have their own."""
 
     def check(self) -> None:
         """Raise ValueError for invalid parameters, before any evaluation.
@@ -142,14 +133,6 @@ class Parametrised(BaseEstimator):
 
     def _check_together(self) -> None:
         """Raise ValueError for parameters that are valid separately but not together."""
-
-
-@cache
-def _defaults(kind: type) -> dict[str, Any]:
-    """Return the defaults of a class's parameters; `Parameter.empty` for parameters without one."""
-    if kind.__init__ is object.__init__:  # type: ignore[misc]
-        return {}
-    return {name: part.default for name, part in signature(kind).parameters.items()}
 
 
 def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> None:

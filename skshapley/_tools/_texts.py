@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
@@ -154,7 +155,17 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
     return f"{owner} takes no {wrong}: did you mean {call}?"
 
 
-class Hinting:
+class HintingClass(ABCMeta):
+    """Metaclass of `Hinting`: errors of the class itself."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> object:
+            text = absent(cls.__name__, name, cls._instead, dir(cls))
+            raise AttributeError(text, name=name, obj=cls)
+
+
+class Hinting(metaclass=HintingClass):
     """Base class with errors that suggest the right attribute."""
 
     # Names elsewhere, and ours
@@ -166,8 +177,6 @@ class Hinting:
             owner, known = type(self).__name__, dir(type(self))
             if name in known:  # a property that needs `fit`
                 text = f"{owner} has no {name} yet: call fit(X_train) first."
-            elif name.endswith("_") and name not in self._instead:  # scikit-learn asks in each fit
-                text = f"{owner} has no {name!r}."
             else:
                 text = absent(owner, name, self._instead, [*known, *self.__dict__])
             raise AttributeError(text, name=name, obj=self)
@@ -184,6 +193,8 @@ def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[st
     known : iterable of str
         The existing attributes.
     """
+    if name.endswith("_") and name not in instead:  # scikit-learn asks in each fit
+        return f"{owner} has no {name!r}."
     public = [own for own in known if not own.startswith("_")]
     if meant := instead.get(name) or nearest(name, public):
         return f"{owner} has no {name!r}: use {meant}."

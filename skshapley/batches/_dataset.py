@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skshapley._records._inferred import check_confidence, inferred_importance
+from skshapley._records._importance import check_confidence, inferred_importance
 from skshapley._tools._constraints import Count, Maybe, check_values
 from skshapley._tools._params import needed
 from skshapley.batches._files import (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
-from skshapley._records._inferred import flat
+from skshapley._records._importance import flat
 from skshapley._tools._constraints import Count, check_values
 from skshapley.explanation import Explanation
 

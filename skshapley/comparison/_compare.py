@@ -11,8 +11,14 @@ import pandas as pd
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._inference._simultaneous import intervals
 from skshapley._records._gap import gap_shows
-from skshapley._records._importance import player_index
-from skshapley._records._inferred import check_confidence, flat, flat_errors, noise_of, units
+from skshapley._records._importance import (
+    check_confidence,
+    flat,
+    flat_errors,
+    noise_of,
+    player_index,
+    units,
+)
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 

@@ -10,8 +10,14 @@ import numpy as np
 import pandas as pd
 
 from skshapley._inference._permuted import limits_of_changes
-from skshapley._records._importance import cohort_masks, label_series, player_index
-from skshapley._records._inferred import check_confidence, flat, units
+from skshapley._records._importance import (
+    check_confidence,
+    cohort_masks,
+    flat,
+    label_series,
+    player_index,
+    units,
+)
 from skshapley._tools._constraints import check_values
 from skshapley.comparison._compare import KIND, Rows, Stored
 from skshapley.explanation import Explanation

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._inferred import CONFIDENCE
+from skshapley._records._importance import CONFIDENCE
 from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explainer_of

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from skshapley import ShapleyExplainer
+from skshapley import Explanation, ShapleyExplainer
 from skshapley.batches import ExplanationDataset, explain_batches
 from skshapley.exceptions import BatchError
 
@@ -156,9 +156,11 @@ def same(made, expected):
         np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
 
 
-def test_files_have_one_line_per_token(reader, read_at_once, tmp_path):
+def test_files_have_lists_of_tokens(reader, read_at_once, tmp_path):
     explain_batches(reader, in_parquet(tmp_path), tmp_path / "phi", columns=["review"], keys="id")
-    lines = pd.read_parquet(tmp_path / "phi")
+    documents = pd.read_parquet(tmp_path / "phi")
+    assert len(documents) == 6
+    lines = documents.explode(["position", "token", "piece", "value"])
     second = lines[lines["row"] == 1]
     assert second["token"].tolist() == ["Dull", "dull", "I", "left", "before", "the", "end"]
     assert second["piece"].str.cat() == DOCUMENTS[1]
@@ -166,10 +168,19 @@ def test_files_have_one_line_per_token(reader, read_at_once, tmp_path):
     assert second["position"].tolist() == list(range(7))
     total = lines.groupby("key:id")["value"].sum()
     gap = read_at_once.predictions - read_at_once.base_values
-    np.testing.assert_allclose(total, gap, atol=1e-12)
-    empty = lines[lines["row"] == 2]
-    assert len(empty) == 1
-    assert empty[["token", "value"]].isna().all(axis=None)
+    np.testing.assert_allclose(total.astype(float), gap, atol=1e-12)
+    assert not len(documents["value"][2])
+
+
+@pytest.mark.parametrize("part", [slice(None), [1], [2], [], (slice(None), ["dull", "end"])])
+def test_explanations_of_documents_survive_a_round_trip(part, read_at_once, tmp_path):
+    explanation = read_at_once[part]
+    explanation.save(tmp_path / "eye.parquet")
+    there = Explanation.load(tmp_path / "eye.parquet")
+    same(there, explanation)
+    np.testing.assert_array_equal(there.efficiency_gap, explanation.efficiency_gap)
+    places = there.data.map(lambda piece: getattr(piece, "place", None))
+    assert places.equals(explanation.data.map(lambda piece: getattr(piece, "place", None)))
 
 
 def test_files_have_one_line_per_output(tmp_path):
