@@ -1,6 +1,5 @@
 """ExplanationDataset: the explanations in a folder of a run."""
 
-import json
 from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
@@ -11,27 +10,20 @@ import pandas as pd
 from skshapley._records._importance import check_confidence, inferred_importance
 from skshapley._tools._constraints import Count, Maybe, check_values
 from skshapley._tools._params import needed
-from skshapley.batches._files import (
+from skshapley.batches._folder import (
     MANIFEST,
     BatchFile,
     batch_paths,
     part_path,
     read_json,
+    run_of,
 )
-from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 
 SAMPLE_ROWS = 10_000  # rows to estimate the sizes of all attributions
 MAX_ROWS = {"max_rows": Maybe(Count())}
 MOST_TOKENS = 1000  # players with compared means and a covariance of each pair
-
-
-def run_of(manifest: dict) -> str:
-    """Return the hash of the fixed part of a manifest, which identifies the run."""
-    # The number of rows is known at the end of a run only.
-    fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
-    return digest_of(json.dumps(fixed, sort_keys=True))
 
 
 class ExplanationDataset:

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._params import needed
+from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
-from skshapley.batches._state import digest_of
 
 PIECE_ROWS = 2**16
 LAZY = ("dask", "polars", "duckdb")  # libraries of lazy tables, read part by part

@@ -1,44 +1,174 @@
 """The folder of a run: its manifest, its parts, and the finished ones among them."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
 from skshapley._records._header import FORMAT
-from skshapley._records._parquet import arrow_table, write_table
+from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._tools._files import DamagedFileError, write_whole
 from skshapley._tools._params import needed
-from skshapley.batches._dataset import run_of
-from skshapley.batches._files import (
-    MANIFEST,
-    BatchFile,
-    BatchRecord,
-    batch_paths,
-    foreign_files,
-    locked,
-    part_path,
-    read_json,
-    skipped_path,
-    write_json,
-)
 from skshapley.batches._fingerprint import (
     described,
     differences,
+    digest_of,
     explainer_facts,
     table_digest,
     versions,
 )
 from skshapley.batches._sources import OWNER, Batch, Source
+from skshapley.explanation import Explanation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MANIFEST = "_manifest.json"
+_NUMBER = r"(\d{8}|[1-9]\d{8,})"  # in the format `{:08d}`
+_PART = re.compile(rf"part-{_NUMBER}\.parquet")
+_SKIPPED = re.compile(rf"_skipped-{_NUMBER}\.json")
 CHANGED = "have changed since they were explained. Restore them"
+
+
+def part_path(folder: Path, number: int) -> Path:
+    """Return the path of the explanations of a batch."""
+    return folder / f"part-{number:08d}.parquet"
+
+
+def skipped_path(folder: Path, number: int) -> Path:
+    """Return the path of a batch's list of skipped rows."""
+    return folder / f"_skipped-{number:08d}.json"
+
+
+def batch_paths(folder: Path) -> dict[int, Path]:
+    """Return the file of each batch by its number: its part, or else its list of skipped rows."""
+    found: dict[int, Path] = {}
+    names = [path.name for path in folder.iterdir()]
+    # Parts come last and replace a list of skipped rows of the same batch.
+    for pattern in (_SKIPPED, _PART):
+        matches = [match for name in names if (match := pattern.fullmatch(name))]
+        found |= {int(match[1]): folder / match[0] for match in matches}
+    return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """The run and the rows of a batch, as recorded in its file.
+
+    Attributes
+    ----------
+    run : str
+        Hash of the fixed part of the run's manifest.
+    batch, first_row, n_rows : int
+        The batch, and its rows in the source.
+    input : str
+        Hash of the rows.
+    pieces : list of [int, int]
+        First row of each call that explained some rows, and the row after the last one.
+    failures : list of dict
+        The rows set aside: ``row``, ``key`` and ``error`` of each.
+    """
+
+    run: str
+    batch: int
+    first_row: int
+    n_rows: int
+    input: str
+    pieces: list
+    failures: list
+
+
+@dataclass(frozen=True, eq=False)
+class BatchFile:
+    """The file of a finished batch.
+
+    Attributes
+    ----------
+    path : Path
+    record : BatchRecord
+    part : ExplanationFile or None
+        None if no row of the batch could be explained.
+    """
+
+    path: Path
+    record: BatchRecord
+    part: ExplanationFile | None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the file of a batch; only the header of a part is read.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the file does not exist.
+        DamagedFileError
+            If the file has changed since it was written.
+        """
+        part = ExplanationFile.open(path) if path.suffix == ".parquet" else None
+        content = read_json(path) if part is None else part.header.part
+        try:
+            return cls(path, BatchRecord(**content), part)
+        except TypeError as error:
+            raise DamagedFileError(path, "it is no part of a run") from error
+
+    @property
+    def n_explained(self) -> int:
+        """The number of explained rows."""
+        return 0 if self.part is None else self.part.header.n_rows
+
+    @property
+    def of_documents(self) -> bool:
+        """Whether the rows are documents."""
+        return self.part is not None and self.part.header.of_tokens
+
+    def explanation(self, positions: Any = None) -> Explanation:
+        """Return the explanation of all explained rows, or of some positions among them."""
+        return Explanation(**self.part.parts(positions))  # type: ignore[union-attr]
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Write JSON that people can read, with a hash of its content."""
+    # A round trip, so that the hash is of what a reader will see.
+    content = json.loads(json.dumps(content, default=str))
+    text = json.dumps({**content, "hash": _hash(content)}, indent=1, ensure_ascii=False)
+    write_whole(path, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+
+
+def read_json(path: Path) -> dict:
+    """Return the content of a file of `write_json`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
+    DamagedFileError
+        If the file has changed since it was written.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+        stored = content.pop("hash")
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise DamagedFileError(path, error) from error
+    if stored != _hash(content):
+        raise DamagedFileError(path, "its hash is wrong")
+    return content
+
+
+def _hash(content: dict) -> str:
+    return digest_of(json.dumps(content, sort_keys=True))
+
+
+def run_of(manifest: dict) -> str:
+    """Return the hash of the fixed part of a manifest, which identifies the run."""
+    # The number of rows is known at the end of a run only.
+    fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
+    return digest_of(json.dumps(fixed, sort_keys=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +205,54 @@ class Folder:
         self.path = path
         self._schema: pa.Schema | None = None
         self._typed = True
-        self._digest = ""
+        self._facts: dict[str, Any] = {}
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the folder if necessary, and lock it for this process."""
+        """Make the folder if necessary, and lock it for this process.
+
+        The operating system releases the lock when the process ends for any reason, unlike the mere
+        existence of a file. Forked processes do not keep the lock.
+
+        Raises
+        ------
+        FileExistsError
+            If the path is a file, or the folder holds other files.
+        BlockingIOError
+            If another run holds it.
+        OSError
+            If it cannot be locked, for lack of space or rights, or because ``_lock`` is not a plain
+            file.
+        """
         needed("pyarrow", "A folder of results", "parquet")
+        filelock = needed("filelock", "A folder of results", "parquet")
+        here = f"{OWNER} got out={str(self.path)!r}"
         if self.path.exists() and not self.path.is_dir():
-            raise FileExistsError(f"{OWNER} got out={str(self.path)!r}, which is not a folder.")
+            raise FileExistsError(f"{here}, which is not a folder.")
         self.path.mkdir(parents=True, exist_ok=True)
         if not (self.path / MANIFEST).exists():
-            strange = foreign_files(self.path)
+            names = (path.name for path in self.path.iterdir())
+            # Readers of Parquet ignore names that begin with a dot or an underscore.
+            strange = sorted(n for n in names if n[0] not in "._" or _SKIPPED.fullmatch(n))
             if strange:
                 raise FileExistsError(
-                    f"{OWNER} got out={str(self.path)!r}, which holds other files, such as"
-                    f" {strange[0]!r}; choose an empty or new folder."
+                    f"{here}, which holds other files, such as {strange[0]!r}; choose an empty or"
+                    f" new folder."
                 )
-        with locked(self.path):
+        # A soft lock would stay after a killed run and block the next one.
+        lock = filelock.FileLock(self.path / "_lock", blocking=False, fallback_to_soft=False)
+        try:
+            held = lock.acquire()
+        except filelock.Timeout as error:
+            raise BlockingIOError(
+                f"{here}, which another run is writing to; wait for it, or choose another folder."
+            ) from error
+        except OSError as error:
+            raise OSError(
+                f"{here}, whose file _lock cannot be locked: {error}. Free space on the disk or remove"
+                f" the file, or choose another folder."
+            ) from error
+        with held:
             yield
 
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
@@ -141,7 +302,13 @@ class Folder:
         if n_rows is not None and batch.rows[-1] >= n_rows:
             self.refuse(f"the source now has more than {n_rows} rows. Restore it")
         # Kept for `write`, which follows with the same batch.
-        self._digest = table_digest(batch.X, batch.index)
+        self._facts = {
+            "run": self._run,
+            "batch": batch.number,
+            "first_row": batch.first_row,
+            "n_rows": len(batch),
+            "input": table_digest(batch.X, batch.index),
+        }
         skipped = skipped_path(self.path, batch.number)
         # A damaged part is no error: the batch is explained again and replaces it.
         for path in (part_path(self.path, batch.number), skipped):
@@ -150,7 +317,12 @@ class Folder:
                 schema: Any = None if found.part is None else found.part.table().schema
             except (DamagedFileError, FileNotFoundError):
                 continue
-            self._compare(batch, found)
+            record = asdict(found.record)
+            other = [name for name, fact in self._facts.items() if record[name] != fact]
+            if "run" in other or "batch" in other:
+                self.refuse(f"{path.name} belongs to another run. Remove it")
+            if other:
+                self.refuse(f"the data of {batch} {CHANGED}")
             if found.part is not None:
                 import pyarrow as pa
 
@@ -161,23 +333,6 @@ class Folder:
             return found
         return None
 
-    def _facts(self, batch: Batch) -> dict[str, Any]:
-        """Return the facts that identify the batch."""
-        return {
-            "run": self._run,
-            "batch": batch.number,
-            "first_row": batch.first_row,
-            "n_rows": len(batch),
-            "input": self._digest,
-        }
-
-    def _compare(self, batch: Batch, found: BatchFile) -> None:
-        record = asdict(found.record)
-        if record["run"] != self._run or record["batch"] != batch.number:
-            self.refuse(f"{found.path.name} belongs to another run. Remove it")
-        if any(record[name] != fact for name, fact in self._facts(batch).items()):
-            self.refuse(f"the data of {batch} {CHANGED}")
-
     def refuse(self, why: str) -> NoReturn:
         """Raise FileExistsError: the run cannot resume."""
         raise FileExistsError(
@@ -187,7 +342,7 @@ class Folder:
 
     def write(self, batch: Batch, attempt: Attempt) -> None:
         """Write the outcome of a batch, after `found`."""
-        record = {**self._facts(batch), "pieces": attempt.pieces, "failures": attempt.failures}
+        record = {**self._facts, "pieces": attempt.pieces, "failures": attempt.failures}
         skipped = skipped_path(self.path, batch.number)
         if attempt.explanation is None:
             write_json(skipped, asdict(BatchRecord(**record)))

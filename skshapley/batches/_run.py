@@ -23,9 +23,8 @@ from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._document_source import WantedDocuments, explains_documents, framed
 from skshapley.batches._file_sources import open_source
-from skshapley.batches._files import BatchFile
 from skshapley.batches._fingerprint import answers, predictions
-from skshapley.batches._folder import CHANGED, Attempt, Folder
+from skshapley.batches._folder import CHANGED, Attempt, BatchFile, Folder
 from skshapley.batches._sources import OWNER, Batch, Piece, Source, Wanted, batches, refuse_no_rows
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation

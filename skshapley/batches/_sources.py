@@ -187,37 +187,27 @@ class Source:
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
     """Yield the rows of a source, `batch_rows` at a time; the last batch holds the rest."""
-    number = first_row = held = 0
-    parts: list = []
-    indices: list = []
+    number = held = 0
+    pieces: list[Piece] = []
     for piece in chain(source.pieces(wanted), [None]):
         if piece is not None:
-            if indices and (indices[-1] is None) != (piece[1] is None):
-                raise ValueError(
-                    f"{OWNER} got frames with an index of their own and frames without; pass keys="
-                    f" to name the columns that identify rows."
-                )
-            parts.append(piece[0])
-            indices.append(piece[1])
+            pieces.append(piece)
             held += n_rows(piece[0])
-            if held < batch_rows:
-                continue
-        if not held:
-            return
-        X = _joined(parts)
-        index = None if indices[0] is None else indices[0].append(indices[1:])
+        if not held or (piece is not None and held < batch_rows):
+            continue
+        X, index = _joined(pieces)
         # Full batches only, until the source ends: batches do not depend on the lengths of its
         # pieces.
         stop = held if piece is None else held - held % batch_rows
         for start in range(0, stop, batch_rows):
-            part = take_rows(X, slice(start, min(start + batch_rows, stop)))
-            own = pd.RangeIndex(first_row, first_row + n_rows(part))
-            own = own if index is None else index[start : start + batch_rows]
-            yield Batch(number, first_row, part, own, index is not None)
-            number, first_row = number + 1, first_row + batch_rows
+            rows, first = slice(start, start + batch_rows), number * batch_rows
+            part = take_rows(X, rows)
+            own = pd.RangeIndex(first, first + n_rows(part)) if index is None else index[rows]
+            yield Batch(number, first, part, own, index is not None)
+            number += 1
         held -= stop
-        parts = [take_rows(X, slice(stop, None))] if held else []
-        indices = [None if index is None else index[stop:]] if held else []
+        rest = slice(stop, None)
+        pieces = [(take_rows(X, rest), None if index is None else index[rest])] if held else []
 
 
 def refuse_no_rows(n_rows: int | None) -> None:
@@ -231,7 +221,19 @@ def is_bare(table: Any) -> bool:
     return isinstance(table, np.ndarray) or sparse.issparse(table)
 
 
-def _joined(parts: list) -> Any:
+def _joined(pieces: list[Piece]) -> Piece:
+    """Return pieces of one kind as one piece."""
+    parts, indices = zip(*pieces, strict=True)
+    if len({index is None for index in indices}) > 1:
+        raise ValueError(
+            f"{OWNER} got frames with an index of their own and frames without; pass keys= to name"
+            f" the columns that identify rows."
+        )
+    index = None if indices[0] is None else indices[0].append([*indices[1:]])
+    return _stacked(list(parts)), index
+
+
+def _stacked(parts: list) -> Any:
     """Return tables of one kind as one table."""
     if len(parts) == 1:
         return parts[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skshapley.batches import ExplanationDataset, _files, explain_batches
+from skshapley.batches import ExplanationDataset, _folder, explain_batches
 
 from .conftest import contents, fitted, picky, spoilt
 
@@ -169,7 +169,7 @@ def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
         again(skipping, source, folder)
     content = json.loads(edited)
     del content["hash"]
-    _files.write_json(manifest, content)
+    _folder.write_json(manifest, content)
     with pytest.raises(FileExistsError, match=r"part-00000000\.parquet belongs to another run"):
         again(skipping, source, folder)
     with pytest.raises(OSError, match="belongs to another run"):

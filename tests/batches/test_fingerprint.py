@@ -13,8 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
-from skshapley.batches._fingerprint import answers_digest, described
-from skshapley.batches._state import code_digest
+from skshapley.batches._fingerprint import answers_digest, code_digest, described
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model

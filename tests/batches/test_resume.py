@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skshapley import ShapleyExplainer, TreeExplainer
-from skshapley.batches import ExplanationDataset, _files, _folder, explain_batches
+from skshapley.batches import ExplanationDataset, _folder, explain_batches
 from skshapley.batches._fingerprint import versions
 from skshapley.exceptions import BatchError
 
@@ -227,10 +227,10 @@ def test_unrelated_files_are_kept(table, explainer, tmp_path):
 def test_two_processes_cannot_share_a_folder(table, explainer, tmp_path):
     """Another process locks the folder; killing it releases the lock."""
     hold = (
-        "import pathlib, runpy, sys, time; locked = runpy.run_path(sys.argv[1])['locked']\n"
-        "with locked(pathlib.Path(sys.argv[2])): print('held', flush=True); time.sleep(60)"
+        "import pathlib, sys, time; from skshapley.batches._folder import Folder\n"
+        "with Folder(pathlib.Path(sys.argv[1])).held(): print('held', flush=True); time.sleep(60)"
     )
-    command = [sys.executable, "-c", hold, _files.__file__, tmp_path]
+    command = [sys.executable, "-c", hold, tmp_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(BlockingIOError, match="which another run is writing to; wait"):

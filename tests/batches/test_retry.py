@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skshapley.batches import ExplanationDataset, _run, explain_batches
-from skshapley.batches._files import read_json, write_json
+from skshapley.batches._folder import read_json, write_json
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model, picky, spoilt
