@@ -15,9 +15,9 @@ from skshapley._references import herded
 from skshapley._references._columns import columns_of, is_category
 from skshapley._run._engine import Plan
 from skshapley._run._evaluate import Evaluator, Requests
+from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
-from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Constraint, Count, check_parameters
 from skshapley._tools._random import generator
 from skshapley._tools._texts import corrected

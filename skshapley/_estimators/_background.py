@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skshapley._references import herded
+from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import (
     check_columns,
     check_container,
@@ -22,7 +23,6 @@ from skshapley._tables._inputs import (
     validated,
 )
 from skshapley._tables._model_columns import check_model_columns, model_columns
-from skshapley._tables._portable import Portable
 from skshapley._tables._service import as_rows_of
 from skshapley.rewards import Players
 

@@ -10,7 +10,7 @@ from skshapley._records._outcome import Settings, label
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Plan, Size
-from skshapley._tables._documents import Documents, as_documents, container_for
+from skshapley._tables._documents import as_documents, container_for
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Response
@@ -50,7 +50,7 @@ class DocumentExplainer:
             Refused unless None.
         """
         name = type(explainer).__name__
-        texts = as_documents(X, name).texts
+        texts = as_documents(X, name).tolist()
         for parameter, given, usual in (
             ("reward", explainer.reward, "interventional"),
             ("groups", explainer.groups, None),
@@ -84,22 +84,22 @@ class DocumentExplainer:
 
     def explain(
         self,
-        documents: Documents,
+        documents: pd.Series,
         n_jobs: int | None,
-        report: Callable[[int], object] | None,
+        report: Callable[[int], object],
     ) -> Explanation:
         """Explain documents one by one; the budget depends on the number of tokens.
 
         Parameters
         ----------
-        documents : Documents
+        documents : Series of str
         n_jobs : int or None
-        report : callable or None
+        report : callable
             Called with the number of finished documents.
         """
         done: list[Explanation] = []
-        n = len(documents.texts)
-        for text, index in zip(documents.texts, documents.index, strict=True):
+        n = len(documents)
+        for index, text in documents.items():
             try:
                 done.append(self._one(text, index, n_jobs))
             except (Exception, KeyboardInterrupt) as error:
@@ -110,8 +110,7 @@ class DocumentExplainer:
                     f" documents; the finished rows are in the .explanation of this error.",
                     _joined(done, documents.index),
                 ) from error
-            if report is not None:
-                report(len(done))
+            report(len(done))
         return _joined(done, documents.index)
 
     def _one(self, text: str, index: Any, n_jobs: int | None) -> Explanation:

@@ -346,7 +346,7 @@ class ShapleyExplainer(Attributor):
         check_parameters(self, COUNTS)
         if self.documents_ is not None:
             documents = as_documents(X, type(self).__name__)
-            with progress(len(documents.texts), self.verbose) as report:
+            with progress(len(documents), self.verbose) as report:
                 return self.documents_.explain(documents, self.n_jobs, report)
         X = self._background.table(self, X)
         game = self.reward_.game(X)

@@ -119,15 +119,9 @@ class Settings(Hinting):
 
     def __repr__(self) -> str:
         """Return the main settings; `all` has the rest."""
-        most = {
-            "method": self.method,
-            "max_rows": self.max_rows,
-            "n_background": self.n_background,
-            "response_method": self.response_method,
-            "output": self.output,
-            "explained_class": self.explained_class,
-        }
-        listed = ", ".join(f"{name}={value!r}" for name, value in most.items() if value is not None)
+        main = ("max_rows", "n_background", "response_method", "output", "explained_class")
+        known = {"method": self.method, **{n: v for n, v in self.all.items() if n in main}}
+        listed = ", ".join(f"{name}={value!r}" for name, value in known.items())
         return f"<Settings: {listed}; the rest is in settings.all>"
 
     @property

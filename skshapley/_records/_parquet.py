@@ -47,7 +47,6 @@ from skshapley._tables._arrow import (
     column_to_arrow,
     index_from_arrow,
     index_to_arrow,
-    without_integers,
 )
 from skshapley._tables._scalars import decoded, encoded
 from skshapley._tools._files import DamagedFileError
@@ -166,7 +165,9 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
         try:
-            found.append(column_to_arrow(column if typed else without_integers(column), unknown))
+            # a later piece of the table may contain other numbers than integers
+            floats = not typed and pd.api.types.is_integer_dtype(column.dtype)
+            found.append(column_to_arrow(column.astype(float) if floats else column, unknown))
         except (TypeError, NotImplementedError, ValueError) as error:
             raise TypeError(f"Column {column.name!r} cannot be saved: {error}") from error
     return [array for array, _ in found], [note for _, note in found]

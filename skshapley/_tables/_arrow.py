@@ -4,13 +4,14 @@ Arrow data are checked on reading and never run code. Values without an Arrow ty
 objects of several types as JSON, categories by their names.
 """
 
+import copyreg
 import json
 from collections.abc import Callable
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pandas.api.types import is_integer_dtype, pandas_dtype
+from pandas.api.types import pandas_dtype
 
 from skshapley._tables._scalars import decoded, encoded
 from skshapley._tools._params import needed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 META = b"skshapley"
+FRAME = "frame "  # a mark with a space, which no attribute name contains
 
 
 def column_to_arrow(
@@ -143,6 +145,30 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
     return frame.set_axis(pd.Index(names, dtype=content["kind"], name=of[0]), axis=1)
 
 
-def without_integers(column: pd.Series) -> pd.Series:
-    """Convert integers of a column to floats, since later pieces may contain floats."""
-    return column.astype("float64") if is_integer_dtype(column.dtype) else column
+class Portable:
+    """Mixin that returns frames as bytes in the state for skops.
+
+    skops saves arrays, texts and bytes, but no frames. Pickles and copies contain the frames.
+    """
+
+    def __getstate__(self) -> Any:
+        """Return the attributes, frames as bytes."""
+        state = super().__getstate__()
+        if not isinstance(state, dict):
+            return state
+        frames = [name for name, part in state.items() if isinstance(part, pd.DataFrame)]
+        packed = {FRAME + name: frame_to_bytes(state[name]) for name in frames}
+        return {name: part for name, part in state.items() if name not in frames} | packed
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the attributes; frames are decoded from bytes."""
+        plain = {
+            name.removeprefix(FRAME): frame_from_bytes(part) if name.startswith(FRAME) else part
+            for name, part in state.items()
+        }
+        getattr(super(), "__setstate__", self.__dict__.update)(plain)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        """Return the constructor and state for pickles and copies."""
+        new: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+        return new, (type(self),), super().__getstate__()

@@ -1,7 +1,6 @@
 """Conversion of documents from users' containers to models' containers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,20 +29,6 @@ class Piece(str):
         return piece
 
 
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """Documents in order.
-
-    Attributes
-    ----------
-    texts : list of str
-    index : pandas Index
-    """
-
-    texts: list[str]
-    index: pd.Index
-
-
 def is_column_of_text(X: Any) -> bool:
     """Return True if X is a one-dimensional list of documents, not a table."""
     # A str is a sequence of letters, not of documents.
@@ -62,8 +47,8 @@ def is_table_of_text(X: Any) -> bool:
     return any(isinstance(value, str) for value in _values(X))
 
 
-def as_documents(X: Any, owner: str) -> Documents:
-    """Return checked documents.
+def as_documents(X: Any, owner: str) -> pd.Series:
+    """Return checked documents in a Series of str.
 
     Parameters
     ----------
@@ -90,8 +75,8 @@ def as_documents(X: Any, owner: str) -> Documents:
                 f" for one without text."
             )
     index = getattr(X, "index", None)
-    index = index if isinstance(index, pd.Index) else pd.RangeIndex(len(values))
-    return Documents([str(value) for value in values], index)
+    index = index if isinstance(index, pd.Index) else None
+    return pd.Series([str(value) for value in values], index, dtype=object)
 
 
 def _values(X: Any) -> list:
@@ -104,38 +89,27 @@ def _values(X: Any) -> list:
 
 def takes_documents(estimator: Any, X: Any) -> bool:
     """Return True if the model takes X as documents rather than as a table."""
-    if is_column_of_text(X):
-        return True
-    return is_table_of_text(X) and _begins_with_text(estimator, X)
+    if is_column_of_text(X) or not is_table_of_text(X):
+        return is_column_of_text(X)
+    column = _text_column(estimator)
+    named = column is not None and is_frame(X) and column_names(X) == [column]
+    return named or _is_vectoriser(first_step(estimator))
 
 
 def container_for(estimator: Any, X: Any) -> Callable[[list[str]], Any]:
     """Return a function that puts texts into a container like the example X."""
     column = _text_column(estimator)
     if column is not None:
-        return partial(_framed, column=column)
+        return partial(pd.DataFrame, columns=[column])
     if isinstance(X, pd.Series):
         return partial(pd.Series, name=X.name, dtype=object)
     return np.array if isinstance(X, np.ndarray) else list
 
 
-def _framed(texts, column) -> pd.DataFrame:
-    return pd.DataFrame({column: texts})
-
-
 def column_of(container: Callable[[list[str]], Any]) -> Any:
     """Return the name of the column that a container has, or None."""
     given = getattr(container, "keywords", {})
-    return given.get("column", given.get("name"))
-
-
-def _begins_with_text(estimator: Any, X: Any) -> bool:
-    """Return True if the model treats the single column of a table X as documents."""
-    first = first_step(estimator)
-    if _is_vectoriser(first):
-        return True
-    column = _text_column(estimator)
-    return column is not None and is_frame(X) and column_names(X) == [column]
+    return given["columns"][0] if "columns" in given else given.get("name")
 
 
 def _text_column(estimator: Any) -> str | None:

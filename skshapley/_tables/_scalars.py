@@ -18,11 +18,7 @@ _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "NA": (type(pd.NA), lambda value: None, lambda text: pd.NA),
     "Timestamp": (pd.Timestamp, pd.Timestamp.isoformat, pd.Timestamp),
     "Timedelta": (pd.Timedelta, pd.Timedelta.isoformat, pd.Timedelta),
-    "datetime": (
-        dt.datetime,
-        dt.datetime.isoformat,
-        dt.datetime.fromisoformat,
-    ),
+    "datetime": (dt.datetime, dt.datetime.isoformat, dt.datetime.fromisoformat),
     "date": (dt.date, dt.date.isoformat, dt.date.fromisoformat),
     "time": (dt.time, dt.time.isoformat, dt.time.fromisoformat),
     "Decimal": (Decimal, str, Decimal),
@@ -36,11 +32,7 @@ _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda value: [encoded(value.left), encoded(value.right), value.closed],
         lambda parts: pd.Interval(decoded(parts[0]), decoded(parts[1]), parts[2]),
     ),
-    "Piece": (
-        Piece,
-        lambda piece: [piece.place, str(piece)],
-        lambda parts: Piece.at(*parts),
-    ),
+    "Piece": (Piece, lambda piece: [piece.place, str(piece)], lambda parts: Piece.at(*parts)),
     "tuple": (
         tuple,
         lambda value: [encoded(part) for part in value],
@@ -67,10 +59,9 @@ def encoded(value: Any, unknown: Callable[[Any], str] | None = None) -> Any:
         return value
     if isinstance(value, np.str_):
         return str(value)
-    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
-        return {"type": "numpy", "value": [value.dtype.str, value.item()]}
-    if isinstance(value, np.generic) and value.dtype.kind in "mM":
-        return {"type": "numpy", "value": [value.dtype.str, int(value.astype(np.int64))]}
+    if isinstance(value, np.generic) and value.dtype.kind in "biufmM":
+        number = value.astype(np.int64) if value.dtype.kind in "mM" else value
+        return {"type": "numpy", "value": [value.dtype.str, number.item()]}
     for name, (kind, write, _) in _TYPES.items():
         if isinstance(value, kind):
             return {"type": name, "value": write(value)}

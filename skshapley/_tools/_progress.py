@@ -29,8 +29,8 @@ def progress(
     label: str = "explaining",
     advice: Advice | None = None,
     unit: str = "rows",
-) -> Iterator[Callable[..., None] | None]:
-    """Yield a function that reports the number of finished units, or None if `verbose` is false.
+) -> Iterator[Callable[..., None]]:
+    """Yield a function that reports the number of finished units.
 
     The function also takes the number of earlier units, which the pace ignores.
 
@@ -50,63 +50,49 @@ def progress(
         The noun of a unit.
     """
     if not verbose or sys.stderr is None:
-        yield None
+        yield lambda done, before=0: None
         return
-    shown = _Progress(total, verbose != "auto", label, advice, unit)
-    try:
-        yield shown.report
-    finally:
-        if shown.bar is not None:
-            shown.bar.close()
+    asked, start, next_line = verbose != "auto", time.time(), 0.0
+    shown, bar = asked, None
 
-
-class _Progress:
-    """Progress of a run; it prints nothing before there is something to report."""
-
-    def __init__(
-        self, total: int | None, asked: bool, label: str, advice: Advice | None, unit: str
-    ) -> None:
-        self.total, self.asked, self.label, self.advice = total, asked, label, advice
-        self.unit = unit
-        self.start, self.next_line = time.time(), 0.0
-        self.shown = asked
-        self.bar: Any = None
-
-    def report(self, done: int, before: int = 0) -> None:
+    def report(done: int, before: int = 0) -> None:
         """Show the number of finished units, including units of an earlier run."""
-        seconds = time.time() - self.start
+        nonlocal shown, bar, next_line
+        seconds = time.time() - start
         rate = (done - before) / max(seconds, 1e-9)
-        left = (self.total - done) / rate if self.total is not None and rate else None
-        if not self.shown and left is not None and left > LONG and seconds >= SETTLED:
-            self.shown = True
-            advice = "" if self.advice is None else self.advice(left)
-            about = f"{self.label} {self.total:,} {self.unit}, about {span(left)} left"
-            self._say(f"{about}; {advice}" if advice else about)
-        if self.shown and _is_interactive():
-            if self.bar is None:
-                self.bar = _bar(self.total, self.label, before, self.start, self.unit)
-            self.bar.update(done - self.bar.n)
-        elif self.asked and (done == self.total or seconds >= self.next_line):
-            self.next_line = max(seconds + 1, BETWEEN_LINES * seconds)
-            of = "" if self.total is None else f" of {self.total:,}"
+        left = (total - done) / rate if total is not None and rate else None
+        if not shown and left is not None and left > LONG and seconds >= SETTLED:
+            shown = True
+            words = f"{label} {total:,} {unit}, about {span(left)} left"
+            faster = "" if advice is None else advice(left)
+            _say(f"{words}; {faster}" if faster else words)
+        # a terminal or a notebook can update a bar
+        if shown and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            if bar is None:
+                bar = _bar(total=total, desc=label, initial=before, unit=f" {unit}", smoothing=0)
+                bar.start_t = start
+            bar.update(done - bar.n)
+        elif asked and (done == total or seconds >= next_line):
+            next_line = max(seconds + 1, BETWEEN_LINES * seconds)
+            of = "" if total is None else f" of {total:,}"
             rest = "" if left is None else f", {span(left)} left"
-            self._say(f"{self.label}: {done:,}{of} {self.unit}, {rate:.3g} {self.unit}/s{rest}")
+            _say(f"{label}: {done:,}{of} {unit}, {rate:.3g} {unit}/s{rest}")
 
-    def _say(self, line: str) -> None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
-
-
-def _is_interactive() -> bool:
-    """Return True if a bar can be updated: on a terminal, or in a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    try:
+        yield report
+    finally:
+        if bar is not None:
+            bar.close()
 
 
-def _bar(total: int | None, label: str, before: int, start: float, unit: str) -> Any:
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _bar(**options: Any) -> Any:
     """Return tqdm's bar for this terminal or notebook."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a notebook without ipywidgets has a bar of text
         from tqdm.auto import tqdm
-    bar = tqdm(total=total, desc=label, initial=before, unit=f" {unit}", smoothing=0)
-    bar.start_t = start
-    return bar
+    return tqdm(**options)

@@ -1,7 +1,8 @@
-"""Sources of rows: tables, iterables of tables, Parquet and CSV files, sparse matrices."""
+"""Sources of rows: tables, documents, iterables of them, Parquet and CSV files, lazy tables."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,15 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from skshapley._tables._documents import is_column_of_text
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._params import needed
 from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
 
 PIECE_ROWS = 2**16
+PIECE_DOCUMENTS = 1024  # documents per frame, for an iterator of single documents
+UNNAMED = "text"
 LAZY = ("dask", "polars", "duckdb")  # libraries of lazy tables, read part by part
 
 if TYPE_CHECKING:
@@ -212,3 +216,43 @@ def read_sparse(path: Path) -> Any:
         raise ValueError(
             f"{OWNER} takes only .npz files of scipy.sparse.save_npz; got {str(path)!r}: {error}."
         ) from error
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+def framed(source: Any, name: Any) -> Any:
+    """Return documents in frames of one column; paths, frames and Arrow data are unchanged.
+
+    Parameters
+    ----------
+    source : list, Series, array of shape (r,), iterable of str or of these, or any other source
+    name : str or None
+        Of the column.
+    """
+    library = type(source).__module__.partition(".")[0]
+    if isinstance(source, str | PathLike) or is_frame(source) or library == "pyarrow":
+        return source
+    if is_column_of_text(source):
+        return _frame(source, name)
+    # An array of two dimensions is a table with a column of texts.
+    if isinstance(source, Iterable) and getattr(source, "ndim", 0) < 2:
+        return _frames(source, name)
+    return source
+
+
+def _frames(items: Iterable, name: Any) -> Iterator[Any]:
+    """Yield frames of some single documents, or of each piece."""
+    items = iter(items)
+    for first in items:
+        if not isinstance(first, str):
+            yield _frame(first, name) if is_column_of_text(first) else first
+            continue
+        yield _frame([first, *islice(items, PIECE_DOCUMENTS - 1)], name)
+
+
+def _frame(documents: Any, name: Any) -> pd.DataFrame:
+    index = documents.index if isinstance(documents, pd.Series) else None
+    column = UNNAMED if name is None else name
+    texts = pd.Series(list(documents), index=index, dtype=object)
+    return texts.to_frame(column)

@@ -23,7 +23,6 @@ from skshapley._tables._documents import as_documents
 from skshapley._tables._inputs import as_pandas, check_columns, n_rows, take_rows
 from skshapley._tools._random import generator
 from skshapley._tools._texts import unaddressed
-from skshapley.batches._document_source import explains_documents
 from skshapley.batches._sources import OWNER
 from skshapley.rewards._tokens import TokenGame
 
@@ -83,6 +82,11 @@ PROBE_ROWS, PROBES_EACH = 32, 8
 CODE = "model's code"
 
 
+def explains_documents(explainer: Any) -> bool:
+    """Return True if an explainer was fitted on documents."""
+    return getattr(explainer, "documents_", None) is not None
+
+
 def answers_digest(explainer: Any) -> str:
     """Return the hash of the model's predictions and of its closed form.
 
@@ -124,7 +128,7 @@ def answers(explainer: Any, X: Any) -> np.ndarray | None:
     if not hasattr(explainer, "reward_"):
         return None
     if explains_documents(explainer):
-        return _of_documents(explainer, as_documents(X, OWNER).texts)
+        return _of_documents(explainer, as_documents(X, OWNER).tolist())
     game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
     return game.full(np.arange(game.n_rows))
 

@@ -21,9 +21,8 @@ from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
-from skshapley.batches._document_source import WantedDocuments, explains_documents, framed
-from skshapley.batches._file_sources import open_source
-from skshapley.batches._fingerprint import answers, predictions
+from skshapley.batches._file_sources import framed, open_source
+from skshapley.batches._fingerprint import answers, explains_documents, predictions
 from skshapley.batches._folder import CHANGED, Attempt, BatchFile, Folder
 from skshapley.batches._sources import OWNER, Batch, Piece, Source, Wanted, batches, refuse_no_rows
 from skshapley.exceptions import BatchError, PartialExplanationError
@@ -154,11 +153,9 @@ def explain_batches(  # type: ignore[misc]
         return _stream(run, *parts(getattr(explainer, "_entropy", 0)), verbose)
     folder = Folder(Path(out))
     with folder.held():
-        settings: dict[str, Any] = {"batch_rows": int(batch_rows), "columns": wanted.columns}
-        settings["keys"] = wanted.keys
-        if n_sample is not None:
-            settings["n_sample"] = int(n_sample)
-        entropy = folder.begin(explainer, source, settings)
+        settings = {"batch_rows": int(batch_rows), "columns": wanted.columns, "keys": wanted.keys}
+        n_sample = None if n_sample is None else int(n_sample)
+        entropy = folder.begin(explainer, source, {**settings, "n_sample": n_sample})
         run = Attempts(explainer, entropy, on_error)
         n_skipped = _write(run, folder, *parts(entropy), verbose)
     if n_skipped:
@@ -181,7 +178,7 @@ def opened(
     background = explainer.background_
     if explains_documents(explainer):
         usual = column_of(explainer.reward_.container_)
-        wanted: Wanted = WantedDocuments(columns, keys, None, usual)
+        wanted = Wanted(columns, keys, None, documents=True, usual=usual)
         source = framed(source, usual)
     elif columns is None and background is not None and is_frame(background):
         wanted = Wanted(column_names(background), keys, background)
@@ -374,8 +371,7 @@ def _stream(
                 why = "; ".join(f"row {f['row']}: {f['error']}" for f in made.failures)
                 warn(f"{OWNER} skipped {len(made.failures)} of {batch}: {why}", stacklevel=2)
             done += len(batch)
-            if report is not None:
-                report(done)
+            report(done)
             if made.explanation is not None:
                 yield made.explanation
     refuse_no_rows(done)
@@ -396,8 +392,7 @@ def _write(
             skipped, is_new = _settled(run, folder, batch, found)
             before += 0 if is_new else len(batch)
             n_skipped, done = n_skipped + skipped, done + len(batch)
-            if report is not None:
-                report(done, before)
+            report(done, before)
     refuse_no_rows(done)
     folder.end(done, batch)
     return n_skipped

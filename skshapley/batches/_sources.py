@@ -88,23 +88,37 @@ class Wanted:
     keys : list
     like : array, sparse matrix or frame, or None
         The background; None: pandas.
+    documents : bool, default=False
+        Whether one column of documents is taken.
+    usual : str or None
+        Name of the column of documents in ``fit``, if any.
     """
 
     columns: list | None
     keys: list
     like: Any
+    documents: bool = False
+    usual: str | None = None
 
     def of(self, names: Sequence) -> list:
-        """Return the columns to take, or raise ValueError if some are missing."""
+        """Return the columns to take; raise ValueError if some are missing or ambiguous."""
         lacking = [name for name in (*(self.columns or ()), *self.keys) if name not in names]
         if lacking:
             raise ValueError(
                 f"{OWNER} needs the columns {lacking}, for the explainer or as keys, but the"
                 f" source, or one of its files, lacks them: it has {list(names)}."
             )
-        if self.columns is not None:
-            return self.columns
-        return [name for name in names if name not in self.keys]
+        others = [name for name in names if name not in self.keys]
+        columns = others if self.columns is None else self.columns
+        if self.documents and self.columns is None and self.usual in columns:
+            return [self.usual]
+        if self.documents and len(columns) != 1:
+            raise ValueError(
+                f"{OWNER} explains documents here, and got the columns {columns} beside keys="
+                f"{self.keys}: name the column with the documents, such as"
+                f" columns=[{(columns or list(names) or ['text'])[0]!r}]."
+            )
+        return columns
 
     def and_keys(self, names: Sequence) -> list:
         """Return the columns and keys to read from a source with these names."""

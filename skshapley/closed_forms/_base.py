@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._records._outcome import Outcome
+from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
-from skshapley._tables._portable import Portable
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
 

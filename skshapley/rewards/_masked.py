@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import (
     as_pandas,
     column_names,
@@ -23,7 +24,6 @@ from skshapley._tables._inputs import (
     n_rows,
     take_rows,
 )
-from skshapley._tables._portable import Portable
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources_or_trial
 from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response

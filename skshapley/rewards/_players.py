@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas
-from skshapley._tables._portable import Portable
 
 
 def marked_players(flags, column_player, n_players) -> np.ndarray:

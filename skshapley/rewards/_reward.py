@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._references import MOST_PLACES, RowOrder
+from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
-from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
