@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records import _selection, _texts
-from skshapley._records._gap import efficiency_gap
 from skshapley._records._importance import (
     check_confidence,
     cohort_masks,
@@ -176,7 +175,8 @@ class Explanation(Hinting, Frozen):
     @property
     def efficiency_gap(self) -> np.ndarray:
         """Prediction minus base value minus the sum of attributions, ``(r,)`` or ``(r, k)``."""
-        gap = efficiency_gap(self.values, self.base_values, self.predictions)
+        # the brackets keep the difference of large, similar ends accurate
+        gap = (self.predictions - self.base_values) - self.values.sum(axis=1)
         return gap if self.others is None else gap - self.others
 
     @property
@@ -288,10 +288,9 @@ class Explanation(Hinting, Frozen):
             parts["standard_errors"] = np.sqrt(squares) / len(self)
         # A mean row has no data: the mean of a feature is no row that was explained.
         nothing = np.full((1, len(self.feature_names)), None, dtype=object)
-        data = pd.DataFrame(nothing, index=["mean"])
         return replace(
             self,
-            data=data.set_axis(self.data.columns, axis=1),
+            data=pd.DataFrame(nothing, ["mean"], self.data.columns),
             n_evaluations=self.n_evaluations.sum(keepdims=True),
             n_model_rows=self.n_model_rows.sum(keepdims=True),
             converged=np.array([self.converged.all()]),

@@ -239,17 +239,12 @@ class ExplanationFile:
         """
         pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
         size = path.stat().st_size
-        try:
-            with _named(path), path.open("rb") as file:
-                # First the seal, which tells a cut file from one that Arrow cannot parse.
-                check_seal(file)
-                metadata = pq.read_metadata(file)
-                header = Header.of(metadata.metadata or {})
-                header.check(metadata, size)
-        except FutureFormatError:
-            raise ValueError(
-                f"{str(path)!r} was written by a later version of skshapley: install that one."
-            ) from None
+        with _named(path), path.open("rb") as file:
+            # First the seal, which tells a cut file from one that Arrow cannot parse.
+            check_seal(file)
+            metadata = pq.read_metadata(file)
+            header = Header.of(metadata.metadata or {})
+            header.check(metadata, size)
         return cls(path, header)
 
     def table(self) -> "pa.Table":
@@ -275,6 +270,10 @@ def _named(path: Path) -> Iterator[None]:
     malformed = (KeyError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
     try:
         yield
+    except FutureFormatError:
+        raise ValueError(
+            f"{str(path)!r} was written by a later version of skshapley: install that one."
+        ) from None
     except (OSError, pa.ArrowException, *malformed) as error:
         raise DamagedFileError(path, error) from error
 

@@ -43,7 +43,9 @@ class Labels:
         """
         explanation = self._explanation
         label, rest = key, ()
-        if isinstance(key, tuple) and key and not _is_label(key, explanation.index):
+        levels = isinstance(explanation.index, pd.MultiIndex)
+        is_label = levels and pd.api.types.is_hashable(key) and key in explanation.index
+        if isinstance(key, tuple) and key and not is_label:
             label, rest = key[0], key[1:]
         places = pd.Series(np.arange(len(explanation)), index=explanation.index)
         try:
@@ -54,14 +56,6 @@ class Labels:
                 f" {len(explanation)} rows{_hint(label, explanation.index)}."
             ) from error
         return explanation[(np.atleast_1d(np.asarray(found)), *rest)]
-
-
-def _is_label(key: tuple, index: pd.Index) -> bool:
-    """Return True if a tuple is a label of an index with several levels."""
-    try:
-        return isinstance(index, pd.MultiIndex) and key in index
-    except TypeError:  # a slice or a list is in the tuple
-        return False
 
 
 def rows(explanation: "Explanation", key: Any) -> "Explanation":

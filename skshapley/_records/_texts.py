@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skshapley._records._gap import gap_shows
 from skshapley._tools._texts import counted
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
 MOST_SHOWN = 10
+NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
+
+
+def gap_shows(explanation: "Explanation") -> bool:
+    """Return True if any efficiency gap exceeds rounding."""
+    ends = np.fmax(np.abs(explanation.base_values), np.abs(explanation.predictions))
+    largest = np.fmax(np.abs(explanation.values).max(axis=1, initial=0.0), ends)
+    return bool((np.abs(explanation.efficiency_gap) > NEGLIGIBLE * largest).any())
 
 
 def as_text(explanation: "Explanation") -> str:
@@ -38,9 +45,7 @@ def _sentences(explanation: "Explanation") -> list[str]:
     found, better = [settings.method], settings.exact_response
     if better is not None and not settings.method.startswith("exact"):
         found.append(f"response_method={better!r} would be exact")
-    full = explanation.predictions
-    full = full if explanation.others is None else full - explanation.others
-    if gap_shows(explanation.values, explanation.base_values, full):
+    if gap_shows(explanation):
         found.append(f"efficiency gap up to {np.abs(explanation.efficiency_gap).max():.4g}")
     return [*found, *_background_note(explanation)]
 

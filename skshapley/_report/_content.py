@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._records._gap import gap_shows
+from skshapley._records._texts import gap_shows
 from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit
 from skshapley.explanation import Explanation
@@ -101,7 +101,7 @@ def _output(
         "logit": is_logit(whole),
         "base": rounded(shown.base_values, VALUE_DIGITS),
         "predictions": rounded(shown.predictions, VALUE_DIGITS),
-        "gap": gap_shows(shown.values, shown.base_values, shown.predictions),
+        "gap": gap_shows(shown),
         "values": _by_feature(values, VALUE_DIGITS),
         "errors": _errors(shown.standard_errors, kept),
         "wider": _errors(shown.background_errors, kept),

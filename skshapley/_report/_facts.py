@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from skshapley._records._gap import gap_shows
+from skshapley._records._texts import gap_shows
 from skshapley.plots._common import response_name
 from skshapley.plots._text import number, shorten
 
@@ -126,8 +126,7 @@ def _usual(errors: np.ndarray) -> str:
 
 
 def _adds_up(explanation: "Explanation") -> str:
-    ends = explanation.base_values, explanation.predictions
     largest = np.abs(explanation.efficiency_gap).max()
-    if gap_shows(explanation.values, *ends):
+    if gap_shows(explanation):
         return f"no: base value and attributions miss the prediction by up to {number(largest)}"
     return "yes: base value and attributions add up to the prediction, up to rounding"

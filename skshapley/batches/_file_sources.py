@@ -142,21 +142,19 @@ def _lazy_source(table: Any, library: str) -> Source:
     schema = lazy.dtypes if library == "dask" else lazy.collect_schema()
     columns = {name: str(kind) for name, kind in schema.items()}
 
-    def parts(chosen: Any) -> Iterator[Any]:
-        if library == "dask":
-            yield from (part.compute() for part in chosen.partitions)
-        elif library == "polars":
-            for part in chosen.collect_batches(chunk_size=PIECE_ROWS, maintain_order=True):
-                yield part.to_arrow()
-        else:
-            pa = needed("pyarrow", OWNER, "parquet")
-            for block in pa.RecordBatchReader.from_stream(chosen):
-                yield pa.Table.from_batches([block])
-
     def read(wanted: Wanted) -> Iterator[Piece]:
         names = wanted.and_keys([*columns])
         chosen = lazy[names] if library == "dask" else lazy.select(names).to_native()
-        for part in parts(chosen):
+        if library == "dask":
+            parts = (part.compute() for part in chosen.partitions)
+        elif library == "polars":
+            blocks = chosen.collect_batches(chunk_size=PIECE_ROWS, maintain_order=True)
+            parts = (block.to_arrow() for block in blocks)
+        else:
+            pa = needed("pyarrow", OWNER, "parquet")
+            blocks = pa.RecordBatchReader.from_stream(chosen)
+            parts = (pa.Table.from_batches([block]) for block in blocks)
+        for part in parts:
             yield wanted.contained(part), None
 
     facts = {"kind": library, "columns": columns}

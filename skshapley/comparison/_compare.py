@@ -10,7 +10,6 @@ import pandas as pd
 
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._inference._simultaneous import intervals
-from skshapley._records._gap import gap_shows
 from skshapley._records._importance import (
     check_confidence,
     flat,
@@ -19,6 +18,7 @@ from skshapley._records._importance import (
     player_index,
     units,
 )
+from skshapley._records._texts import gap_shows
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 
@@ -309,7 +309,7 @@ def compare(
         both_batches = zip(one.batches, other.batches, strict=True)
         pairs = Means.of_batches(scores(other, b) - scores(one, a) for a, b in both_batches)
     parts = (part for rows in (one, other) for part in rows.batches)
-    gap = any(gap_shows(part.values, part.base_values, part.predictions) for part in parts)
+    gap = any(map(gap_shows, parts))
     return Comparison(
         names=(names[0], names[1]),
         paired=paired,
