@@ -249,8 +249,8 @@ class Folder:
             ) from error
         except OSError as error:
             raise OSError(
-                f"{here}, whose file _lock cannot be locked: {error}. Free space on the disk or remove"
-                f" the file, or choose another folder."
+                f"{here}, whose file _lock cannot be locked: {error}. Free space on the disk or"
+                f" remove the file, or choose another folder."
             ) from error
         with held:
             yield
