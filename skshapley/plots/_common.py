@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._gap import gap_shows
+from skshapley._records._texts import gap_shows
 from skshapley.explanation import Explanation
 from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 
@@ -101,7 +101,7 @@ def closed(explanation) -> Explanation:
     standard error, because covariances are unknown.
     """
     explanation = adding_up(explanation)
-    if not gap_shows(explanation.values, explanation.base_values, explanation.predictions):
+    if not gap_shows(explanation):
         return explanation
     return with_players(explanation, [UNEXPLAINED], explanation.efficiency_gap[:, None])
 
