@@ -32,8 +32,6 @@ UNKNOWN = Settings()
 INSTEAD = {
     "shap_values": "values",
     "expected_value": "base_values",
-    "expected_values": "base_values",
-    "output_name": "output_names",
     "feature_importances_": "importance()",
     "errors": "standard_errors",
     "to_parquet": "save(path)",

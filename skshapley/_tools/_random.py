@@ -39,7 +39,7 @@ def entropy_from(random_state: Any, owner: str) -> int:
     entropy : int
     """
     if random_state is None:
-        return fresh_entropy()
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -51,11 +51,6 @@ def entropy_from(random_state: Any, owner: str) -> int:
         )
     high, low = check_random_state(random_state).randint(2**31, size=2).tolist()
     return high << 31 | low
-
-
-def fresh_entropy() -> int:
-    """Return entropy of the operating system."""
-    return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
 
 
 def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generator]:

@@ -114,18 +114,13 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
     """
     signature = inspect.signature(call)
     owner = owner or call.__qualname__.removesuffix(".__init__")
-    parameters = signature.parameters.values()
-    usual = sum(p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD for p in parameters)
 
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        if kwargs or len(args) != usual:  # otherwise there is nothing to check
-            try:
-                signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(
-                    _sentence(owner, list(signature.parameters), kwargs, error)
-                ) from None
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(_sentence(owner, list(signature.parameters), kwargs, error)) from None
         return call(*args, **kwargs)
 
     return checked

@@ -229,7 +229,9 @@ def test_foreign_files_with_similar_names_are_kept(table, explainer, tmp_path):
 
 def test_a_foreign_list_of_skipped_rows_is_not_overwritten(table, explainer, tmp_path):
     (tmp_path / "_skipped-00000000.json").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"something else, such as '_skipped-00000000\.json'"):
+    with pytest.raises(
+        FileExistsError, match=r"which holds other files, such as '_skipped-00000000\.json'"
+    ):
         explain_batches(explainer, table, tmp_path)
     assert (tmp_path / "_skipped-00000000.json").read_text() == "mine"
 

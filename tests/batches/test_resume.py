@@ -214,7 +214,7 @@ def test_iterators_are_identified_by_their_batches(table, explainer, tmp_path):
 
 def test_unrelated_files_are_kept(table, explainer, tmp_path):
     (tmp_path / "thesis.txt").write_text("Once upon a time")
-    with pytest.raises(FileExistsError, match=r"something else, such as 'thesis\.txt'"):
+    with pytest.raises(FileExistsError, match=r"which holds other files, such as 'thesis\.txt'"):
         explain_batches(explainer, table, tmp_path)
     with pytest.raises(FileExistsError, match="which is not a folder"):
         explain_batches(explainer, table, tmp_path / "thesis.txt")

@@ -363,7 +363,11 @@ WRONG = {
         TypeError,
         "sparse matrices or frames; got an iterator of li",
     ),
-    "keys of arrays": (dict(source=np.zeros((2, 5)), keys="k"), ValueError, "has no names"),
+    "keys of arrays": (
+        dict(source=np.zeros((2, 5)), keys="k"),
+        ValueError,
+        "for an array: pass a frame",
+    ),
     "mixed": (
         dict(source=[pd.DataFrame(np.zeros((2, 5)), columns=NAMES), np.zeros((1, 5))]),
         TypeError,
