@@ -162,9 +162,9 @@ class BackgroundReward(Portable, Reward):
         # Means over the background are inside the value, so samplers must not sample rows.
         self.n_references_ = 1 if self.pooled or self.link is not None else n
 
+    @abstractmethod
     def _prepared(self, raw: MaskedModel) -> MaskedModel:
         """Return the model with a pool that makes the rows, from the model in raw columns."""
-        return raw
 
     def game(self, X) -> Game:
         """Return the game of the rows X; the model is called on them once."""
