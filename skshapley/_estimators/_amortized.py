@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._learner import Learner
-from skshapley._records._outcome import Outcome, Settings
+from skshapley._records._outcome import Outcome
 from skshapley._references import herded
 from skshapley._references._columns import columns_of, is_category
-from skshapley._run._engine import Plan
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
@@ -35,7 +34,7 @@ LEAST_TRAINING = 30  # rows; with fewer, nothing is learned
 BLOCK_ROWS = 2**17  # mixed rows prepared at once
 # Attributes taken from the explainer
 FOLLOWED = (
-    *("_background", "_model", "_entropy", "exact_", "reward_"),
+    *("_background", "_common", "_entropy", "exact_", "reward_"),
     *("n_features_in_", "feature_names_in_"),
 )
 
@@ -238,7 +237,7 @@ class AmortizedExplainer(Portable, Attributor):
         # smooth.
         wanted = known.values.reshape(seen.base.shape) - seen.base
         self.learner_ = Learner.fit(self._units(seen), wanted.reshape(n, -1), noise.reshape(n, -1))
-        self._of_what_is_learned = replace(known.settings, learned=f"{n} rows")
+        self._common = replace(known.settings, learned=f"{n} rows")
 
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
@@ -368,9 +367,6 @@ class AmortizedExplainer(Portable, Attributor):
 
     def _facts(self) -> dict[str, Any]:
         return self.explainer_._facts()
-
-    def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
-        return self._of_what_is_learned
 
 
 def _check_learnable(explainer: Any) -> None:

@@ -96,8 +96,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     random_state: Any
     verbose: Any
     _background: Background
-    _model: str
-    _of_what_is_read: Settings | None = None
+    _common: Settings
     _decided_by: tuple[str, ...] = ()  # parameters
 
     @property
@@ -150,7 +149,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                 f' tables: choose reward="interventional" or "baseline", or pass X.toarray().'
             )
         self._entropy = entropy_from(self.random_state, name)
-        self._take(Background.of(self, X, sample_weight, self.groups))
+        self._background = Background.of(self, X, sample_weight, self.groups)
 
     @property
     def _n_background(self) -> int:
@@ -220,24 +219,18 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                     f" fit(X_train) again."
                 )
 
-    def _take(self, background: Background) -> None:
-        """Store the background and the model's name; its repr may take longer than a row."""
-        self._background, self._model = background, label(self.estimator)
-        self._of_what_is_read = None
-
     def _keep_settings(self) -> None:
-        """Store the settings of exact values; making them takes as long as explaining a row."""
-        self._of_what_is_read = self._settings(None, None)
-
-    def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
-        """Return the settings of an outcome, without a plan if nothing was sampled."""
-        if plan is None and self._of_what_is_read is not None:
-            return self._of_what_is_read
-        rows, facts = self.background_, self._facts()
-        if plan is not None:
-            facts["random_state"] = label(self.random_state)
+        """Store the settings that all explanations share; making them takes as long as a row."""
+        rows = self.background_
         n_background = None if rows is None else n_rows(rows)
-        return Settings.of(outcome, plan, model=self._model, n_background=n_background, **facts)
+        facts = {"model": label(self.estimator), "n_background": n_background, **self._facts()}
+        self._common = Settings(**facts)
+
+    def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
+        """Return the settings of an outcome, without a plan if nothing was sampled."""
+        return (
+            self._common if plan is None else self._common.sampled(outcome, plan, self.random_state)
+        )
 
     def _recorded(self, outcome: Outcome, X: Any, plan: Plan | None = None) -> Explanation:
         """Return the public record of an outcome of the engine, for the first rows of X or all."""

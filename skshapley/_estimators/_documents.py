@@ -28,13 +28,16 @@ class DocumentExplainer:
     reward : DocumentReward
     plan : Plan
         The plan of a document with one token; other documents adapt it.
-    facts : dict
+    settings : Settings
         The settings shared by all documents.
+    random_state : object
+        The passed parameter.
     """
 
     reward: DocumentReward
     plan: Plan
-    facts: dict[str, Any]
+    settings: Settings
+    random_state: Any
 
     @classmethod
     def fitted(cls, explainer: Any, X: Any, response: Response, sample_weight: Any) -> Self:
@@ -66,7 +69,7 @@ class DocumentExplainer:
         plan = explainer._planned(Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
         response.probe(reward.container_(texts[:CHUNK_TEXTS]), " on documents")
-        facts = dict(
+        settings = Settings(
             model=label(explainer.estimator),
             response_method=label(response.method),
             output=explainer.output,
@@ -74,9 +77,8 @@ class DocumentExplainer:
             masked="tokens of the documents",
             index=None if plan.index.adds_up else plan.index.name,
             why_sampled=WHY_SAMPLED,
-            random_state=label(explainer.random_state),
         )
-        return cls(reward, plan, facts)
+        return cls(reward, plan, settings, explainer.random_state)
 
     def redrawn(self, entropy: int) -> Self:
         """Return this explainer with other entropy."""
@@ -118,7 +120,8 @@ class DocumentExplainer:
         plan = self.plan.sized(Size(game.n_players))
         outcome = run(game, plan, n_jobs=n_jobs)
         result = ShapleyResult.from_outcome(outcome, game.one_output)
-        return game.function.explained(result, Settings.of(outcome, plan, **self.facts), index)
+        settings = self.settings.sampled(outcome, plan, self.random_state)
+        return game.function.explained(result, settings, index)
 
 
 def _joined(explanations: list[Explanation], index: pd.Index) -> Explanation:

@@ -213,7 +213,7 @@ class ShapleyExplainer(Attributor):
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         if takes_documents(self.estimator, X):
             self._entropy = entropy_from(self.random_state, name)
-            self._take(Background.of_documents())
+            self._background = Background.of_documents()
             self.documents_: DocumentExplainer | None = DocumentExplainer.fitted(
                 self, X, response, sample_weight
             )
@@ -235,8 +235,7 @@ class ShapleyExplainer(Attributor):
         self.exact_, self._unread = self._short_cut(plan.max_rows)
         self._margins: Margins | None = None
         self._plan = plan if self.exact_ is not None else self._prepared(plan)
-        if self.exact_ is not None:
-            self._keep_settings()
+        self._keep_settings()
         return self
 
     @property

@@ -182,6 +182,7 @@ class GlobalImportance(TableEstimator):
         self._fit_reward(reward, response)
         if self._samples:
             self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
+        self._keep_settings()
         return self
 
     @corrected

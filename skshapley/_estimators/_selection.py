@@ -63,10 +63,9 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         Fitted.
     X : array or frame of shape (r, d)
     """
-    facts = explainer._facts()
-    logistic = facts["closed_form"] == Logistic.label
     # Exact log-odds have no sampling error, and the link leads from them to probabilities.
-    exact = "log_odds" if logistic else facts["exact_response"]
+    logistic = isinstance(explainer.exact_, Logistic)
+    exact = "log_odds" if logistic else explainer._common.exact_response
     if exact is not None:
         background = explainer.background_
         by_odds = ShapleyExplainer(**{**explainer.get_params(deep=False), "response_method": exact})

@@ -91,30 +91,27 @@ class Settings(Hinting):
     learned: str | None = None
     source: str | None = None
 
-    @classmethod
-    def of(cls, outcome: Any, plan: Any = None, **facts: Any) -> Self:
-        """Return the settings of an outcome.
+    def sampled(self, outcome: Any, plan: Any, random_state: Any) -> Self:
+        """Return these settings with the methods of a run.
 
         Parameters
         ----------
         outcome : Outcome
-        plan : Plan or None
-            None if nothing was sampled.
-        **facts
-            The other attributes.
+        plan : Plan
+        random_state : object
+            The passed parameter.
         """
-        if plan is None:
-            return cls(**facts)
         samplers, solvers = (
             ", ".join(dict.fromkeys(label(part) for part in parts)) or None
             for parts in (zip(*outcome.methods, strict=True) if outcome.methods else ((), ()))
         )
-        return cls(
+        return replace(
+            self,
             sampler=samplers,
             solver=solvers,
             max_rows=plan.max_rows,
             entropy=plan.entropy,
-            **facts,
+            random_state=label(random_state),
         )
 
     def __repr__(self) -> str:

@@ -176,9 +176,9 @@ class TreeExplainer(Attributor):
         if X is None:  # a row of zeros has the columns that the players are made of
             zeros = form.in_its_container(np.zeros((1, trees.n_features)))
             background = Background.of(self, zeros, None, self.groups)
-            self._take(replace(background, rows=None, weights=np.empty(0)))
+            self._background = replace(background, rows=None, weights=np.empty(0))
         else:
-            self._take(Background.of(self, X, sample_weight, self.groups))
+            self._background = Background.of(self, X, sample_weight, self.groups)
         form.index = index
         players = self.players_.column_player, self.players_.n_players
         if from_paths:
