@@ -28,8 +28,6 @@ class Design:
         Whether it determines the exact Shapley values of every game.
     """
 
-    sampled = False  # see `StepwiseDesign`
-
     coalitions: NDArray[np.bool_]
     coalition_references: NDArray[np.intp] | None = field(default=None, kw_only=True)
     exact: bool = field(default=False, kw_only=True)

@@ -134,9 +134,6 @@ KINDS = {
     "bits": {"p": 4},
     "bits of 64 players are hashed": {"p": 64},
     "many words": {"p": 130},
-    "a reference each": {"p": 3, "b": 3},
-    "several references each": {"p": 2, "b": 3, "q": 2},
-    "many words, a reference each": {"p": 90, "b": 2},
 }
 
 
@@ -150,7 +147,7 @@ def repeated(n=400, p=4, **kind):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_each_request_is_evaluated_once(kind):
     wanted = repeated(**kind)
-    game = Numbered(kind["p"], kind.get("b", 1))
+    game = Numbered(kind["p"])
     expected = truth(game, wanted)
     ledger = Ledger(np.arange(4))
     values, sent = ledger.evaluate(Evaluator(game), wanted)
@@ -160,7 +157,7 @@ def test_each_request_is_evaluated_once(kind):
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_earlier_requests_are_cached(kind):
-    game = Numbered(kind["p"], kind.get("b", 1))
+    game = Numbered(kind["p"])
     ledger = Ledger(np.arange(4))
     everything = requests(300, n_rows=4, **kind)
     parts = [everything.take(slice(0, 200)), everything.take(slice(100, 300))]
@@ -180,19 +177,6 @@ def test_rows_are_counted_from_the_first_of_the_block(p):
     expected = truth(game, wanted)
     values, *_ = Ledger(np.arange(40, 44)).evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
-
-
-def test_requests_are_distinguished_by_their_references():
-    game = Numbered(3, n_references=2)
-    ledger = Ledger(np.arange(1))
-    coalition = np.array([[True, False, True]])
-    row = np.zeros(1, dtype=int)
-    for references in (None, np.array([[0]]), np.array([[1]])):
-        wanted = Requests(row, coalition, references)
-        expected = truth(game, wanted)
-        values, sent = ledger.evaluate(Evaluator(game), wanted)
-        np.testing.assert_array_equal(values, expected)
-        assert sent.all()
 
 
 @pytest.mark.parametrize("p", [5, 100])

@@ -1,7 +1,6 @@
 """Players that agree with a background row need no look there, and leave the budget to others."""
 
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -121,20 +120,6 @@ def test_the_budget_counts_evaluated_model_rows(sampler):
             seen = np.concatenate(model.rows[1:])  # the background is given in fit
             assert len(seen) == found.n_model_rows[0] <= max_rows
             assert found.n_model_rows[0] >= least
-
-
-def test_every_mixed_row_is_evaluated_exactly_once():
-    """If players differ in at most three columns, the number of mixed rows is small."""
-    x = BACKGROUND[0].copy()
-    background = np.repeat(x[None], 20, axis=0)
-    sizes = []
-    for i, columns in enumerate(combinations(range(P), 3)):
-        if i < 20:
-            background[i, list(columns)[: 1 + i % 3]] += 1.0
-            sizes.append(1 + i % 3)
-    every = sum(2**size - 2 for size in sizes)
-    found = explained(rows=x[None], background=background, max_rows=40 * 20)
-    assert found.n_model_rows[0] == every + 1
 
 
 def test_a_single_differing_column_needs_no_evaluation():

@@ -74,9 +74,9 @@ class ShapleyExplainer(Attributor):
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
     max_rows : int or "auto", default="auto"
-        The budget: model rows per row to explain, counted without repetitions. The cost is the same
-        for a thousand background rows and a million. "auto": about 33,000 for 100 background rows
-        or more and up to 64 players.
+        The budget: model rows per row to explain. The cost is the same for a thousand background
+        rows and a million. "auto": about 33,000 for 100 background rows or more and up to 64
+        players.
     stopping : "auto", StoppingRule or None, default="auto"
         Rule that stops a row when its standard errors are small enough, e.g.
         ``StandardError(rtol=0.05)``. "auto": permutations stop at a relative error of about 5 %

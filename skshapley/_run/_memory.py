@@ -16,7 +16,8 @@ SEED = 0x9E3779B97F4A7C15
 class Ledger:
     """Cache of the evaluations for each row of a block, which avoids repeats.
 
-    The key of a request is a hash of 64 bits. Up to `capacity` values of a row are kept.
+    The key of a request is a hash of 64 bits. Up to `capacity` values of a row are kept. Requests
+    are against the whole background.
 
     Parameters
     ----------
@@ -35,9 +36,8 @@ class Ledger:
     def evaluate(self, evaluator: Evaluator, requests: Requests) -> tuple[np.ndarray, np.ndarray]:
         """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
         place, n = requests.rows - self._first_row, len(self._keys)
-        # Row and background row enter the hash too: equal coalitions of two rows are different
-        # requests.
-        keys = hashed([packed(requests.coalitions), place[:, None], requests.references], SEED)
+        # The row enters the hash too: equal coalitions of two rows are different requests.
+        keys = hashed([packed(requests.coalitions), place[:, None]], SEED)
         # the kept keys differ, so that the code of each is its position
         codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]
         # `factorize` numbers keys by first appearance, so a code above all earlier ones marks a new

@@ -100,7 +100,7 @@ class Centring:
     def add(self, walks: Walks, scale: np.ndarray) -> None:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
         for i, row in enumerate(walks.rows):
-            own, held = walks.of([i]), self._held[row]
+            own, held = walks.of(slice(i, i + 1)), self._held[row]
             # A fixed number of stored units limits memory, however large the budget.
             room = HELD_UNITS - sum(part.units.shape[1] for part in held)
             if room > 0:
