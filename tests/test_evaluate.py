@@ -134,6 +134,7 @@ KINDS = {
     "bits": {"p": 4},
     "bits of 64 players are hashed": {"p": 64},
     "many words": {"p": 130},
+    "several references each": {"p": 2, "b": 3, "q": 2},
 }
 
 
@@ -147,7 +148,7 @@ def repeated(n=400, p=4, **kind):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_each_request_is_evaluated_once(kind):
     wanted = repeated(**kind)
-    game = Numbered(kind["p"])
+    game = Numbered(kind["p"], kind.get("b", 1))
     expected = truth(game, wanted)
     ledger = Ledger(np.arange(4))
     values, sent = ledger.evaluate(Evaluator(game), wanted)
@@ -157,7 +158,7 @@ def test_each_request_is_evaluated_once(kind):
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_earlier_requests_are_cached(kind):
-    game = Numbered(kind["p"])
+    game = Numbered(kind["p"], kind.get("b", 1))
     ledger = Ledger(np.arange(4))
     everything = requests(300, n_rows=4, **kind)
     parts = [everything.take(slice(0, 200)), everything.take(slice(100, 300))]

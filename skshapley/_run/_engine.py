@@ -192,7 +192,7 @@ class Block:
             for width, same in sorted(batches.items()):
                 # Few requests against the same single background row repeat: in a default run 1 %
                 # of those of 20 columns and 4 % of 10. Keys would take a fifth of the time.
-                known = None if width else ledger
+                known = None if width == 1 else ledger
                 self._evaluate(same, width or self.game.rows_per_value, evaluator, known)
             cohorts = [cohort for cohort in cohorts if cohort.open.size]
 

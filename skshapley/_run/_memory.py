@@ -16,8 +16,7 @@ SEED = 0x9E3779B97F4A7C15
 class Ledger:
     """Cache of the evaluations for each row of a block, which avoids repeats.
 
-    The key of a request is a hash of 64 bits. Up to `capacity` values of a row are kept. Requests
-    are against the whole background.
+    The key of a request is a hash of 64 bits. Up to `capacity` values of a row are kept.
 
     Parameters
     ----------
@@ -36,8 +35,9 @@ class Ledger:
     def evaluate(self, evaluator: Evaluator, requests: Requests) -> tuple[np.ndarray, np.ndarray]:
         """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
         place, n = requests.rows - self._first_row, len(self._keys)
-        # The row enters the hash too: equal coalitions of two rows are different requests.
-        keys = hashed([packed(requests.coalitions), place[:, None]], SEED)
+        # Row and background rows enter the hash too: equal coalitions of two rows are different
+        # requests.
+        keys = hashed([packed(requests.coalitions), place[:, None], requests.references], SEED)
         # the kept keys differ, so that the code of each is its position
         codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]
         # `factorize` numbers keys by first appearance, so a code above all earlier ones marks a new
