@@ -93,12 +93,14 @@ class Centring:
     """
 
     def __init__(self, groups, shape, with_total=False) -> None:
+        self._plain = Moments(groups, shape)
         self._later = Moments(groups, shape, variables=3 if with_total else 2)
         # the units stored for each row, in parts with units of one size
         self._held: list[list[Walks]] = [[] for _ in range(groups[0])]
 
     def add(self, walks: Walks, scale: np.ndarray) -> None:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
+        self._plain.add(walks.rows, walks.strata, walks.units[:, :, None], walks.unit)
         for i, row in enumerate(walks.rows):
             own, held = walks.of(slice(i, i + 1)), self._held[row]
             # A fixed number of stored units limits memory, however large the budget.
@@ -143,12 +145,17 @@ class Centring:
         m : ndarray of shape (r, p, k)
             Mean contributions by position.
         active : ndarray of shape (r, p, k), bool
+            Players with varying contributions.
         """
         same = zip(*(self._held[row] for row in rows), strict=True)
         parts = [Walks.joined(list(of_rows), 0) for of_rows in same]
         size = sum(part.unit * part.units.shape[1] for part in parts)
         total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
-        active = _active(parts, scale[rows])
+        # Variation within strata only: a player may differ between background rows and still be
+        # constant.
+        squares = self._plain.products[rows, :, 0, 0].sum(axis=1)
+        least = self._plain.size[rows].sum(axis=1)[:, None, None] * (ROUNDING * scale[rows]) ** 2
+        active = squares > least
         held = []
         for part in parts:
             # A unit in its own mean would correlate with itself and bias the estimate.
@@ -193,18 +200,6 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
     mean = np.where(varies, unbiased, 0.0).sum(axis=1, keepdims=True)
     mean /= np.maximum(varies.sum(axis=1, keepdims=True), 1)
     return np.maximum(own, mean)
-
-
-def _active(parts, scale) -> np.ndarray:
-    """Return True for players with varying contributions within a stratum, ``(r, p, k)``."""
-    n_strata = 1 + max(part.strata.max() for part in parts)
-    plain = Moments((len(scale), n_strata), parts[0].units.shape[2:])
-    for part in parts:
-        plain.add(np.arange(len(scale)), part.strata, part.units[:, :, None], part.unit)
-    # Variation within strata only: a player may differ between background rows and still be
-    # constant.
-    squares = plain.products[:, :, 0, 0].sum(axis=1)
-    return squares > plain.size.sum(axis=1)[:, None, None] * (ROUNDING * scale) ** 2
 
 
 def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
