@@ -327,22 +327,6 @@ class AmortizedExplainer(Portable, Attributor):
                 empty[rows] = empty_values(game, rows)
         return Seen(_numbers(X), first, last, empty, full)
 
-    def values(self, X) -> np.ndarray:
-        """Return the attributions alone, for services.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-            As for `explain`.
-
-        Returns
-        -------
-        values : ndarray of shape (r, p) or (r, p, k)
-            The `values` of the explanation.
-        """
-        check_is_fitted(self, "explainer_")
-        return self.explainer_.values(X) if self.learner_ is None else self.explain(X).values
-
     def _redrawn(self, entropy: int) -> Self:
         """Return a copy of this explainer, as if it were fitted with this entropy."""
         other = copy(self)
@@ -364,9 +348,6 @@ class AmortizedExplainer(Portable, Attributor):
     @property
     def _output_names(self) -> list | None:
         return self.explainer_._output_names
-
-    def _facts(self) -> dict[str, Any]:
-        return self.explainer_._facts()
 
 
 def _check_learnable(explainer: Any) -> None:

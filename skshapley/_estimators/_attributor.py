@@ -119,10 +119,6 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     def _output_names(self) -> list | None:
         """Labels of the explained outputs, or None for a single one."""
 
-    @abstractmethod
-    def _facts(self) -> dict[str, Any]:
-        """Return the entries of the record about the response and the reward."""
-
     def _checked_reward(self) -> Reward:
         """Return the reward that the user asked for, with checked parameters."""
         check_parameters(self, COUNTS)
@@ -219,12 +215,11 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                     f" fit(X_train) again."
                 )
 
-    def _keep_settings(self) -> None:
+    def _keep_settings(self, **facts: Any) -> None:
         """Store the settings that all explanations share; making them takes as long as a row."""
         rows = self.background_
         n_background = None if rows is None else n_rows(rows)
-        facts = {"model": label(self.estimator), "n_background": n_background, **self._facts()}
-        self._common = Settings(**facts)
+        self._common = Settings(model=label(self.estimator), n_background=n_background, **facts)
 
     def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
         """Return the settings of an outcome, without a plan if nothing was sampled."""

@@ -235,7 +235,7 @@ class ShapleyExplainer(Attributor):
         self.exact_, self._unread = self._short_cut(plan.max_rows)
         self._margins: Margins | None = None
         self._plan = plan if self.exact_ is not None else self._prepared(plan)
-        self._keep_settings()
+        self._keep_settings(**self._facts())
         return self
 
     @property
@@ -415,7 +415,8 @@ class ShapleyExplainer(Attributor):
         return self.reward_.response_.output_names
 
     def _facts(self) -> dict[str, Any]:
-        index = self._indices[0] if self.exact_ is None else self.exact_.index
+        """Return the settings about the response, the reward and the closed form."""
+        index = self._wanted[0] if self.exact_ is None else self.exact_.index
         return {
             "response_method": label(self.reward_.response_.method),
             "output": self.output,

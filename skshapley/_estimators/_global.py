@@ -182,7 +182,8 @@ class GlobalImportance(TableEstimator):
         self._fit_reward(reward, response)
         if self._samples:
             self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
-        self._keep_settings()
+        facts = {"response_method": label(response.method), "reward": label(self.reward_)}
+        self._keep_settings(loss=self.loss_.name, **facts)
         return self
 
     @corrected
@@ -269,10 +270,3 @@ class GlobalImportance(TableEstimator):
         keys = game.keys(np.arange(game.n_rows))
         rngs = (generator(plan.entropy, Stream.REFERENCES, int(key)) for key in keys)
         return np.stack([game.row_order.shuffled(rng)[:REFERENCES_A_ROW] for rng in rngs])
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "response_method": label(self.reward_.response_.method),
-            "loss": self.loss_.name,
-            "reward": label(self.reward_),
-        }

@@ -52,17 +52,19 @@ class Cohort:
         The sample of the background, if not all background rows are used.
     rest : Rest or None
         The rest of the budgets, for a sampler with more than one design.
-    left, asked : int
-        Remaining planned draws, and draws so far.
+    left, asked, further : int
+        Remaining planned draws, draws so far, and draws of the next design beyond the plan.
     goal : int
         Number of draws at the next check of the stopping rule.
     open, asking : ndarray of int
         Open rows, and the rows of the last design.
     converged : ndarray of shape (r,), bool
+    v_empty, v_full : ndarray of shape (r, k)
+        Values of the empty and the full coalition, for each group of a sample.
     units : ndarray of shape (r, 1, k) or None
         Scale of the values, from the first values.
-    grouped : bool
-        Whether each coalition is evaluated against every group of the sample.
+    groups : Sample or None
+        The sample, if each coalition is evaluated against every group of it.
     design : Design or None
         The last design.
     estimate : Estimate or None
@@ -82,10 +84,12 @@ class Cohort:
         # All rows start open, and the first design is for all of them.
         self.open = self.asking = np.arange(r)
         self.converged = np.zeros(r, dtype=bool)
+        self.v_empty, self.v_full = block.v_empty[members], block.v_full[members]
         self.units: np.ndarray | None = None
         self.design: Any = None
         self.estimate: Estimate | None = None
-        self.grouped = False
+        self.groups: Sample | None = None
+        self.further = 0
         # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
@@ -114,7 +118,7 @@ class Cohort:
     @property
     def n_groups(self) -> int:
         """The number of groups of background rows per coalition."""
-        return self.sample.n_groups if self.sample is not None and self.grouped else 1
+        return 1 if self.groups is None else self.groups.n_groups
 
     def _next_draws(self) -> int:
         """Return the number of draws to request: as many as stopping and memory allow."""
@@ -134,11 +138,9 @@ class Cohort:
 
     def ask(self) -> Requests:
         """Return the requests of the next design."""
+        n = self._next_draws() if self.left else self.further
         if self.left:
-            n = self._next_draws()
             self.asked, self.left = self.asked + n, self.left - n
-        else:
-            n = self._go_on()
         self.design = self._less_ties(self.sampler.ask(self.asking, n))
         flat, instance, references = self.design.requested(len(self.asking))
         members = self.members[self.asking]
@@ -155,8 +157,17 @@ class Cohort:
         requests = Requests(self.block.rows[members][instance], flat, references)
         if self.sample is None:
             return requests
-        self.grouped = references is None
+        if references is None and self.groups is None:
+            self._group(self.sample)
         return self.sample.against(requests, self.asking[instance])
+
+    def _group(self, sample: Sample) -> None:
+        """Evaluate each coalition against every group of the sample, as outputs of the game."""
+        self.groups = sample
+        # v(empty) against single background rows is known from fit and costs no call of the model.
+        groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
+        self.v_empty = groups.reshape(len(groups), -1)
+        self.v_full = np.tile(self.v_full, (1, sample.n_groups))
 
     def _less_ties(self, design: Any) -> Any:
         """Drop the steps of players that agree with the background row from permutations."""
@@ -173,18 +184,19 @@ class Cohort:
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, with the known values of both ends."""
-        members, block, (v_empty, v_full) = self.members[self.asking], self.block, self._ends()
-        if self.sample is not None and self.grouped:
-            values = self.sample.beside(values)
+        members, block = self.members[self.asking], self.block
+        if self.groups is not None:
+            values = self.groups.beside(values)
 
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
             if self.sample is not None:
                 references = self.sample.named(self.asking[instances], references)
             return block.empty[members[instances][:, None], references]
 
-        everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
+        ends = self.v_empty[self.asking], self.v_full[self.asking]
+        everything = self.design.assemble(values, empty, *ends)
         if self.units is None:
-            self.units = self._units(everything, v_empty[:, None], v_full[:, None])
+            self.units = self._units(everything, self.v_empty[:, None], self.v_full[:, None])
             self._start_solver(self.units)
         # The solver uses fourth powers. In units near 1, they neither overflow nor vanish.
         everything = everything / self.units[self.asking]
@@ -208,46 +220,28 @@ class Cohort:
 
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver in units that make the first values about 1."""
-        v_empty, v_full = (v / units[:, 0] for v in self._ends())
-        plan = self.block.plan
+        ends = self.v_empty / units[:, 0], self.v_full / units[:, 0]
+        plan, margins = self.block.plan, self.block.game.margins
         wanted = (plan.tuned, self.row_order, plan.index, plan.pairs)
-        margins = self.block.game.margins
         if margins is not None:
-            rows = self.block.rows[self.members]
-            margins = margins[rows[:, None], self.players]
-        self.solver.start(SolverTask(self.count, v_empty, v_full, self.players, *wanted, margins))
-
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return v(empty) and v(all) in the solver's units, for each group of a sample."""
-        block, members = self.block, self.members
-        v_empty, v_full = block.v_empty[members], block.v_full[members]
-        if self.sample is None or not self.grouped:
-            return v_empty, v_full
-        rows = self.sample.rows
-        # v(empty) against single background rows is known from fit and costs no call of the model.
-        at = block.empty[members[:, None, None], rows].mean(axis=2)  # (r, groups, k)
-        return at.reshape(len(members), -1), np.tile(v_full, (1, rows.shape[1]))
+            margins = margins[self.block.rows[self.members][:, None], self.players]
+        self.solver.start(SolverTask(self.count, *ends, self.players, *wanted, margins))
 
     def _result(self) -> Estimate:
         """Return values and errors in the units of the game, against the whole background."""
-        if self.estimate is None:
-            self.estimate = self._with_known(self._sampled())
-        return self.estimate
-
-    def _with_known(self, estimate: Estimate) -> Estimate:
-        """Return the estimate plus the known values of the subtracted part."""
-        known = self.block.known
-        if known is None:
-            return estimate
-        at = self.members[:, None], self.players
-        values, errors, apart, additive = estimate
-        if errors is not None:
+        if self.estimate is not None:
+            return self.estimate
+        values, errors, apart, additive = self._sampled()
+        known, at = self.block.known, (self.members[:, None], self.players)
+        if known is not None:
+            values = values + known.values[at]
             # the known part and the remainder have independent errors
-            errors = np.hypot(errors, known.standard_errors[at])
-        if apart is not None:
-            weights = self.block.game.reference_weights
-            apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
-        return Estimate(values + known.values[at], errors, apart, additive)
+            errors = None if errors is None else np.hypot(errors, known.standard_errors[at])
+            if apart is not None:
+                weights = self.block.game.reference_weights
+                apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
+        self.estimate = Estimate(values, errors, apart, additive)
+        return self.estimate
 
     def _sampled(self) -> Estimate:
         """Return the estimate of the sampled part of the game."""
@@ -255,13 +249,16 @@ class Cohort:
         errors = None if errors is None else errors * self.units
         apart = None if apart is None else apart * self.units
         estimate = Estimate(values * self.units, errors, apart, additive)
-        if self.sample is None or not self.grouped:
+        if self.groups is None:
             return estimate
         # The known gain against the whole background corrects the sampled groups by regression.
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
-        v_empty, v_full = self._ends()
-        own = slice(None) if self.block.plan.pairs is None else slice(self.count)
-        return self.sample.together(estimate, v_full - v_empty, gain, own)
+        return self.groups.together(estimate, self.v_full - self.v_empty, gain, self._own)
+
+    @property
+    def _own(self) -> slice:
+        """The values of single players; those of pairs follow."""
+        return slice(None) if self.block.plan.pairs is None else slice(self.count)
 
     def _close(self) -> None:
         """Close the rows that are accurate enough or have spent their budget."""
@@ -270,8 +267,7 @@ class Cohort:
             values, errors, _, additive = self._result()
             if errors is not None:
                 # the players only: requests for other values must not change the players' values
-                at = slice(None) if self.block.plan.pairs is None else slice(self.count)
-                done = stopping.done(values[self.open, at], errors[self.open, at])
+                done = stopping.done(values[self.open, self._own], errors[self.open, self._own])
                 if additive is not None and self.left:
                     # Additive rows become exact with the last background row, so an early stop
                     # would save little.
@@ -281,25 +277,23 @@ class Cohort:
             # Geometric growth keeps the number of checks logarithmic in the budget.
             more = int(self.asked * (GROWTH - 1)) // self.price.unit
             self.goal = self.asked + max(more, 1) * self.price.unit
-        if not self.left:
-            self.open = self.open[self._further_draws() > 0]
         self.asking = self.open
+        if not self.left:
+            self._go_on()
 
-    def _further_draws(self) -> np.ndarray:
-        """Return the number of draws beyond the plan that each open row makes next."""
-        if self.rest is None:
-            return np.zeros(len(self.open), dtype=np.int64)
-        charged = self.block.spent[self.members[self.open]]
-        return self.rest.draws(self.open, charged, self._most_draws())
+    def _go_on(self) -> None:
+        """Choose the open rows with the most draws to make beyond the plan, and close the others.
 
-    def _go_on(self) -> int:
-        """Choose the open rows with the most draws to make, and return the number of draws."""
-        draws = self._further_draws()
-        most = int(draws.max())
-        self.asking = self.open[draws == most]
+        Rows with fewer draws to make wait for their turn.
+        """
+        draws = np.zeros(len(self.open), dtype=np.int64)
         if self.rest is not None:
-            self.rest.add(self.asking, most)
-        return most
+            charged = self.block.spent[self.members[self.open]]
+            draws = self.rest.draws(self.open, charged, self._most_draws())
+        self.further = int(draws.max(initial=0))
+        self.asking, self.open = self.open[draws == self.further], self.open[draws > 0]
+        if self.rest is not None:
+            self.rest.add(self.asking, self.further)
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors of active players; other entries are exactly 0."""

@@ -298,18 +298,16 @@ class Plan:
         # Two pairs per player are the least for the Gaussian-process estimator, less both known
         # ends.
         least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)
-        odd = f'sampler="odd" with at least {least}'
-        cannot = f"which {type(solver).__name__} cannot give with {type(sampler).__name__}"
-        if not solver.traits.gives(sampler.produces, self.index):
-            raise ValueError(
-                f'{owner} got index="{self.index.name}", {cannot}: choose'
-                f' sampler="exact", or {odd}.'
-            )
-        index = self.pairs
-        if index is None or solver.traits.gives_pairs(sampler.produces, index):
-            return
-        hint = 'choose sampler="exact"' + (f", or {odd}" if index.symmetric else "")
-        raise ValueError(f'{owner} got interactions with index "{index.name}", {cannot}: {hint}.')
+        odd = f', or sampler="odd" with at least {least}'
+        index, what, design = self.index, f'index="{self.index.name}"', sampler.produces
+        if solver.traits.gives(design, index):
+            if self.pairs is None or solver.traits.gives_pairs(design, self.pairs):
+                return
+            index, what = self.pairs, f'interactions with index "{self.pairs.name}"'
+        raise ValueError(
+            f"{owner} got {what}, which {type(solver).__name__} cannot give with"
+            f' {type(sampler).__name__}: choose sampler="exact"{odd if index.symmetric else ""}.'
+        )
 
 
 def make_plan(

@@ -190,7 +190,7 @@ class TreeExplainer(Attributor):
             theirs = trees.raw_response(form.in_its_container(some))
             compare(form.predict(some), theirs, np.arange(len(theirs)))
         self.exact_ = form
-        self._keep_settings()
+        self._keep_settings(**self._facts())
         return self
 
     @corrected
@@ -219,6 +219,7 @@ class TreeExplainer(Attributor):
         return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))
 
     def _facts(self) -> dict[str, Any]:
+        """Return the settings about the response and the perturbation."""
         classes = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
         chosen = classes[-1:] if self.output is None else [self.output]
         return {
