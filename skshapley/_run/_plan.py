@@ -299,14 +299,15 @@ class Plan:
         # ends.
         least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)
         odd = f', or sampler="odd" with at least {least}'
-        index, what, design = self.index, f'index="{self.index.name}"', sampler.produces
-        if solver.traits.gives(design, index):
+        what, design = f'index="{self.index.name}"', sampler.produces
+        if solver.traits.gives(design, self.index):
             if self.pairs is None or solver.traits.gives_pairs(design, self.pairs):
                 return
-            index, what = self.pairs, f'interactions with index "{self.pairs.name}"'
+            what = f'interactions with index "{self.pairs.name}"'
+            odd = odd if self.pairs.symmetric else ""
         raise ValueError(
             f"{owner} got {what}, which {type(solver).__name__} cannot give with"
-            f' {type(sampler).__name__}: choose sampler="exact"{odd if index.symmetric else ""}.'
+            f' {type(sampler).__name__}: choose sampler="exact"{odd}.'
         )
 
 
