@@ -147,12 +147,11 @@ class Cohort:
         if self.count < self.block.game.n_players:
             # Players that do not matter stay absent: they agree with the background, so their
             # columns do not change.
-            wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
-            # requests are sorted by row, so those of a row are a slice
-            ends = np.searchsorted(instance, np.arange(len(self.asking) + 1))
-            for place, own in enumerate(self.players[self.asking]):
-                block = slice(ends[place], ends[place + 1])
-                wide[block, own] = flat[block]
+            active = np.zeros((len(members), self.block.game.n_players), dtype=bool)
+            np.put_along_axis(active, self.players[self.asking], True, axis=1)
+            wide = active[instance]
+            # players are in order, and equally many in each row
+            wide[wide] = flat.ravel()
             flat = wide
         requests = Requests(self.block.rows[members][instance], flat, references)
         if self.sample is None:
@@ -257,7 +256,7 @@ class Cohort:
 
     @property
     def _own(self) -> slice:
-        """The values of single players; those of pairs follow."""
+        """The entries of single players; pairs follow."""
         return slice(None) if self.block.plan.pairs is None else slice(self.count)
 
     def _close(self) -> None:

@@ -41,13 +41,7 @@ class Requests(NamedTuple):
 
     def take(self, index: slice | np.ndarray) -> "Requests":
         """Return some of the requests, by a slice or by positions."""
-        return Requests(*(_taken(part, index) for part in self))
-
-
-def _taken(array: Any, index: slice | np.ndarray) -> Any:
-    if array is None or isinstance(index, slice):
-        return array if array is None else array[index]
-    return array.take(index, axis=0)
+        return Requests(*(None if part is None else part[index] for part in self))
 
 
 class Evaluator:

@@ -23,7 +23,7 @@ from skshapley.stopping import RelativeError, StoppingRule
 # Repeated draws cost no evaluation, so a budget above the number of coalitions is never spent.
 # It is cut to the number of coalitions, or to this number, at which the error is negligible
 ENOUGH_EVALS = 2**18
-MOST_EVALS = 2**26  # per row without a stopping rule: hours for most models
+LOG_MOST_EVALS = 40  # larger than any practical budget, and safe in int64
 SMALL_BYTES = 2**27  # a single design may take this much, whatever the working memory
 USUAL_REFERENCES = 100  # "auto" requests no more model rows for larger backgrounds
 
@@ -113,17 +113,20 @@ class Budget:
                 f" empty and the full coalition."
             )
         given = size.rows(int(self.given)) if self.in_evals else int(self.given)
-        return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
+        return min(given, size.rows(max(2 ** min(p, LOG_MOST_EVALS), ENOUGH_EVALS)))
 
-    def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
-        """Raise ValueError for a budget below any design, or above memory and time limits."""
+    def check(self, n_rows: int, sampler: Sampler, name: str) -> None:
+        """Raise ValueError for a budget below any design, or above the limit of memory."""
         p, values = self.size.n_players, self.size.values(n_rows)
         bought = sampler.afford(values, p, self.size.n_references)
         price, n_draws = bought.price, bought.n_draws
         if not n_draws:
+            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
+            hint = "; or keep fewer of the background rows, such as max_background=100"
             raise ValueError(
                 f"{self.asked}, which is too small {name}with {p} players: it needs at least"
-                f" {self.as_text(price.least_rows)} per row{self._remedy(sampler)}."
+                f" {self.as_text(price.least_rows)} per row"
+                f"{hint if averaged and not self.in_evals else ''}."
             )
         # A very small working memory must not forbid designs that fit on any machine.
         room = max(working_bytes(), SMALL_BYTES)
@@ -135,18 +138,6 @@ class Budget:
                 f" {p} players: pass fewer, raise sklearn.set_config(working_memory=), or choose a"
                 f' sampler of several designs, such as "antithetic".'
             )
-        if not stops and n_draws * price.draw > MOST_EVALS * price.references:
-            raise ValueError(
-                f"{self.asked}, more than the {self.as_text(MOST_EVALS * price.references)} that a"
-                f" row can have without a stopping rule: pass fewer, or"
-                f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
-            )
-
-    def _remedy(self, sampler: Sampler) -> str:
-        """Return a further remedy if an evaluation needs many background rows."""
-        if self.in_evals or self.size.rows_per_value < 2 or self.size.n_references > 1:
-            return ""
-        return "; or keep fewer of the background rows, such as max_background=100"
 
 
 def auto_rows(size: Size) -> int:
@@ -276,7 +267,7 @@ class Plan:
             )
         if p > 1:
             name = "" if chosen is None else f"for {type(sampler).__name__} "
-            budget.check(n_rows, sampler, name, again)
+            budget.check(n_rows, sampler, name)
         return plan
 
     def bought(self) -> Bought:
