@@ -41,7 +41,8 @@ class Requests(NamedTuple):
 
     def take(self, index: slice | np.ndarray) -> "Requests":
         """Return some of the requests, by a slice or by positions."""
-        return Requests(*(None if part is None else part[index] for part in self))
+        named = None if self.references is None else self.references[index]
+        return Requests(self.rows[index], self.coalitions[index], named)
 
 
 class Evaluator:
