@@ -133,7 +133,7 @@ class Case:
         self._tuned, self._corrected = Tuned(()) if tuned is None else tuned, corrected
         self._seen: list[Seen] = []
         self._solution: Estimates | None = None
-        self._even: EvenKernel | None = None
+        self._even: tuple[np.ndarray, EvenKernel] | None = None
         self._fitted: np.ndarray | None = None
         self.theta: np.ndarray | None = None
         self.even_theta: np.ndarray | None = None
@@ -181,7 +181,8 @@ class Case:
         odd, p = every.take(placed), every.n_players  # a Gaussian process holds no more
         vector, shared = self._vector(odd)
         kernel = OddKernel.from_vector(vector, p)
-        posterior = self._posterior(odd, kernel, OddValues(self.index), shared)
+        make = self._tuned.process if shared else Process
+        posterior = Posterior(make(odd, kernel, OddValues(self.index)), odd.values)
         if self._corrected is not None:
             return self._corrected(posterior)
         values = posterior.means
@@ -207,12 +208,14 @@ class Case:
             return values, errors
         points = relative(even).outputs(residual)
         reach, blocked = np.exp(self._vector(odd)[0][: odd.n_players]), points.block is not None
-        own = self._tuned.even_mean(blocked)
+        own, make = self._tuned.even_mean(blocked), self._tuned.process
         if own is not None:
-            self._even = EvenKernel.from_vector(reach, own)
-        elif self._even is None:
-            self.even_theta, self._even = fit_even(points, reach)
-        posterior = self._posterior(points, self._even, functional, own is not None)
+            kernel = EvenKernel.from_vector(reach, own)
+        else:
+            if self._even is None:
+                self._even = fit_even(points, reach)
+            (self.even_theta, kernel), make = self._even, Process
+        posterior = Posterior(make(points, kernel, functional), points.values)
         values[:, residual], stated = posterior.means, standard_errors(posterior)
         if not blocked:
             few = len(points) < LEAST_PAIRS * points.n_players
@@ -231,13 +234,6 @@ class Case:
         if self._fitted is None:
             self._fitted = self.theta = fit_odd(odd, self.theta)
         return self._fitted, False
-
-    def _posterior(
-        self, points: Pairs, kernel: Kernel, functional: Functional, shared: bool
-    ) -> Posterior:
-        """Return the posterior of a functional; rows with a tuned kernel share the process."""
-        make = self._tuned.process if shared else Process
-        return Posterior(make(points, kernel, functional), points.values)
 
 
 def by_enumeration(odd: Pairs, even: Pairs, index: Index, pairs: Index | None) -> np.ndarray:

@@ -101,12 +101,9 @@ class EvenKernel(Kernel):
         """Return the covariances of interactions of two, and of four and more."""
         full = np.ones((1, a.shape[1]))
         a, b = np.vstack([a, full]), np.vstack([b, full])
-        few = len(self.reach) < LEAST_PLAYERS
-        more = np.zeros((len(a), len(b))) if few else self.higher(a, b)
+        parts = self._two(a, b), self.higher(a, b)
         # covariances of the differences to the full coalition
-        return [
-            x[:-1, :-1] - x[:-1, -1:] - x[-1:, :-1] + x[-1, -1] for x in (self._two(a, b), more)
-        ]
+        return [x[:-1, :-1] - x[:-1, -1:] - x[-1:, :-1] + x[-1, -1] for x in parts]
 
     def _two(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the sum over pairs of players of their shares times s_i s_j t_i t_j."""

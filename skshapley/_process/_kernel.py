@@ -131,15 +131,14 @@ class Kernel(ABC):
 
     def higher(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the covariances above the lowest order, C sinh(...) or C cosh(...) less `low`."""
-        level = self.log_norm - np.log(2 * self.higher_scale)
         # everything in place: allocating these large matrices is slow
         out = (a * self.reach) @ b.T
-        out += level
+        out += self.log_norm
         np.exp(out, out=out)
-        out += self.sign * np.exp(2 * level) / out
-        low = self.low((a * self.rho) @ b.T)
-        low /= self.higher_scale
-        out -= low
+        out += self.sign * np.exp(2 * self.log_norm) / out
+        out /= 2
+        out -= self.low((a * self.rho) @ b.T)
+        out /= self.higher_scale
         return out
 
     @abstractmethod

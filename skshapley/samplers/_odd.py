@@ -122,15 +122,12 @@ class Odd(Sampler):
 
     def draws_now(self, asked: int) -> int:
         """Return the number of remaining draws before the next choice."""
-        p, total = self.n_players_, self.n_draws_
-        left = total - asked
-        in_blocks = self._n_blocks(total // 2) > 1
-        if in_blocks or not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
-            return left
+        n_pairs = self.n_draws_ // 2
         # Half of the pairs are evaluated before the choice; hyper-parameters from fewer are too
         # uncertain.
-        first = int(max(LEAST_FIRST * p, FIRST_SHARE * total / 2)) * 2
-        return min(first - asked, left) if asked < first else left
+        first = int(max(LEAST_FIRST * self.n_players_, FIRST_SHARE * n_pairs)) * 2
+        chosen = self._n_blocks == 1 and self._chooses(n_pairs) and asked < first
+        return (first if chosen else self.n_draws_) - asked
 
     def _start(self, task: SamplerTask) -> None:
         r = len(self.rngs_)
@@ -138,7 +135,10 @@ class Odd(Sampler):
         self._states: list[Any] = [None] * r
         self._seen: list[list[Seen]] = [[] for _ in range(r)]
         self._thetas: list[np.ndarray | None] = [None] * r
-        self._leaders, self._keys = np.arange(r), {}
+        self._leaders, self._keys, self._n_blocks = np.arange(r), {}, 1
+        if self.references == "blocks":
+            weights = self.reference_weights_
+            self._n_blocks = n_blocks(weights, self.n_players_, self.n_draws_ // 2)
         if task.tuned is None or task.players is None or task.shared_rngs is None:
             return
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
@@ -214,22 +214,22 @@ class Odd(Sampler):
         return (np.concatenate([pairs, more]), None, drawn), state
 
     def _open(self, rng: np.random.Generator) -> _State:
-        none, count = np.empty((0, self.n_players_), dtype=bool), self._n_blocks(self.n_draws_ // 2)
+        none, count = np.empty((0, self.n_players_), dtype=bool), self._n_blocks
         if count == 1:
             return _State(none)
         if self._part < 1:  # balanced by construction
             each = len(self.reference_weights_) // count
-            dealt = np.arange(each * count).reshape(count, each)
+            rows = np.arange(each * count).reshape(count, each)
         else:
-            dealt = rows_of_blocks(rng, self.reference_weights_, count)
-        blocks = Blocks.of(dealt, self.reference_weights_)
-        return _State(none, dealt, Blocks(blocks.share * self._part, blocks.whole * self._part))
+            rows = rows_of_blocks(rng, self.reference_weights_, count)
+        blocks = Blocks.of(rows, self.reference_weights_)
+        return _State(none, rows, Blocks(blocks.share * self._part, blocks.whole * self._part))
 
     def _choose(self, row: int, rng: np.random.Generator, n: int) -> np.ndarray:
         """Return n new pairs."""
         pairs, p = self._states[row].pairs, self.n_players_
         held = len(pairs)
-        theta = self._theta(row) if n and self._chooses(held + n) else None
+        theta = self._fitted(row) if n and self._chooses(held + n) else None
         # Without values to learn from, or with too many pairs to choose, leverage scores decide.
         if theta is None:
             return filled(rng, pairs[:0], n, seen=pairs)
@@ -246,7 +246,7 @@ class Odd(Sampler):
         chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
         return filled(rng, chosen, n, seen=pairs)
 
-    def _theta(self, row: int) -> np.ndarray | None:
+    def _fitted(self, row: int) -> np.ndarray | None:
         """Return the hyper-parameters for the choice, tuned or fitted to the values seen."""
         if self._seen[row]:
             values, *_ = observed(self._seen[row])
@@ -255,18 +255,9 @@ class Odd(Sampler):
         return self._thetas[row]
 
     def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
-        # kept for the next choice
-        if design.block is not None or self._keys:
-            return
-        for i, row in enumerate(rows):
-            if len(self._states[row].pairs) < MOST_CHOSEN:
+        if not self._keys:  # kept for the next choice, for which no hyper-parameters are known
+            for i, row in enumerate(rows):
                 self._seen[row].append((design, i, values[i]))
-
-    def _n_blocks(self, n: int) -> int:
-        """Return the number of blocks of the background, for n pairs per row."""
-        if self.references == "all":
-            return 1
-        return n_blocks(self.reference_weights_, self.n_players_, n)
 
     def _references(self, rows: np.ndarray, block: np.ndarray | None) -> np.ndarray | None:
         """Return the background rows of each coalition, ``(r, m, q)``."""
