@@ -236,23 +236,32 @@ def pairs(name, model, X, seconds):
         tell(n, medians)
 
 
-def path_dependent(model, X, seconds):
-    """Ours beside XGBoost's own contributions."""
-    ours, booster = (
-        TreeExplainer(model, feature_perturbation="path_dependent").fit(),
-        model.get_booster(),
-    )
-    print("\npath-dependent, xgboost 100 x 6: CPU ms")
-    for n in SIZES:
-        rows = X[-n:]
-        medians = alternated(
-            {
-                "ours": lambda r=rows: ours.explain(r),
-                "XGBoost": lambda r=rows: booster.predict(xgboost.DMatrix(r), pred_contribs=True),
-            },
-            seconds,
+def path_dependent(name, model, X, seconds):
+    """Ours beside XGBoost's own contributions; those of a forest, and pairs, beside shapiq."""
+    tasks = {"values": False}
+    if not name.startswith("xgboost"):
+        tasks["interactions"] = True
+    for what, interactions in tasks.items():
+        ours = TreeExplainer(
+            model, feature_perturbation="path_dependent", interactions=interactions
         )
-        tell(n, medians)
+        _, fit = cpu(ours.fit)
+        if name.startswith("xgboost"):
+            peer, theirs = "XGBoost", xgboost_contributions(model)
+        else:
+            order = 1 + interactions
+            peer, index = "shapiq", "SII" if interactions else "SV"
+            theirs = shapiq.TreeExplainer(model, index=index, max_order=order).explain_X
+        print(f"\npath-dependent {what}, {name}: CPU ms; our fit {fit * 1e3:.1f}")
+        for n in SIZES if name.startswith("xgboost") else SIZES[:2]:
+            calls = {"ours": ours.explain, peer: theirs}
+            bound = {one: lambda c=call, r=X[-n:]: c(r) for one, call in calls.items()}
+            tell(n, alternated(bound, seconds))
+
+
+def xgboost_contributions(model):
+    booster = model.get_booster()
+    return lambda rows: booster.predict(xgboost.DMatrix(rows), pred_contribs=True)
 
 
 def main():
@@ -273,8 +282,8 @@ def main():
         model.fit(X[:3000], y[:3000])
         if name.startswith("xgboost") and not options.grid:
             one_row(model, X)
-            path_dependent(model, X, options.seconds)
         if name.startswith(("xgboost", "grown")) and not options.grid:
+            path_dependent(name, model, X, options.seconds)
             pairs(name, model, X, options.seconds)
         grid(name, model, X, options.seconds, options.sizes, options.without)
 

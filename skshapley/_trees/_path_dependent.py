@@ -119,13 +119,13 @@ class PathWalk:
         p = self.n_players
         found = self._zeros(codes, p * p)
         for part in self._parts:
-            for row, output, gain, worth in part.worths(codes, *index.law(part.most_players - 1)):
+            for row, output, gain, worth in part.worths(codes, *index.law(part.most_players - 2)):
                 # Both children of a node have the same player, and the same nodes above.
                 worth = worth.take(part.left, axis=1) + worth.take(part.right, axis=1)
-                for node, above in part.above:
-                    both = worth.take(node, axis=1) * gain.take(above, axis=1)
-                    pair = part.player.take(part.left.take(node)) * p + part.player.take(above)
-                    found[row, output] += np.bincount(pair, both.sum(axis=0), p * p)
+                for node, above, player, other in part.above:
+                    both = worth.take(node, axis=1)
+                    both *= gain.take(above, axis=1)
+                    found[row, output] += np.bincount(player * p + other, both.sum(axis=0), p * p)
         found = found.reshape(*found.shape[:2], p, p)
         # Each pair of nodes was met once, from the lower one.
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
@@ -220,12 +220,13 @@ class _Part:
             above = below
 
     @cached_property
-    def above(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Inner nodes with the last nodes of the other players above them, for each level."""
+    def above(self) -> list[tuple[NDArray[np.int64], ...]]:
+        """Inner nodes, the last nodes of the other players above, and both players, by level."""
         found = []
         for level, above, own in self._decided():
             node, bit = np.nonzero((above < len(self.bit)) & ~own)
-            found.append((level.inner.start + node, above[node, bit]))
+            node, last = level.inner.start + node, above[node, bit]
+            found.append((node, last, self.player[self.left[node]], self.player[last]))
         return found
 
     def worths(self, codes, t, weights) -> Iterator[tuple[int, int, NDArray, NDArray]]:
