@@ -36,15 +36,11 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
         parts = [tree[name] for tree in trees]
         return np.concatenate(parts, dtype=dtype, casting="unsafe")
 
-    left, right, feature = (column(name, np.int64) for name in ("left", "right", "feature"))
-    leaf = left < 0
-    for root, size in zip(roots.tolist(), sizes.tolist(), strict=True):
-        for child in (left, right):
-            # Libraries number nodes within each tree, and the ensemble numbers them over all trees.
-            child[root : root + size] += root
-    for array in (left, right, feature):
-        # Libraries mark leaves differently (-1, -2, or 0), so all readers agree on -1 from here on.
-        np.putmask(array, leaf, -1)
+    # Libraries mark leaves differently: -1, -2, or 0.
+    leaf = column("left", np.int64) < 0
+    # Libraries number nodes within each tree, and the ensemble numbers them over all trees.
+    shift = np.repeat(roots, sizes)
+    left, right = (np.where(leaf, -1, column(side, np.int64) + shift) for side in ("left", "right"))
     if "output" in trees[0] and n_outputs > 1:
         value = np.zeros((len(left), n_outputs))
         output = np.repeat([tree["output"] for tree in trees], sizes)
@@ -53,9 +49,7 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
         value = column("value", np.float64).reshape(len(left), n_outputs)
     # Some libraries store means at inner nodes too. Sums over all nodes may count only the leaves.
     value[~leaf] = 0.0
-    zero_missing = np.zeros(len(left), dtype=bool)
-    if "zero_missing" in trees[0]:
-        zero_missing = column("zero_missing", bool)
+    zero_missing = "zero_missing" in trees[0]
     splits = [
         CategorySplit(int(root + node), frozenset(listed), listed_left)
         for root, tree in zip(roots, trees, strict=True)
@@ -64,10 +58,10 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
     return TreeEnsemble(
         left=left,
         right=right,
-        feature=feature,
+        feature=np.where(leaf, -1, column("feature", np.int64)),
         threshold=column("threshold", np.float64),
         missing_left=column("missing_left", bool),
-        zero_missing=zero_missing,
+        zero_missing=column("zero_missing", bool) if zero_missing else np.zeros(len(left), bool),
         value=value,
         cover=column("cover", np.float64),
         roots=roots,

@@ -6,7 +6,6 @@ measured on boosted trees of depth 3 to 10 and on fully grown forests. Only thei
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,25 +92,25 @@ class Costs:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
         return not self.has_tables or self._without_tables(r, b) < self._by_tables(r)
 
+    @property
+    def _pair_entries(self) -> NDArray[np.float64]:
+        """Return the entries of a leaf's table of pairs, by its number of path players."""
+        return self._players * (self._players - 1) / 2 * 2.0**self._players
+
+    @property
+    def keeps_pairs(self) -> bool:
+        """Return True if tables of pairs fit into memory."""
+        entries = self.n_outputs * self._pair_entries @ self.leaves
+        return bool(entries <= working_bytes(PAIR_SHARE) / 8)
+
     def interacts_in_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
+        # Kept tables also serve later calls, so a few rows count as many.
+        rows = max(r, ROWS_WORTH_TABLES) if self.keeps_pairs else r
         k = self._players
-        if pair_entries(k) @ self.leaves <= most_pair_entries():  # tables that are kept
-            # Kept tables also serve later calls, so a few rows count as many.
-            r = max(r, ROWS_WORTH_TABLES)
-        tables = PAIR_ENTRY_NS * pair_entries(k) + PAIR_LOOK_UP_NS * r * k * (k - 1) / 2
+        tables = PAIR_ENTRY_NS * self._pair_entries + PAIR_LOOK_UP_NS * rows * k * (k - 1) / 2
         making = float((tables + LEAF_NS) @ self.leaves)
-        return not self.has_tables or self._without_tables(r, b, PAIR_VISIT_NS) < making
-
-
-def pair_entries(n_path) -> NDArray[Any]:
-    """Return the number of entries in a leaf's table of pairs, by its number of path players."""
-    return n_path * (n_path - 1) / 2 * 2.0**n_path
-
-
-def most_pair_entries() -> float:
-    """Return the largest number of kept entries of tables of pairs."""
-    return working_bytes(PAIR_SHARE) / 8
+        return not self.has_tables or self._without_tables(rows, b, PAIR_VISIT_NS) < making
 
 
 def count_costs(trees, players) -> Costs:

@@ -167,23 +167,23 @@ class TreeEnsemble:
         -------
         trees : TreeEnsemble
         """
-        end = self.roots[last] if last < self.n_trees else self.n_nodes
-        start = self.roots[first]
-        cut = slice(start, end)
-        shift = np.where(self.left[cut] < 0, 0, start)
-        splits = tuple(
-            replace(split, node=int(split.node - start))
-            for split in self.category_splits
-            if start <= split.node < end
-        )
+        start = int(self.roots[first])
+        end = int(self.roots[last]) if last < self.n_trees else self.n_nodes
+        some = self._moved(slice(start, end), slice(first, last), -start)
+        return replace(some, base=np.zeros_like(self.base))
+
+    def _moved(self, nodes, trees, offset) -> "TreeEnsemble":
+        """Return some nodes and trees, given by slices, with an offset added to all positions."""
+        children = (self.left[nodes], self.right[nodes])
+        left, right = (np.where(side < 0, -1, side + offset) for side in children)
+        splits = (split for split in self.category_splits if nodes.start <= split.node < nodes.stop)
         return replace(
             self,
-            left=self.left[cut] - shift,
-            right=self.right[cut] - shift,
-            roots=self.roots[first:last] - start,
-            base=np.zeros_like(self.base),
-            category_splits=splits,
-            **{name: getattr(self, name)[cut] for name in NODES},
+            left=left,
+            right=right,
+            roots=self.roots[trees] + offset,
+            category_splits=tuple(replace(split, node=split.node + offset) for split in splits),
+            **{name: getattr(self, name)[nodes] for name in NODES},
         )
 
     def take_output(self, output) -> "TreeEnsemble":
@@ -295,32 +295,17 @@ def concatenate(ensembles) -> TreeEnsemble:
     -------
     trees : TreeEnsemble
     """
-    first = ensembles[0]
-    offsets = np.cumsum([0] + [one.n_nodes for one in ensembles[:-1]])
-
-    def shifted(name) -> NDArray[np.int64]:
-        return np.concatenate(
-            [
-                np.where(getattr(one, name) < 0, -1, getattr(one, name) + offset)
-                for one, offset in zip(ensembles, offsets, strict=True)
-            ]
-        )
-
-    def joined(name) -> np.ndarray:
-        return np.concatenate([getattr(one, name) for one in ensembles])
-
+    ends = np.cumsum([one.n_nodes for one in ensembles]).tolist()
+    moved = [
+        one._moved(slice(0, one.n_nodes), slice(None), end - one.n_nodes)
+        for one, end in zip(ensembles, ends, strict=True)
+    ]
+    joined = ("left", "right", "roots", *NODES)
     return replace(
-        first,
-        left=shifted("left"),
-        right=shifted("right"),
-        roots=shifted("roots"),
+        ensembles[0],
         base=np.sum([one.base for one in ensembles], axis=0),
-        category_splits=tuple(
-            replace(split, node=split.node + int(offset))
-            for one, offset in zip(ensembles, offsets, strict=True)
-            for split in one.category_splits
-        ),
-        **{name: joined(name) for name in NODES},
+        category_splits=tuple(split for one in moved for split in one.category_splits),
+        **{name: np.concatenate([getattr(one, name) for one in moved]) for name in joined},
     )
 
 

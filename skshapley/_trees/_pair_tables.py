@@ -5,19 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._costs import most_pair_entries, pair_entries
 from skshapley._trees._leaf_games import leaf_interactions, runs_of_leaves
 from skshapley._trees._tables import ROWS, Table
 
 # Numbers in the tables of leaves in one step
 BATCH = 1 << 20
-
-
-def fit_into_memory(blocks) -> bool:
-    """Return True if the tables of pairs in blocks may be kept."""
-    chunks = (chunk for block in blocks for chunk in block.chunks)
-    sizes = (pair_entries(c.n_path).sum() * len(c.outputs) for c in chunks)
-    return sum(sizes) <= most_pair_entries()
 
 
 def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:

@@ -222,7 +222,7 @@ class _Part:
     @cached_property
     def above(self) -> list[tuple[NDArray[np.int64], ...]]:
         """Inner nodes, the last nodes of the other players above, and both players, by level."""
-        found = []
+        found: list[tuple[NDArray[np.int64], ...]] = []
         for level, above, own in self._decided():
             node, bit = np.nonzero((above < len(self.bit)) & ~own)
             node, last = level.inner.start + node, above[node, bit]

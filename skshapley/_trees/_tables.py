@@ -141,23 +141,20 @@ class References:
         masks = block.fail_masks(chunk)
         if self.codes is None:
             return masks, training_law(block, chunk)
-        weights, unit, bits = self.weights, self.weights[0], chunk.n_bits
-        equal = (weights == unit).all()
-        if not equal:
-            # integers below 2^53 add up without rounding, so the order does not matter
-            weights, unit = np.rint(np.ldexp(weights, 53)), 2.0**-53
+        # integers below 2^53 add up without rounding, so the order does not matter
+        weights, bits = np.rint(np.ldexp(self.weights, 53)), chunk.n_bits
         # Signed, since bincount of NumPy 2.0 refuses unsigned integers of 64 bits
         slot = patterns[chunk.groups].astype(np.intp)
         # group g has the slots from g 2^bits on, one for each pattern
         slot += (np.arange(len(slot)) << bits)[:, None]
-        repeated = None if equal else np.broadcast_to(weights, slot.shape).ravel()
-        law = np.bincount(slot.ravel(), repeated, chunk.n_groups << bits)
+        weights = np.broadcast_to(weights, slot.shape).ravel()
+        law = np.bincount(slot.ravel(), weights, chunk.n_groups << bits)
         if not chunk.is_single_leaves:
             size = 1 << chunk.n_path
             slot = masks + (np.cumsum(size) - size)[:, None]
             on_leaves = law.reshape(-1, 1 << bits)[chunk.leaf_group].ravel()
             law = np.bincount(slot.ravel(), on_leaves, int(size.sum()))
-        return masks, law * unit
+        return masks, law * 2.0**-53
 
 
 def grid_of(trees) -> float:

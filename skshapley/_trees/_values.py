@@ -11,7 +11,7 @@ from skshapley._trees._costs import MOST_BITS, Costs, count_costs
 from skshapley._trees._ensemble import Codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
-from skshapley._trees._pair_tables import fit_into_memory, pair_tables
+from skshapley._trees._pair_tables import pair_tables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import References, Tables, each, grid_of, value_tables
 from skshapley._trees._walks import Layout
@@ -146,7 +146,7 @@ class TreeValues:
                 self.n_jobs,
             )
             # Only the last index is kept: tables of pairs are the largest arrays of a fit.
-            kept = tables.keep() if fit_into_memory(self._blocks) else tables
+            kept = tables.keep() if self._costs.keeps_pairs else tables
             self._pair_tables = {index: kept}
         return self._pair_tables[index]
 

@@ -41,8 +41,8 @@ class Layout:
     rank : ndarray of shape (n_nodes,)
         Codes above the rank go right.
     player : ndarray of shape (n_nodes,), int64
-    present, absent : ndarray of shape (n_nodes,), unsigned
-        The player's two bits in its word of a mask, e.g. 0x0002 and 0x0200 for player 1 of 8.
+    present, absent : ndarray of shape (n_nodes,), uint64
+        The player's two bits in its word of a mask: 1 << 3 and 1 << 35 for player 3.
     word : ndarray of shape (n_nodes,), int64
         The word of a mask that holds the bits.
     n_words : int
@@ -70,21 +70,15 @@ class Layout:
         # Leaves get row 0: they are never compared, but the index must be valid.
         self.row, self.rank = np.maximum(codes.row[order], 0), codes.rank[order]
         self.player = players.take(trees.feature)[order]
-        # Words of 16 bits for up to 8 players, of 32 for 16, and of 64 otherwise: masks are the
-        # largest arrays of a walk, and small words move less memory.
-        half = next(h for h in (8, 16, WORD_PLAYERS) if bits.max() < h or h == WORD_PLAYERS)
-        dtype = np.dtype(f"u{half // 4}")
-        self.present = dtype.type(1) << (bits % half).astype(dtype)
-        self.absent = self.present << dtype.type(half)
+        self.present = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)
+        self.absent = self.present << np.uint64(WORD_PLAYERS)
         self.word, self.n_words = bits // WORD_PLAYERS, 1 + int(bits.max()) // WORD_PLAYERS
 
     def count_decided(self, masks) -> NDArray[Any]:
         """Return ``n_absent * (most_decided + 1) + n_present`` of masks ``(n_words, n)``."""
-        half = masks.dtype.itemsize * 4  # bits in half of a word
-        low = masks.dtype.type((1 << half) - 1)
         present, absent = (
             np.bitwise_count(side).sum(axis=0, dtype=np.int64)
-            for side in (masks & low, masks >> half)
+            for side in (masks << np.uint64(WORD_PLAYERS), masks >> np.uint64(WORD_PLAYERS))
         )
         return absent * (self.most_decided + 1) + present
 

@@ -177,7 +177,7 @@ class OneWay:
     """Costs by which all calls go one way: "tables" made in fit, "streamed" ones, or "pairs"."""
 
     def __init__(self, way):
-        self.way = way
+        self.way, self.keeps_pairs = way, way == "tables"
 
     def keeps_tables(self, b):
         return self.way == "tables"

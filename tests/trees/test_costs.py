@@ -92,4 +92,6 @@ def test_little_memory_uses_no_tables():
     costs = costs_of(xgb(max_depth=5).fit(X, y))
     with sklearn.config_context(working_memory=1e-6):
         assert not costs.keeps_tables(100)
+        assert not costs.keeps_pairs
     assert costs.keeps_tables(100)
+    assert costs.keeps_pairs
