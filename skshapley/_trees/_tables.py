@@ -154,7 +154,7 @@ class References:
             slot = masks + (np.cumsum(size) - size)[:, None]
             on_leaves = law.reshape(-1, 1 << bits)[chunk.leaf_group].ravel()
             law = np.bincount(slot.ravel(), on_leaves, int(size.sum()))
-        return masks, law * 2.0**-53
+        return masks, np.ldexp(law, -53)
 
 
 def grid_of(trees) -> float:
