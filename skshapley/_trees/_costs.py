@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
+from skshapley._trees._ensemble import concatenate
+from skshapley._trees._paths import Paths
 
-# Nodes times players to count; larger ensembles are represented by some of their trees
-COUNTED = 1 << 18
+# Nodes to count; larger ensembles are represented by some of their trees
+COUNTED = 1 << 15
 # Cost of a node that a pair of rows visits, for values and for interactions
 VISIT_NS, PAIR_VISIT_NS = 28.0, 84.0
 # Cost of one entry of a leaf's table, within and beyond the cache, and overhead per leaf
@@ -129,28 +131,23 @@ def count_costs(trees, players) -> Costs:
     -------
     costs : Costs
     """
-    p = int(players.max()) + 1
     # Every n-th tree, not the first ones: boosted trees change in depth from early to late
     # iterations.
-    nodes = trees.roots[:: -(-trees.n_nodes * p // COUNTED)]
-    share = len(nodes) / trees.n_trees
-    pairs, asked = np.ones(len(nodes)), np.zeros((len(nodes), p), dtype=bool)
-    visits, leaves = 0.0, np.zeros(asked.shape[1] + 1, dtype=np.int64)
-    while len(nodes):
-        visits += pairs.sum()
-        leaf = trees.left[nodes] < 0
-        leaves += np.bincount(asked[leaf].sum(axis=1), minlength=len(leaves))
-        nodes, pairs, asked = nodes[~leaf], pairs[~leaf], asked[~leaf]
-        left, right, line = trees.left[nodes], trees.right[nodes], np.arange(len(nodes))
-        total = trees.cover[left] + trees.cover[right]
+    chosen = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
+    some = trees
+    if len(chosen) < trees.n_trees:
+        some = concatenate([trees.take_trees(i, i + 1) for i in chosen])
+    share = len(chosen) / trees.n_trees
+    paths, pairs = Paths(some, players[some.feature]), np.ones(some.n_nodes)
+    for nodes in paths.levels:
+        inner = nodes[some.left[nodes] >= 0]
+        left, right = some.left[inner], some.right[inner]
+        total = some.cover[left] + some.cover[right]
         # Nodes without training weight have no proportion, so both children count as equally
         # likely.
-        p = np.divide(trees.cover[left], total, out=np.full(len(nodes), 0.5), where=total > 0)
-        player = players[trees.feature[nodes]]
-        both = np.where(asked[line, player], 0.0, p * (1 - p))
-        asked[line, player] = True
-        nodes = np.concatenate([left, right])
-        pairs = np.concatenate([pairs * (p + both), pairs * (1 - p + both)])
-        asked = np.tile(asked, (2, 1))
-    leaves = np.rint(leaves[: np.flatnonzero(leaves)[-1] + 1] / share).astype(np.int64)
-    return Costs(visits / share, leaves, trees.n_outputs)
+        p = np.divide(some.cover[left], total, out=np.full(len(inner), 0.5), where=total > 0)
+        free = paths.bit[inner] == paths.n_above[inner]  # no earlier node has this player
+        both = np.where(free, p * (1 - p), 0.0)
+        pairs[left], pairs[right] = pairs[inner] * (p + both), pairs[inner] * (1 - p + both)
+    leaves = np.bincount(paths.n_above[some.is_leaf]) / share
+    return Costs(pairs.sum() / share, np.rint(leaves).astype(np.int64), trees.n_outputs)

@@ -53,14 +53,6 @@ class TreeValues:
     background (`Costs`). All methods agree to rounding.
     """
 
-    base_values: NDArray[np.float64]
-    _references: References
-    # None if the trees are too deep for kept tables
-    _tables: Tables | None
-    # By index
-    _pair_tables: dict[Any, Tables]
-    _blocks: list[Block] | None
-
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
         self.trees, self.index, self.n_jobs = trees, player_index(index, "TreeValues"), n_jobs
         self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
@@ -103,8 +95,9 @@ class TreeValues:
             b = len(background)
             weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
             self._references = References(self._codes(background), weights)
-        self._blocks = self._tables = None
-        self._pair_tables = {}
+        self._blocks: list[Block] | None = None
+        self._tables: Tables | None = None  # if the trees are too deep for kept tables
+        self._pair_tables: dict[Any, Tables] = {}  # by index
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._value_tables().keep()
             kept, trees = self._tables.kept or [], self.trees

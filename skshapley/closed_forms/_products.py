@@ -146,25 +146,19 @@ class ProductForm(ClosedForm):
         """Return shares of players or of pairs against the weighted background."""
         X, weights = as_dense(X), self.weights_
         result = np.zeros((len(X), *shape, self.n_outputs))
-        for rows, refs, terms, A, B in self._blocks(X, self.rows_):
+        for rows, refs, terms, A, B in self._blocks(X):
             # (p, r', T') or (p, p, r', T'): the mean over references first
             mean = shares(
                 A, B, nodes, lambda share, refs=refs: np.einsum("rbt,b->rt", share, weights[refs])
             )
-            result[rows] += np.moveaxis(self._outputs(mean, terms), -2, 0)
+            mean = np.moveaxis(mean, -2, 0)
+            for output, factors in enumerate(self._weights_of_terms[terms].T):
+                # Sums along each line; the rounding of a matrix product depends on other lines.
+                result[rows, ..., output] += (mean * factors).sum(axis=-1)
         return result
 
-    def _outputs(self, shares: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
-        """Return shares ``(..., T)`` as outputs ``(..., k)``.
-
-        The sums run along each line, because the rounding of a matrix product depends on other
-        lines.
-        """
-        coef = self._weights_of_terms[terms].T
-        return np.stack([(shares * weights).sum(axis=-1) for weights in coef], axis=-1)
-
-    def _blocks(self, X: Any, references: Any) -> Iterator[tuple]:
-        """Yield rows, references and terms, and the factors of both, block by block.
+    def _blocks(self, X: Any) -> Iterator[tuple]:
+        """Yield rows, background rows and terms, and the factors of both, block by block.
 
         The order of blocks, and thus the rounding of a row, does not depend on other rows.
         """
@@ -174,13 +168,13 @@ class ProductForm(ClosedForm):
         most = max(1, int(room // bytes_each))
         n_terms, players = len(self._weights_of_terms), (self.column_player_, self.n_players_)
         width = max(1, min(n_terms, most))  # a machine may have no support vectors
-        depth = min(len(references), max(1, most // width))
+        depth = min(len(self.rows_), max(1, most // width))
         height = max(1, most // (width * depth))
         for t in range(0, n_terms, width):
             terms = slice(t, t + width)
-            for b in range(0, len(references), depth):
+            for b in range(0, len(self.rows_), depth):
                 refs = slice(b, b + depth)
-                B = self._products(references[refs], terms, *players)
+                B = self._products(self.rows_[refs], terms, *players)
                 for r in range(0, len(X), height):
                     rows = slice(r, r + height)
                     yield rows, refs, terms, self._products(X[rows], terms, *players), B
