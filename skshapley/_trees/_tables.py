@@ -141,8 +141,10 @@ class References:
         masks = block.fail_masks(chunk)
         if self.codes is None:
             return masks, training_law(block, chunk)
-        # integers below 2^53 add up without rounding, so the order does not matter
-        weights, bits = np.rint(np.ldexp(self.weights, 53)), chunk.n_bits
+        # Integers below 2^53 add up without rounding, so the order does not matter. Divided by the
+        # mantissa, equal weights are exact, since the largest weight becomes a power of 2.
+        mantissa, bits = np.frexp(self.weights.max())[0], chunk.n_bits
+        weights = np.rint(np.ldexp(self.weights / mantissa, 52))
         # Signed, since bincount of NumPy 2.0 refuses unsigned integers of 64 bits
         slot = patterns[chunk.groups].astype(np.intp)
         # group g has the slots from g 2^bits on, one for each pattern
@@ -154,7 +156,7 @@ class References:
             slot = masks + (np.cumsum(size) - size)[:, None]
             on_leaves = law.reshape(-1, 1 << bits)[chunk.leaf_group].ravel()
             law = np.bincount(slot.ravel(), on_leaves, int(size.sum()))
-        return masks, np.ldexp(law, -53)
+        return masks, np.ldexp(law, -52) * mantissa
 
 
 def grid_of(trees) -> float:
