@@ -121,39 +121,19 @@ def report_html(
     """
     if not len(explanation):
         raise ValueError("Explanation.report needs at least one row to show; got none.")
-    title = _title(explanation.settings.model) if title is None else title
-    shown: dict[str, Any] = content(explanation, max_rows, max_features, n_rows)
-    return page(title, shown)
-
-
-def _title(model: str | None) -> str:
-    """Return a title that names the model's class."""
-    name = (model or "").split("(")[0]
-    return f"Explanation of {name}" if name.isidentifier() else "Explanation"
-
-
-def page(title: str, content: dict[str, Any]) -> str:
-    """Return the whole page.
-
-    Its policy allows only this script and this style, and loads nothing else.
-
-    Parameters
-    ----------
-    title : str
-    content : dict
-        The result of `content`.
-    """
-    # in separate functions, so that their names are not global
+    model = (explanation.settings.model or "").split("(")[0]
+    named = f"Explanation of {model}" if model.isidentifier() else "Explanation"
+    # In separate functions, so that their names are not global
     script = "(() => {\n" + "\n".join(map(_text, SCRIPTS)) + "\n})();"
     style = _text("report.css")
+    # The policy of the page allows only this script and this style, and loads nothing else.
     return Template(_text("report.html")).substitute(
-        title=escape(title),
+        title=escape(named if title is None else title),
         style=style,
         style_hash=_hash(style),
         script=script,
-        # The policy of the page allows this script only, so no text of the data can run as code.
         script_hash=_hash(script),
-        content=_json(content),
+        content=_json(content(explanation, max_rows, max_features, n_rows)),
     )
 
 

@@ -62,7 +62,7 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
     tree = DecisionTreeRegressor(
         max_leaf_nodes=n_cohorts, min_samples_leaf=least, random_state=0
     ).fit(inputs, flat(explanation.values))
-    rules = _rules(tree.tree_, names)
+    rules = _rules(tree.tree_, names, 0, {})
     return pd.Series([rules[leaf] for leaf in tree.apply(inputs)], index=explanation.index)
 
 
@@ -70,8 +70,7 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
     """Return numbers ``(r, m)``, and the column and the value of each."""
     columns: list[np.ndarray] = []
     names: list[tuple[str, object]] = []
-    for name in data.columns:
-        column = data[name]
+    for name, column in data.items():
         numbers = column
         if column.dtype == object:
             numbers = pd.to_numeric(column, errors="coerce")
@@ -86,22 +85,17 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
     return np.column_stack(columns), names
 
 
-def _rules(tree: Any, names: list[tuple[str, object]]) -> dict[int, str]:
-    """Return the rule of each leaf, with only the last bounds of each number."""
-    rules: dict[int, str] = {}
-    waiting: list[tuple[int, dict]] = [(0, {})]
-    while waiting:
-        node, bounds = waiting.pop()
-        left, right = tree.children_left[node], tree.children_right[node]
-        if left < 0:
-            rules[node] = " & ".join(bounds.values()) or "all"
-            continue
-        name, value = names[tree.feature[node]]
-        at = f"{tree.threshold[node]:.3g}"
-        below, above = f"{name} <= {at}", f"{name} > {at}"
-        if value is not None:
-            below, above = f"{name} != {value}", f"{name} = {value}"
-        # A later bound on the same number is tighter, and replaces the earlier one.
-        waiting.append((left, bounds | {(name, value, "below"): below}))
-        waiting.append((right, bounds | {(name, value, "above"): above}))
-    return rules
+def _rules(
+    tree: Any, names: list[tuple[str, object]], node: int, bounds: dict[tuple, str]
+) -> dict[int, str]:
+    """Return the rule of each leaf below a node, with only the last bounds of each number."""
+    left, right = tree.children_left[node], tree.children_right[node]
+    if left < 0:
+        return {node: " & ".join(bounds.values()) or "all"}
+    name, value = names[tree.feature[node]]
+    at = f"{tree.threshold[node]:.3g}"
+    below, above = f"{name} <= {at}", f"{name} > {at}"
+    if value is not None:
+        below, above = f"{name} != {value}", f"{name} = {value}"
+    rules = _rules(tree, names, left, bounds | {(name, value, "below"): below})
+    return rules | _rules(tree, names, right, bounds | {(name, value, "above"): above})

@@ -85,38 +85,6 @@ KIND = {"kind": OneOf(("importance", "attribution"))}
 BASE, GAP = "base value", "unexplained"
 
 
-@dataclass(frozen=True, eq=False)
-class Both:
-    """The means of both explanations, in units without overflow of squares.
-
-    Attributions ``(k p)``, their sizes ``(k p)``, base values, gaps and predictions ``(k)`` each.
-
-    Attributes
-    ----------
-    first, second : Means
-    pairs : Means or None
-        Means of the differences of paired rows.
-    unit : ndarray
-    gap : bool
-        Whether some attributions do not add up.
-    index : Index
-        Of the attributions.
-    """
-
-    first: Means
-    second: Means
-    pairs: Means | None
-    unit: np.ndarray
-    gap: bool
-    index: pd.Index
-
-    def change(self, own: slice) -> Means:
-        """Return the differences of some means."""
-        if self.pairs is not None:
-            return self.pairs.part(own)
-        return self.second.part(own).minus(self.first.part(own))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Differences of two explanations by feature, with standard errors.
@@ -127,28 +95,44 @@ class Comparison:
     ----------
     names : tuple of str
         Of the first and of the second explanation.
-    paired : bool
-        Whether both have the same rows, so that differences are computed row by row.
     n_rows : tuple of int
         Number of rows of each.
     feature_names : ndarray of shape (p,), str
     output_names : ndarray of shape (k,), or None
-    means : Both
-        Source of the tables.
+    first, second : Means
+        Means of attributions ``(k p)``, of their sizes ``(k p)``, of base values, gaps and
+        predictions ``(k)`` each.
+    pairs : Means or None
+        Means of the differences of paired rows.
+    unit : ndarray of shape (2 k p + 3 k,)
+        The units of the means, so that squares do not overflow.
+    gap : bool
+        Whether some attributions do not add up.
+    index : Index
+        Of the attributions.
     """
 
     names: tuple[str, str]
-    paired: bool
     n_rows: tuple[int, int]
     feature_names: np.ndarray
     output_names: np.ndarray | None
-    means: Both
+    first: Means
+    second: Means
+    pairs: Means | None
+    unit: np.ndarray
+    gap: bool
+    index: pd.Index
+
+    @property
+    def paired(self) -> bool:
+        """Whether both have the same rows, so that differences are computed row by row."""
+        return self.pairs is not None
 
     @property
     def prediction_difference(self) -> float | np.ndarray:
         """Mean prediction of the second minus the first; ``(k,)`` for several outputs."""
         own = slice(-self._n_outputs, None)
-        change = self.means.change(own).values * self.means.unit[own]
+        change = self._change(own).values * self.unit[own]
         return float(change[0]) if self.output_names is None else change
 
     def to_frame(
@@ -188,46 +172,50 @@ class Comparison:
         """
         check_values("Comparison.to_frame", {"kind": kind}, KIND)
         check_confidence("Comparison.to_frame", confidence, simultaneous)
-        m = len(self.means.index)
+        m = len(self.index)
         own = slice(m, 2 * m) if kind == "importance" else slice(0, m)
-        table = self._table(own, self.means.index, confidence, simultaneous)
-        table = table.iloc[np.argsort(-table["difference"].abs().to_numpy(), kind="stable")]
+        table = self._table(own, self.index, confidence, simultaneous)
+        table = table.sort_values("difference", key=abs, ascending=False, kind="stable")
         return table if kind == "importance" else pd.concat([table, self._rest()])
+
+    def _change(self, own: slice) -> Means:
+        """Return the differences of some means."""
+        if self.pairs is not None:
+            return self.pairs.part(own)
+        return self.second.part(own).minus(self.first.part(own))
 
     def _table(
         self, own: slice, index: pd.Index, confidence: float, simultaneous: bool
     ) -> pd.DataFrame:
-        change, unit = self.means.change(own), self.means.unit[own]
+        """Return the differences of some means, with intervals and tests."""
+        change, unit = self._change(own), self.unit[own]
         low, high = intervals(change, confidence, simultaneous)
         p = p_values(change, two_sided=True)
+        tests = {"low": low * unit, "high": high * unit, "p_value": p, "p_adjusted": adjusted(p)}
+        return self._differences(own, index).assign(**tests)
+
+    def _differences(self, own: slice, index: pd.Index) -> pd.DataFrame:
+        """Return some means of both explanations, and their differences."""
+        change, unit = self._change(own), self.unit[own]
         columns = {
-            self.names[0]: self.means.first.values[own] * unit,
-            self.names[1]: self.means.second.values[own] * unit,
+            self.names[0]: self.first.values[own] * unit,
+            self.names[1]: self.second.values[own] * unit,
             "difference": change.values * unit,
             "standard_error": change.errors * unit,
-            "low": low * unit,
-            "high": high * unit,
-            "p_value": p,
-            "p_adjusted": adjusted(p),
         }
         return pd.DataFrame(columns, index=index)
 
     def _rest(self) -> pd.DataFrame:
-        """Return the lines that make the differences sum to the prediction difference."""
-        k, start = self._n_outputs, 2 * len(self.means.index)
-        lines = []
-        for place, name in enumerate((BASE, GAP)):
-            own = slice(start + place * k, start + (place + 1) * k)
-            index = pd.Index([name], name="feature")
-            if self.output_names is not None:
-                levels = [self.output_names, [name]]
-                index = pd.MultiIndex.from_product(levels, names=["output", "feature"])
-            line = self._table(own, index, 0.95, False)
-            # no test: these lines belong to the explainers, not to features
-            line[["low", "high", "p_value", "p_adjusted"]] = np.nan
-            if name == BASE or self.means.gap:
-                lines.append(line)
-        return pd.concat(lines)
+        """Return the lines that make the differences sum to the prediction difference.
+
+        They have no test, because they belong to the explainers, not to features.
+        """
+        names, start = [BASE, GAP] if self.gap else [BASE], 2 * len(self.index)
+        index = pd.Index(names, name="feature")
+        if self.output_names is not None:
+            levels = [names, self.output_names]
+            index = pd.MultiIndex.from_product(levels, names=["feature", "output"]).swaplevel()
+        return self._differences(slice(start, start + len(index)), index)
 
     @property
     def _n_outputs(self) -> int:
@@ -302,21 +290,24 @@ def compare(
     def scores(rows: Rows, batch: Explanation) -> np.ndarray:
         return np.hstack([flat(batch.values), rows.sizes(batch), ends(batch)]) / unit
 
-    paired = _same_rows(one, other)
     means = [Means.of_batches(scores(rows, part) for part in rows.batches) for rows in (one, other)]
     pairs = None
-    if paired:
+    if _same_rows(one, other):
         both_batches = zip(one.batches, other.batches, strict=True)
         pairs = Means.of_batches(scores(other, b) - scores(one, a) for a, b in both_batches)
     parts = (part for rows in (one, other) for part in rows.batches)
     gap = any(map(gap_shows, parts))
     return Comparison(
         names=(names[0], names[1]),
-        paired=paired,
         n_rows=(int(means[0].n), int(means[1].n)),
         feature_names=one.sample.feature_names,
         output_names=one.sample.output_names,
-        means=Both(means[0], means[1], pairs, unit, gap, player_index(one.sample)),
+        first=means[0],
+        second=means[1],
+        pairs=pairs,
+        unit=unit,
+        gap=gap,
+        index=player_index(one.sample),
     )
 
 
@@ -324,9 +315,9 @@ def _same_rows(one: Rows, other: Rows) -> bool:
     """Return True if both have the same rows, batch by batch."""
     # `zip` would stop at the end of the shorter dataset, and report equal rows.
     for ours, theirs in zip_longest(one.batches, other.batches):
-        if ours is None or theirs is None or len(ours) != len(theirs):
+        if ours is None or theirs is None or not ours.index.equals(theirs.index):
             return False
-        if not (ours.index.equals(theirs.index) and ours.data.equals(theirs.data)):
+        if not ours.data.equals(theirs.data):
             return False
     return True
 

@@ -146,7 +146,29 @@ def drift(
         for label, mask in masks.items():
             groups.add(label, scores[mask])
     parts = {label: groups.of(label) for label in order}
-    table = _chart(parts, counts, base, confidence, unit, player_index(rows.sample))
+
+    limits = np.concatenate([parts[label][0] for label in base])
+    weights = [counts[label] for label in base]
+    centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
+    shown = [label for label in parts if label not in base and len(parts[label][0])]
+    critical, errors = limits_of_changes(limits, [parts[label][0] for label in shown], confidence)
+    errors_of = dict(zip(shown, errors, strict=True))
+    spread = limits.std(axis=0, ddof=1) if len(limits) > 1 else np.nan
+    errors_of |= {label: spread / np.sqrt(max(len(parts[label][0]), 1)) for label in base}
+    lines = []
+    for label, (_, mean) in parts.items():
+        # Rounding errors do not count as changes.
+        width = np.maximum(critical * errors_of.get(label, np.nan), ROUNDING)
+        part = {
+            "n_rows": counts[label],
+            "mean": mean * unit,
+            "centre": centre * unit,
+            "low": (centre - width) * unit,
+            "high": (centre + width) * unit,
+            "alarm": (np.abs(mean - centre) > width) & (label not in base),
+        }
+        lines.append(pd.DataFrame(part, index=player_index(rows.sample)))
+    table = pd.concat(lines, keys=list(parts), names=["period"]).reset_index()
     return Drift(kind, base, table)
 
 
@@ -181,16 +203,13 @@ class Groups:
 
 def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
     """Yield the batches with the rows of each period, as a mask by label."""
-    if isinstance(periods, str):
-        for batch in rows.batches:
-            yield batch, cohort_masks(batch, periods, "drift", "period")
-        return
-    labels, start = label_series(periods, "drift", "period"), 0
+    column = isinstance(periods, str)
+    labels, start = pd.Series() if column else label_series(periods, "drift", "period"), 0
     for batch in rows.batches:
-        own = labels.iloc[start : start + len(batch)]
+        own = periods if column else labels.iloc[start : start + len(batch)]
         yield batch, cohort_masks(batch, own, "drift", "period")
         start += len(batch)
-    if start != len(labels):
+    if not column and start != len(labels):
         raise ValueError(f"drift needs a period for each of {start} rows; got {len(labels)}.")
 
 
@@ -215,41 +234,3 @@ def _check_rows(counts: Counter, base: list, confidence: float) -> None:
             f"drift cannot separate a change from chance with a baseline of {n} rows, {base}, and"
             f" periods of at most {most}: with confidence={confidence} it needs {least} each."
         )
-
-
-def _chart(
-    parts: dict[Any, tuple[np.ndarray, np.ndarray]],
-    counts: Counter,
-    base: list,
-    confidence: float,
-    unit: np.ndarray,
-    index: pd.Index,
-) -> pd.DataFrame:
-    """Return the table of all periods."""
-    baseline = np.concatenate([parts[label][0] for label in base])
-    weights = [counts[label] for label in base]
-    centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
-    shown = [label for label in parts if label not in base and len(parts[label][0])]
-    critical, errors = limits_of_changes(baseline, [parts[label][0] for label in shown], confidence)
-    errors_of = dict(zip(shown, errors, strict=True))
-    spread = baseline.std(axis=0, ddof=1) if len(baseline) > 1 else np.full(len(unit), np.nan)
-    lines = []
-    for label, (groups, mean) in parts.items():
-        if label in base:
-            errors_of[label] = spread / np.sqrt(max(len(groups), 1))
-        width = critical * errors_of.get(label, np.nan)
-        width = np.maximum(width, ROUNDING)  # rounding errors do not count as changes
-        part = pd.DataFrame(
-            {
-                "n_rows": counts[label],
-                "mean": mean * unit,
-                "centre": centre * unit,
-                "low": (centre - width) * unit,
-                "high": (centre + width) * unit,
-                "alarm": (np.abs(mean - centre) > width) & (label not in base),
-            },
-            index=index,
-        ).reset_index()
-        part.insert(0, "period", label)
-        lines.append(part)
-    return pd.concat(lines, ignore_index=True)

@@ -129,15 +129,13 @@ def _squares(explainer, reward: str | Reward, X, coalitions, n_jobs) -> tuple[np
 
 def _table(squares: Mapping[str, NDArray], plain: Mapping[str, float]) -> pd.DataFrame:
     """Return the errors of all rewards, with standard errors over rows."""
-    first = next(iter(squares.values()))
-    lines = {}
-    for name, found in squares.items():
-        root, apart = np.sqrt(len(found)), found - first
-        lines[name] = {
-            "error": found.mean(),
-            "standard_error": found.std(ddof=1) / root,
-            "share": found.mean() / plain[name] if plain[name] else np.nan,
-            "difference": apart.mean(),
-            "difference_error": apart.std(ddof=1) / root,
-        }
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("reward")
+    found, constant = pd.DataFrame(squares), pd.Series(plain)
+    apart = found.sub(found.iloc[:, 0], axis=0)
+    table = {
+        "error": found.mean(),
+        "standard_error": found.sem(),
+        "share": found.mean() / constant.where(constant > 0),
+        "difference": apart.mean(),
+        "difference_error": apart.sem(),
+    }
+    return pd.DataFrame(table).rename_axis("reward")

@@ -56,7 +56,8 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     0.543...
     """
     permutations = np.asarray(permutations)
-    if permutations.ndim != 2 or not _are_permutations(permutations):
+    whole = permutations.ndim == 2 and permutations.size and permutations.dtype.kind in "iu"
+    if not whole or (np.sort(permutations) != np.arange(permutations.shape[1])).any():
         raise ValueError(
             f"permutation_discrepancy got permutations of shape {permutations.shape} and dtype"
             f" {permutations.dtype} that are not permutations: pass rows (n, p) that hold each of"
@@ -85,10 +86,3 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     # Rounding may make a square of 0 negative: -1e-16 for all permutations of four players
     # ("mallows").
     return float(np.sqrt(max(square, 0.0)))
-
-
-def _are_permutations(rows) -> bool:
-    """Return True if each row contains 0..p-1 once."""
-    if not rows.size or not np.issubdtype(rows.dtype, np.integer):
-        return False
-    return bool((np.sort(rows, axis=1) == np.arange(rows.shape[1])).all())

@@ -60,11 +60,8 @@ class MaskingCurve:
         """
         parts = []
         for kind in ("deletion", "insertion"):
-            change = getattr(self, kind)
-            mean, r = change.mean(axis=0), len(change)
-            half = np.full(len(mean), np.nan)
-            if r > 1:
-                half = HALF_WIDTH * change.std(axis=0, ddof=1) / np.sqrt(r)
+            change = pd.DataFrame(getattr(self, kind))
+            mean, half = change.mean(), HALF_WIDTH * change.sem()
             columns = {"mean": mean, "low": mean - half, "high": mean + half}
             parts.append(pd.DataFrame({"kind": kind, "fraction": self.fractions, **columns}))
         return pd.concat(parts, ignore_index=True)
@@ -77,12 +74,8 @@ class MaskingCurve:
         area : Series
             The areas of "deletion" and "insertion".
         """
-        return pd.Series(
-            {
-                kind: float(np.trapezoid(getattr(self, kind).mean(axis=0), self.fractions))
-                for kind in ("deletion", "insertion")
-            }
-        )
+        means = {"deletion": self.deletion.mean(axis=0), "insertion": self.insertion.mean(axis=0)}
+        return pd.Series({kind: np.trapezoid(m, self.fractions) for kind, m in means.items()})
 
 
 def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None) -> MaskingCurve:
@@ -163,7 +156,11 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
 
 def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
     """Return the changes of the response by deletion and by insertion, ``(r, 2, q)``."""
-    _check_one_output(game)
+    if game.n_outputs > 1:
+        raise ValueError(
+            f"masking_curve got a response of {game.n_outputs} outputs: choose one of them, such as"
+            f' output="predicted".'
+        )
     rows = np.arange(game.n_rows)
     coalitions = np.stack([_coalitions(v, fractions) for v in values])
     repeated = np.repeat(rows, coalitions.shape[1])
@@ -208,22 +205,11 @@ def _log_odds_game(explainer, X) -> Game:
     return explainer.reward_.game(X)
 
 
-def _check_one_output(game) -> None:
-    """Raise ValueError for a game with several outputs."""
-    if game.n_outputs > 1:
-        raise ValueError(
-            f"masking_curve got a response of {game.n_outputs} outputs: choose one of them, such as"
-            f' output="predicted".'
-        )
-
-
 def _coalitions(values, fractions) -> NDArray[np.bool_]:
     """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
-    p = len(values)
-    rank = np.empty(p, dtype=np.intp)
     # Ties keep the order of the columns, so equal values give the same curve in every run.
-    rank[np.argsort(-values, kind="stable")] = np.arange(p)
-    first = rank < np.round(fractions * p)[:, None]
+    rank = np.argsort(np.argsort(-values, kind="stable"))
+    first = rank < np.round(fractions * len(values))[:, None]
     return np.concatenate([~first, first])
 
 

@@ -3,14 +3,17 @@
 from skshapley._tools._texts import absent
 from skshapley.plots._accessor import INSTEAD, PlotAccessor
 from skshapley.plots._bars import BarDisplay, WaterfallDisplay
-from skshapley.plots._curves import ControlChartDisplay, ConvergenceDisplay, MaskingCurveDisplay
+from skshapley.plots._cells import HeatMapDisplay, InteractionsDisplay
+from skshapley.plots._curves import (
+    ControlChartDisplay,
+    ConvergenceDisplay,
+    MaskingCurveDisplay,
+    OverOutputsDisplay,
+)
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
-from skshapley.plots._heat_map import HeatMapDisplay
-from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ComparisonDisplay, DumbbellDisplay, ImportanceDisplay
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
-from skshapley.plots._over_outputs import OverOutputsDisplay
 from skshapley.plots._sentence import SentenceDisplay
 
 __all__ = [

@@ -7,12 +7,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from skshapley._tools._texts import absent, corrected
 from skshapley.plots._bars import BarDisplay, WaterfallDisplay
+from skshapley.plots._cells import HeatMapDisplay, InteractionsDisplay
+from skshapley.plots._curves import OverOutputsDisplay
 from skshapley.plots._dependence import DependenceDisplay
-from skshapley.plots._heat_map import HeatMapDisplay
-from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ImportanceDisplay
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
-from skshapley.plots._over_outputs import OverOutputsDisplay
 from skshapley.plots._sentence import SentenceDisplay
 
 P = ParamSpec("P")

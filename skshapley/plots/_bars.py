@@ -7,6 +7,7 @@ import pandas as pd
 
 from skshapley._records._importance import cohort_masks
 from skshapley._tools._constraints import Count
+from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
     HALF_WIDTH,
@@ -19,18 +20,6 @@ from skshapley.plots._common import (
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, with_pairs
-from skshapley.plots._style import (
-    COLOURS,
-    NEUTRAL,
-    colour_of,
-    error_bars,
-    ink,
-    interval_note,
-    label_x,
-    legend_above,
-    write_numbers,
-    zero_line,
-)
 from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values, number
 
 
@@ -149,26 +138,26 @@ class BarDisplay(ByRow, Display):
         beside = 1 if self.stacked else n
         height = 0.75 / beside
         start = 0.0
-        zero_line(ax)
+        style.zero_line(ax)
         if len(cohorts):
-            legend_above(ax, [Patch(color=colour) for colour in COLOURS[:n]], cohorts)
+            style.legend_above(ax, [Patch(color=colour) for colour in style.COLOURS[:n]], cohorts)
         for place, (_, part) in enumerate(self.table.groupby("cohort", sort=False, dropna=False)):
             value, y = part["value"].to_numpy(), np.arange(len(part), dtype=float)
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
             y += (place % beside - (beside - 1) / 2) * height
-            colours = colour_of(value) if self.local else COLOURS[place]
+            colours = style.colour_of(value) if self.local else style.COLOURS[place]
             shape = {"height": 0.94 * height, "left": start, "color": colours, "zorder": 2}
             ax.barh(y, value, **shape)
-            error_bars(ax, value, y, half)
+            style.error_bars(ax, value, y, half)
             end = start + value
             if not self.stacked or place == n - 1:  # a stack has one number, the sum
                 texts = [number(bar, signed=self.local, scale=largest) for bar in end]
                 reach = end + np.copysign(half, value)
-                write_numbers(ax, reach, y, texts, value, beside * len(y), both=self.local)
+                style.write_numbers(ax, reach, y, texts, value, beside * len(y), both=self.local)
             # Each part of a stack begins at the end of the earlier parts.
             start = end if self.stacked else 0.0
         what = "attribution" if self.local else "mean |attribution|"
-        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
+        style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")
 
 
 def _table(feature, value, error=np.nan, cohort=None) -> pd.DataFrame:
@@ -183,7 +172,7 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     sizes = np.abs(explanation.values).mean(axis=0)
     order = np.argsort(-sizes.sum(axis=0), kind="stable")
     # The last colour stands for all other outputs, so that no colour has two meanings.
-    n_kept = len(names) if len(names) <= len(COLOURS) else len(COLOURS) - 1
+    n_kept = len(names) if len(names) <= len(style.COLOURS) else len(style.COLOURS) - 1
     parts: dict[str, Any] = {}
     for place, k in enumerate(order):
         others = f"{len(names) - n_kept} other outputs"
@@ -212,10 +201,10 @@ def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
     if row is not None:
         raise ValueError(f"{owner} got both row={row!r} and cohorts: choose one of the two.")
     masks = cohort_masks(explanation, cohorts, owner)
-    if len(masks) > len(COLOURS):
+    if len(masks) > len(style.COLOURS):
         raise ValueError(
-            f"{owner} got {len(masks)} cohorts, but it has colours for at most {len(COLOURS)}: form"
-            f" fewer, for example with pandas.cut."
+            f"{owner} got {len(masks)} cohorts, but it has colours for at most"
+            f" {len(style.COLOURS)}: form fewer, for example with pandas.cut."
         )
     return masks
 
@@ -337,22 +326,21 @@ class WaterfallDisplay(ByRow, Display):
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
-        colours = np.where(unknown, NEUTRAL, colour_of(value)).tolist()
+        colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
         ax.barh(rows, value, left=start, height=0.7, color=colours, zorder=2)
 
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         # Both errors are independent, so their squares add up.
         apart = frame.get("background_error", pd.Series(np.nan, frame.index))
         wider = np.hypot(half, HALF_WIDTH * apart.to_numpy())
-        known = wider > 0
-        line = {"color": ink(ax), "alpha": 0.3, "linewidth": 3.0, "zorder": 3}
-        ax.hlines(rows[known], (end - wider)[known], (end + wider)[known], **line)
-        error_bars(ax, end, rows, half)
+        pale = {"alpha": 0.3, "elinewidth": 3.0, "capsize": 0, "zorder": 3}
+        style.error_bars(ax, end, rows, wider, **pale)
+        style.error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and prediction.
         ax.vlines(np.append(end, self.base_value), np.arange(n + 1), np.arange(1, n + 2),
-                  color=ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
-        ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=ink(ax), markersize=5)
+                  color=style.ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
+        ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=style.ink(ax), ms=5)
 
         scale = np.abs([self.base_value, self.prediction, *value]).max()
         first, last = (number(one, scale=scale) for one in (self.prediction, self.base_value))
@@ -360,5 +348,5 @@ class WaterfallDisplay(ByRow, Display):
         reach = np.copysign(np.fmax(np.nan_to_num(half), np.nan_to_num(wider)), value)
         places = [self.prediction, *(end + reach), self.base_value]
         ax.use_sticky_edges = False  # numbers need room on both sides
-        write_numbers(ax, places, range(n + 2), texts, [1, *value, 1], n + 2)
-        label_x(ax, f"{self._said}{interval_note(frame)}")
+        style.write_numbers(ax, places, range(n + 2), texts, [1, *value, 1], n + 2)
+        style.label_x(ax, f"{self._said}{style.interval_note(frame)}")

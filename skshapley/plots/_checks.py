@@ -62,29 +62,24 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
 def check_output(owner, explanation, output) -> None:
     """Raise ValueError for an unknown output."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
-    if output is not None and not names:
-        raise ValueError(
-            f"{owner} got output={output!r} for an explanation of a single output: choose None."
-        )
     if output is not None and output not in names:
-        raise ValueError(f"{owner} got output={output!r}: choose None or one of {names}.")
+        choices = f": choose None or one of {names}"
+        if not names:
+            choices = " for an explanation of a single output: choose None"
+        raise ValueError(f"{owner} got output={output!r}{choices}.")
 
 
 def check_row(owner, explanation, row) -> None:
     """Raise IndexError for a position without a row; None is valid for a single row."""
     n = len(explanation)
-    if row is None:
-        if n != 1:
-            raise ValueError(
-                f"{owner} got row=None, but it shows one row and the explanation has {n}:"
-                f" choose a position from 0 to {n - 1}, such as row=0."
-            )
-        return
-    if not -n <= int(row) < n:
-        raise IndexError(
-            f"{owner} got row={row} for an explanation of {n} rows: choose a position from 0"
-            f" to {n - 1}."
+    choices = f"choose a position from 0 to {n - 1}"
+    if row is None and n != 1:
+        raise ValueError(
+            f"{owner} got row=None, but it shows one row and the explanation has {n}: {choices},"
+            f" such as row=0."
         )
+    if row is not None and not -n <= row < n:
+        raise IndexError(f"{owner} got row={row} for an explanation of {n} rows: {choices}.")
 
 
 def check_names(owner, parameter, names, known) -> None:

@@ -123,10 +123,10 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
         "standard_errors": np.broadcast_to(errors, values.shape),
         "background_errors": unknown,
     }
-    known = {name: getattr(explanation, name) for name in added}
     parts = {
-        name: None if part is None else np.concatenate([part, added[name]], axis=1)
-        for name, part in known.items()
+        name: np.concatenate([part, more], axis=1)
+        for name, more in added.items()
+        if (part := getattr(explanation, name)) is not None
     }
     data = pd.DataFrame(dict.fromkeys(names), index=explanation.index, dtype=object)
     return replace(

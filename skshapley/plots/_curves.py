@@ -1,4 +1,4 @@
-"""Curves: over budgets, over time, and over masked features."""
+"""Curves: over budgets, over time, over masked features, and over outputs."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
+from skshapley.plots import _style as style
 from skshapley.plots._checks import (
     AXES,
     COUNT,
@@ -19,22 +19,17 @@ from skshapley.plots._checks import (
     check_output,
     explainer_of,
 )
-from skshapley.plots._common import fold, one_output, one_row, response_name, row_table
-from skshapley.plots._display import ByFeature, Drawn, SmallMultiples, by_output
-from skshapley.plots._style import (
-    COLOURS,
-    NEUTRAL,
-    TICK,
-    curves,
-    ink,
-    label_x,
-    label_y,
-    legend,
-    letters_within,
-    name_panel,
-    settle,
-    type_size,
+from skshapley.plots._common import (
+    errors_of,
+    fold,
+    numbers_of_outputs,
+    one_output,
+    one_row,
+    response_name,
+    row_table,
 )
+from skshapley.plots._display import ByFeature, Display, Drawn, SmallMultiples, by_output
+from skshapley.plots._places import write_ticks
 from skshapley.plots._text import shorten
 
 
@@ -138,10 +133,11 @@ class ConvergenceDisplay(ByFeature):
             For no explanations, or an invalid row, output, max_features or axes.
         """
         methods = explanations if isinstance(explanations, Mapping) else {"": list(explanations)}
-        if not 1 <= len(methods) <= len(COLOURS) or not all(map(len, methods.values())):
+        if not 1 <= len(methods) <= len(style.COLOURS) or not all(map(len, methods.values())):
             raise ValueError(
                 f"{cls.__name__} got { {name: len(e) for name, e in methods.items()} } explanations"
-                f" by method: choose 1 to {len(COLOURS)} methods with 1 explanation or more each."
+                f" by method: choose 1 to {len(style.COLOURS)} methods with 1 explanation or more"
+                f" each."
             )
         for one in chain.from_iterable(methods.values()):
             given = {"axes": axes, "row": row, "max_features": max_features}
@@ -164,15 +160,15 @@ class ConvergenceDisplay(ByFeature):
         features = pd.unique(self.table["feature"])
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
-            lines = curves(ax, part, "n_model_rows", "method")
-            name_panel(ax, "model rows")
-            letters = letters_within(ax)
-            ax.set_title(shorten(feature, letters), fontsize=type_size(TICK), parse_math=False)
+            lines = style.curves(ax, part, "n_model_rows", "method")
+            style.name_panel(ax, "model rows")
+            letters = style.letters_within(ax)
+            ax.set_title(shorten(feature, letters), fontsize=style.tick_size(), parse_math=False)
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
-        label_y(axes[0], what)
+        style.label_y(axes[0], what)
         if len(lines) > 1:
-            legend(axes[0], axes[0].get_lines(), lines, letters - 4)
+            style.legend(axes[0], axes[0].get_lines(), lines, letters - 4)
 
 
 def _lines(method, series, features) -> pd.DataFrame:
@@ -276,10 +272,8 @@ class ControlChartDisplay(ByFeature):
             shown = features or _farthest(part)[:max_features]
             return cls(part[part["feature"].isin(shown)].reset_index(drop=True), label)
 
-        def strength(drift) -> NDArray[np.float64]:
-            """Return the distances of the outputs beyond their limits."""
-            far = _beyond(table).groupby(table["output"], sort=False).max()
-            return far.loc[drift.output_names].fillna(0.0).to_numpy()
+        def strength(_) -> pd.Series:
+            return _beyond(table).groupby(table["output"]).max()
 
         return by_output(drift, output, ax, make, strength)
 
@@ -288,30 +282,24 @@ class ControlChartDisplay(ByFeature):
         shown = _farthest(self.table)
         for panel, feature in zip(axes, shown, strict=True):
             self._panel(panel, feature, self.table[self.table["feature"] == feature])
-        label_y(axes[0], self.label)
+        style.label_y(axes[0], self.label)
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the chart of one feature."""
         x, mean = np.arange(len(part)), part["mean"].to_numpy()
-        # Each limit spans its period, from half a step before to half a step after: a step
-        # function.
-        edges = np.repeat(np.arange(len(part) + 1) - 0.5, 2)[1:-1]
-        low, high = (np.repeat(part[name].to_numpy(), 2) for name in ("low", "high"))
-        ax.fill_between(edges, low, high, color=NEUTRAL, alpha=0.25, linewidth=0, zorder=1)
-        ax.axhline(part["centre"].iloc[0], color=ink(ax), linewidth=0.8, alpha=0.6, zorder=2)
-        ax.plot(x, mean, color=COLOURS[0], linewidth=1.2, marker="o", markersize=3.5, zorder=3)
+        # Each limit spans its period, from half a step before to half a step after.
+        band = {"baseline": part["low"], "fill": True, "color": style.NEUTRAL, "alpha": 0.25}
+        ax.stairs(part["high"], np.arange(len(part) + 1) - 0.5, lw=0, zorder=1, **band)
+        ax.axhline(part["centre"].iloc[0], color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=2)
+        ax.plot(x, mean, color=style.COLOURS[0], lw=1.2, marker="o", ms=3.5, zorder=3)
         alarm = part["alarm"].to_numpy()
-        ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
+        ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=style.COLOURS[1],
                    linewidth=1.8, zorder=4)  # fmt: skip
-        name_panel(ax, feature)
+        style.name_panel(ax, feature)
         # Rounded up, so that there are never more names than fit.
         step = -(-len(part) // MOST_TICKS)
         names = [shorten(period, 12) for period in part["period"].iloc[::step]]
-        # About 24 letters fit below a panel; longer names are slanted.
-        turned = sum(map(len, names)) > 24
-        ax.set_xticks(x[::step], names, parse_math=False)
-        if turned:
-            ax.tick_params(axis="x", labelrotation=30)
+        write_ticks(ax, dict(zip(x[::step].tolist(), names, strict=True)))
 
 
 def _farthest(table) -> list:
@@ -432,11 +420,106 @@ class MaskingCurveDisplay(Drawn):
 
     def _draw(self, ax) -> None:
         """Draw the curves."""
-        settle(ax)
+        style.settle(ax)
         table = self.table.assign(percent=100 * self.table["fraction"], value=self.table["mean"])
-        lines = curves(ax, table, "percent", "method")
-        ax.axhline(0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
-        label_x(ax, XLABELS[self.kind])
-        label_y(ax, f"change in {self.response}")
+        lines = style.curves(ax, table, "percent", "method")
+        ax.axhline(0, color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+        style.label_x(ax, XLABELS[self.kind])
+        style.label_y(ax, f"change in {self.response}")
         if any(lines):
-            legend(ax, lines.values(), lines, letters_within(ax, 50))
+            style.legend(ax, lines.values(), lines, style.letters_within(ax, 50))
+
+
+class OverOutputsDisplay(Display):
+    """Attributions as curves over outputs that are numbers, such as the times of `SurvivalAt`.
+
+    Each feature has a line: its attributions for one row, or their mean size over all rows. The
+    bands are 95 % intervals.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``output``, ``value``, ``standard_error``.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import OverOutputsDisplay
+    >>> def at_two_times(X):
+    ...     return pd.DataFrame(X @ [[1.0, 2.0]], columns=[0.5, 1.5])
+    >>> explainer = ShapleyExplainer(at_two_times).fit(np.zeros((1, 1)))
+    >>> OverOutputsDisplay.from_estimator(explainer, np.ones((1, 1))).frame()
+      feature  output  value  standard_error
+    0      x0     0.5    1.0             0.0
+    1      x0     1.5    2.0             0.0
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
+    @classmethod
+    def from_explanation(cls, explanation, row=None, *, max_features=6, ax=None) -> Self:
+        """Draw the attributions of one row, or the importances over all rows.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            An explanation with numbers as names of its outputs.
+        row : int, default=None
+            Position of the row. None: the mean size over several rows.
+        max_features : int or None, default=6
+            Number of features to show, the largest first. None: all.
+        ax : matplotlib Axes, default=None
+            The axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        display : OverOutputsDisplay
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For outputs that are not numbers, or an invalid row, max_features or ax.
+        """
+        given = {"row": row, "max_features": max_features, "ax": ax}
+        check_drawing(cls, explanation, output=None, **given)
+        outputs = numbers_of_outputs(explanation)
+        if outputs is None:
+            raise ValueError(
+                f"{cls.__name__} got outputs that are not ascending numbers: explain several times,"
+                f" such as response_method=SurvivalAt([1.0, 2.0])."
+            )
+        chosen, what = one_row(explanation, row), response_name(explanation)
+        if len(chosen) == 1:
+            columns = {"value": chosen.values.ravel(), "standard_error": errors_of(chosen).ravel()}
+            index = pd.MultiIndex.from_product([chosen.feature_names, outputs])
+        else:
+            means = chosen.importance()
+            columns = {"value": means["importance"], "standard_error": means["standard_error"]}
+            index, what = means.index.swaplevel(), f"{what}, mean size"
+        table = pd.DataFrame({name: np.asarray(part) for name, part in columns.items()}, index)
+        sizes = table["value"].abs().groupby(level=0, sort=False).max()
+        kept = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
+        table = table.sort_index(level=1).loc[kept]
+        return cls(table.rename_axis(["feature", "output"]).reset_index(), what).plot(ax)
+
+    def _size(self, alone) -> tuple[float, float]:
+        return style.LARGE_PANEL
+
+    def _draw(self, ax) -> None:
+        """Draw the curves."""
+        lines = style.curves(ax, self.table, "output", "feature")
+        ax.axhline(0.0, color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+        style.label_x(ax, "output")
+        style.label_y(ax, f"attribution ({self.response})")
+        style.legend(ax, lines.values(), lines)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import OneOf
+from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, check_names
 from skshapley.plots._common import (
     HALF_WIDTH,
@@ -16,7 +17,7 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples
-from skshapley.plots._partners import check_pairs, interacting, measured_partners, of_interaction
+from skshapley.plots._partners import check_pairs, interacting, measured_partners
 from skshapley.plots._places import (
     category_colours,
     dot_size,
@@ -25,18 +26,6 @@ from skshapley.plots._places import (
     places,
     upright,
     write_ticks,
-)
-from skshapley.plots._style import (
-    COLOURS,
-    LETTER,
-    NEUTRAL,
-    colour_bar,
-    ink,
-    label_y,
-    legend,
-    level_colours,
-    name_panel,
-    width_in_points,
 )
 from skshapley.plots._text import shorten, value_text
 
@@ -168,10 +157,12 @@ class DependenceDisplay(ByFeature, Display):
                     others = measured_partners(chosen, [names.index(name) for name in known])
                 shown = list(zip(known, others, strict=True))
             for feature, other in shown:
-                column, about = names.index(feature), chosen
+                column = names.index(feature)
+                numbers = chosen.values[:, column], errors_of(chosen)[:, column]
                 if kind == "interaction":
-                    about = of_interaction(chosen, column, names.index(other))
-                table, ticks[feature], legends[feature] = _points(about, column, other)
+                    pairs, own = chosen.interactions, names.index(other)
+                    numbers = pairs.values[:, column, own], errors_of(pairs)[:, column, own]
+                table, ticks[feature], legends[feature] = _points(chosen, column, other, *numbers)
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
             return cls(table, ticks, legends, response_name(chosen), kind)
@@ -190,14 +181,14 @@ class DependenceDisplay(ByFeature, Display):
             self._panel(panel, feature, part)
         if len(parts) == 1 and self._title is None:
             _histogram(axes[0], parts[0][1]["x"], list(self.ticks[parts[0][0]]))
-        label_y(axes[0], f"{self.kind} ({self._said})")
+        style.label_y(axes[0], f"{self.kind} ({self._said})")
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the points of one feature."""
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
-        ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
-        line = {"color": NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
+        ax.axhline(0, color=style.ink(ax), linewidth=0.6, alpha=0.5)
+        line = {"color": style.NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
         # Exact values have no interval, and thousands of empty lines would slow the drawing.
         known = half > 0
         ax.vlines(x[known], (value - half)[known], (value + half)[known], **line)
@@ -206,28 +197,28 @@ class DependenceDisplay(ByFeature, Display):
         groups = self.legends[feature]
         if groups:
             # Points without a category stay grey below the coloured ones, instead of disappearing.
-            ax.scatter(x, value, s=size, c=NEUTRAL, linewidth=0, zorder=3)
+            ax.scatter(x, value, s=size, c=style.NEUTRAL, linewidth=0, zorder=3)
             handles = [
                 ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4)
                 for place, colour in enumerate(category_colours(groups))
                 for here in [level == place]
             ]
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
-            legend(ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place)
+            style.legend(ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place)
         elif partner is None:
-            ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
+            ax.scatter(x, value, s=size, c=style.COLOURS[0], linewidth=0, zorder=3)
         else:
-            points = ax.scatter(x, value, s=size, c=level, cmap=level_colours(), vmin=0, vmax=1,
-                                linewidth=0, zorder=3, plotnonfinite=True)  # fmt: skip
+            colours = {"c": level, "cmap": style.level_colours(), "vmin": 0, "vmax": 1}
+            points = ax.scatter(x, value, s=size, lw=0, zorder=3, plotnonfinite=True, **colours)
             label = shorten(partner, BAR_LETTERS)
-            colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
-        name_panel(ax, feature)
+            style.colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
+        style.name_panel(ax, feature)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
         elif np.isfinite(x).any():
             letters = max(len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x)))
             # Three letters of space separate the numbers, each as wide as the longer end.
-            n_ticks = width_in_points(ax) / (LETTER * 10 * (letters + 3))
+            n_ticks = style.width_in_points(ax) / (style.LETTER * 10 * (letters + 3))
             ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(n_ticks, 2, 6)))
 
 
@@ -240,14 +231,16 @@ def _histogram(ax, x, ticks) -> None:
     several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
     # 2 sqrt(n) bins show gaps and spikes; below 10 or above 60 bars, shape or bars are lost.
     bins = np.arange(len(ticks) + 1) - 0.5 if several else int(np.clip(2 * np.sqrt(len(x)), 10, 60))
-    below.hist(x.dropna(), bins=bins, rwidth=0.8 if several else None, color=NEUTRAL, alpha=0.45)
+    width = 0.8 if several else None
+    below.hist(x.dropna(), bins=bins, rwidth=width, color=style.NEUTRAL, alpha=0.45)
     below.axis("off")
 
 
-def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
+def _points(
+    explanation, column, partner, value, error
+) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]
-    value = explanation.values[:, column]
     x, ticks = places(data, value)
     level, other = np.full(len(data), np.nan), None
     legend: list[str] = []
@@ -262,7 +255,7 @@ def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str
             "data": data.to_numpy(dtype=object),
             "x": x,
             "value": value,
-            "standard_error": errors_of(explanation)[:, column],
+            "standard_error": error,
             "partner": partner,
             "partner_data": None if other is None else other.to_numpy(dtype=object),
             "level": level,

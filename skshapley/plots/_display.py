@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
-import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
 from skshapley._tools._texts import Hinting, counted
+from skshapley.plots import _style as style
 from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
@@ -18,20 +18,6 @@ from skshapley.plots._common import (
     one_output,
     one_row,
     strengths,
-)
-from skshapley.plots._style import (
-    LARGE_PANEL,
-    LETTER,
-    PANEL,
-    TICK,
-    WIDTH,
-    height_of_rows,
-    letters_beside,
-    letters_within,
-    name_rows,
-    panels,
-    type_size,
-    write_names,
 )
 from skshapley.plots._text import MAX_NAME, short_names, shorten
 
@@ -143,7 +129,7 @@ class Drawn(Hinting, ABC):
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
-        return panels(axes, self._n_axes, type(self).__name__, self._size(alone=True))
+        return style.panels(axes, self._n_axes, type(self).__name__, self._size(alone=True))
 
 
 class ByFeature(Drawn):
@@ -154,7 +140,7 @@ class ByFeature(Drawn):
         return self.table["feature"].nunique()
 
     def _size(self, alone) -> tuple[float, float]:
-        return LARGE_PANEL if alone and self._n_axes == 1 else PANEL
+        return style.LARGE_PANEL if alone and self._n_axes == 1 else style.PANEL
 
 
 class ByRow(Drawn):
@@ -168,15 +154,15 @@ class ByRow(Drawn):
 
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names()
-        beside = LETTER * max(map(len, names)) * type_size() / 72
+        beside = style.LETTER * max(map(len, names)) * style.type_size() / 72
         # Next to others, a display gets only the room of its bars and names.
-        width = WIDTH if alone else min(WIDTH, BARS_WIDTH + beside)
-        return width, height_of_rows(self._row_height * len(names))
+        width = style.WIDTH if alone else min(style.WIDTH, BARS_WIDTH + beside)
+        return width, style.height_of_rows(self._row_height * len(names))
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, or new ones, with the names of the rows beside them."""
         (ax,) = super()._panels(axes)
-        name_rows(ax, self._row_names(letters_beside(ax)))
+        style.name_rows(ax, self._row_names(style.letters_beside(ax)))
         return [ax]
 
 
@@ -338,9 +324,9 @@ class SmallMultiples(Drawn):
         each, owner = self._first._n_axes, type(self._first).__name__
         # The panels of one output stay in one line of the figure.
         columns = each if each > 1 else None
-        made = panels(axes, each * len(self.displays), owner, self._size(False), columns)
+        made = style.panels(axes, each * len(self.displays), owner, self._size(False), columns)
         if axes is None and self.note:
-            made[0].figure.suptitle(self.note, fontsize=type_size(TICK), parse_math=False)
+            made[0].figure.suptitle(self.note, fontsize=style.tick_size(), parse_math=False)
         return made
 
     def _draw(self, *axes) -> None:
@@ -352,8 +338,8 @@ class SmallMultiples(Drawn):
         parts = [axes[start : start + each] for start in range(0, len(axes), each)]
         # The names come first: they narrow axes, so each display measures its final space.
         for display, own in zip(self.displays.values(), parts, strict=True):
-            if names := display._row_names(letters_beside(own[0])):
-                write_names(own[0], names)
+            if names := display._row_names(style.letters_beside(own[0])):
+                style.write_names(own[0], names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
             display._title = of_output(name, self.kind)
             display.plot(own)
@@ -365,11 +351,7 @@ Made = TypeVar("Made", bound=Drawn)
 
 
 def by_output(
-    explanation,
-    output,
-    ax,
-    make: Callable[[Any], Made],
-    strength: Callable[[Any], Any] = strengths,
+    explanation, output, ax, make: Callable[[Any], Made], strength=strengths
 ) -> Made | SmallMultiples:
     """Draw the display of one output; None draws all or the strongest outputs.
 
@@ -382,7 +364,8 @@ def by_output(
     make : callable
         Returns the display of an output.
     strength : callable
-        Returns a number for each output, ``(k,)``. If there are many, the largest are drawn.
+        Returns a number for each output, as an array ``(k,)`` or a Series. If there are many, the
+        largest are drawn.
 
     Returns
     -------
@@ -393,9 +376,10 @@ def by_output(
         return make(output).plot(ax)
     names, note = list(names), ""
     if (n := len(names)) > MOST_OUTPUTS:
+        sizes = pd.Series(strength(explanation), pd.Index(names, dtype=object))
         # A stable sort keeps equal outputs in the order of the model.
-        order = np.argsort(-np.asarray(strength(explanation)), kind="stable")
-        names = [names[place] for place in order[:STRONGEST_OUTPUTS]]
+        order = sizes.sort_values(ascending=False, kind="stable")
+        names = order.index[:STRONGEST_OUTPUTS].tolist()
         note = f"the {len(names)} strongest of {n} outputs"
     displays = {name: make(name) for name in names}
     return SmallMultiples(displays, note, kind_of_outputs(explanation)).plot(ax)
@@ -405,7 +389,7 @@ def _entitle(ax, name) -> None:
     """Write the name of an output above its axes, unless something else is there."""
     legend = ax.get_legend()
     if legend is not None and not legend.get_title().get_text():
-        legend.set_title(shorten(name, letters_within(ax)))
+        legend.set_title(shorten(name, style.letters_within(ax)))
     elif not ax.get_title() and not ax.get_title(loc="left"):
-        name = shorten(name, letters_within(ax))
-        ax.set_title(name, loc="left", fontsize=type_size(TICK), parse_math=False)
+        name = shorten(name, style.letters_within(ax))
+        ax.set_title(name, loc="left", fontsize=style.tick_size(), parse_math=False)

@@ -5,31 +5,24 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from skshapley._records._importance import CONFIDENCE
 from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
+from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explainer_of
 from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name, row_table
 from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
-from skshapley.plots._style import (
-    COLOURS,
-    NEUTRAL,
-    interval_bars,
-    interval_note,
-    label_x,
-    legend_above,
-    zero_line,
-)
 from skshapley.plots._text import MAX_NAME
+
+LEVEL = 0.95  # the confidence of all intervals in pictures
 
 
 class ImportanceDisplay(ByRow, Display):
     """Importances with intervals, ranks and selected features.
 
-    A point is an importance, and its bar the interval. The numbers beside the names are the
-    possible ranks. If features were tested, unselected ones are pale.
+    A point is an importance, and its bar the 95 % interval, which holds for all features together.
+    The numbers beside the names are the possible ranks. If features were tested, unselected ones
+    are pale.
 
     Use `from_explanation`, `from_importance` or `from_selector` to make one.
 
@@ -59,8 +52,7 @@ class ImportanceDisplay(ByRow, Display):
     1      x0    9.0          2           2
     """
 
-    _constraints = {"max_features": COUNT, "ax": AXES, "confidence": CONFIDENCE["confidence"],
-                    "alpha": Number(above=0, below=1)}  # fmt: skip
+    _constraints = {"max_features": COUNT, "ax": AXES, "alpha": Number(above=0, below=1)}
 
     def __init__(self, table, label="importance") -> None:
         self.table = table
@@ -68,17 +60,15 @@ class ImportanceDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, output=None, confidence=0.95, max_features=20, ax=None
+        cls, explanation, *, output=None, max_features=20, ax=None
     ) -> Self | SmallMultiples:
-        """Draw mean absolute attributions, as `Explanation.importance` with a confidence.
+        """Draw mean absolute attributions, as `Explanation.importance` with a confidence of 95 %.
 
         Parameters
         ----------
         explanation : Explanation
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
-        confidence : float, default=0.95
-            Confidence of intervals and ranks, for all features simultaneously.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -91,21 +81,17 @@ class ImportanceDisplay(ByRow, Display):
         Raises
         ------
         ValueError, TypeError
-            For an invalid output, confidence, max_features or ax.
+            For an invalid output, max_features or ax.
         """
 
         def make(shown) -> Any:
-            table = _table(shown.importance(confidence=confidence), None)[:max_features]
-            label = f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
-            return cls(table, label)
+            table = _table(shown.importance(confidence=LEVEL), None)[:max_features]
+            return cls(table, f"mean |attribution| ({response_name(shown)}), with 95 % interval")
 
-        given = {"max_features": max_features, "confidence": confidence}
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
 
     @classmethod
-    def from_importance(
-        cls, importance, *, alpha=0.05, confidence=0.95, max_features=20, ax=None
-    ) -> Self:
+    def from_importance(cls, importance, *, alpha=0.05, max_features=20, ax=None) -> Self:
         """Draw SAGE values, and mark those significantly above zero.
 
         Parameters
@@ -113,8 +99,6 @@ class ImportanceDisplay(ByRow, Display):
         importance : GlobalExplanation
         alpha : float, default=0.05
             Upper bound of the mean share of false features among the selected ones.
-        confidence : float, default=0.95
-            Confidence of intervals and ranks, for all features simultaneously.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, default=None
@@ -127,13 +111,13 @@ class ImportanceDisplay(ByRow, Display):
         Raises
         ------
         ValueError, TypeError
-            For an invalid alpha, confidence, max_features or ax.
+            For an invalid alpha, max_features or ax.
         """
-        given = {"alpha": alpha, "confidence": confidence, "max_features": max_features, "ax": ax}
+        given = {"alpha": alpha, "max_features": max_features, "ax": ax}
         check_values(cls.__name__, given, cls._constraints)
-        table = importance.importance(confidence)
+        table = importance.importance(LEVEL)
         selected = table["p_adjusted"] <= alpha
-        label = f"mean {response_name(importance.rows)}{_note(confidence)}"
+        label = f"mean {response_name(importance.rows)}, with 95 % interval"
         return cls(_table(table, selected)[:max_features], label).plot(ax)
 
     @classmethod
@@ -164,7 +148,7 @@ class ImportanceDisplay(ByRow, Display):
         half = HALF_WIDTH * table["standard_error"]
         table = table.assign(low=table["importance"] - half, high=table["importance"] + half)
         table = _table(table, table["selected"])[:max_features]
-        return cls(table, f"gain out of fold{_note(0.95)}").plot(ax)
+        return cls(table, "gain out of fold, with 95 % interval").plot(ax)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         # Six letters are for the ranks, such as "  (1–3)".
@@ -179,15 +163,15 @@ class ImportanceDisplay(ByRow, Display):
         """Draw the points."""
         value, rows = self.table["value"].to_numpy(), np.arange(len(self.table))
         chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
-        zero_line(ax)
-        interval_bars(ax, value, self.table["low"], self.table["high"], rows)
+        style.zero_line(ax)
+        style.interval_bars(ax, value, self.table["low"], self.table["high"], rows)
         handles = [
             ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
-            for which, colour in ((chosen, COLOURS[0]), (~chosen, NEUTRAL))
+            for which, colour in ((chosen, style.COLOURS[0]), (~chosen, style.NEUTRAL))
         ]
-        label_x(ax, self.label)
+        style.label_x(ax, self.label)
         if self.table["selected"].notna().all():
-            legend_above(ax, handles, ["selected", "not selected"])
+            style.legend_above(ax, handles, ["selected", "not selected"])
 
 
 def _table(importance, selected) -> pd.DataFrame:
@@ -195,10 +179,6 @@ def _table(importance, selected) -> pd.DataFrame:
     columns = ["importance", "low", "high", "best_rank", "worst_rank"]
     table = importance.reindex(columns=columns).rename(columns={"importance": "value"})
     return table.assign(selected=selected).rename_axis("feature").reset_index()
-
-
-def _note(confidence) -> str:
-    return f", with {100 * confidence:g} % interval"
 
 
 MARKERS = "oDs^vP"
@@ -329,24 +309,25 @@ class ComparisonDisplay(ByRow):
         names = self.table["explanation"].unique()
         # All points of a feature share half of its row, so that rows stay apart.
         step, handles = 0.5 / len(names), []
-        zero_line(ax)
+        style.zero_line(ax)
         for place, name in enumerate(names):
             part = self.table[self.table["explanation"] == name]
             rows = np.arange(len(part)) + (place - (len(names) - 1) / 2) * step
             values, half = part["value"].to_numpy(), HALF_WIDTH * part["standard_error"].fillna(0.0)
-            points = {"fmt": MARKERS[place], "color": COLOURS[place], "ms": 5, "capsize": 2}
+            points = {"fmt": MARKERS[place], "color": style.COLOURS[place], "ms": 5, "capsize": 2}
             handles.append(ax.errorbar(values, rows, xerr=half, elinewidth=1.1, **points))
         what = "attribution" if self.local else "mean |attribution|"
-        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
-        legend_above(ax, handles, names)
+        style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")
+        style.legend_above(ax, handles, names)
 
 
 def _check_dict(owner, name, given) -> None:
     """Raise an error unless it is a dict of two to six named entries."""
-    if not isinstance(given, Mapping) or not 2 <= len(given) <= len(COLOURS):
+    if not isinstance(given, Mapping) or not 2 <= len(given) <= len(style.COLOURS):
         got = list(given) if isinstance(given, Mapping) else given
         raise ValueError(
-            f"{owner} got {name}={got!r}: choose a dict of 2 to {len(COLOURS)} {name} by name."
+            f"{owner} got {name}={got!r}: choose a dict of 2 to {len(style.COLOURS)} {name} by"
+            f" name."
         )
 
 
@@ -380,8 +361,9 @@ CLEAR = 0.05  # largest adjusted p-value of a difference that is not pale
 class DumbbellDisplay(ByRow):
     """Two explanations beside each other: a dumbbell for each feature.
 
-    The bar leads from the first explanation to the second. The second point has the interval of the
-    difference. It is pale if the difference may be due to chance (adjusted p-value above .05).
+    The bar leads from the first explanation to the second. The second point has the 95 % interval
+    of the difference, which holds for all features (and outputs) together. It is pale if the
+    difference may be due to chance (adjusted p-value above .05).
 
     Use `from_comparison` to make one.
 
@@ -427,14 +409,7 @@ class DumbbellDisplay(ByRow):
 
     @classmethod
     def from_comparison(
-        cls,
-        comparison,
-        *,
-        kind="importance",
-        output=None,
-        confidence=0.95,
-        max_features=10,
-        ax=None,
+        cls, comparison, *, kind="importance", output=None, max_features=10, ax=None
     ) -> Self | SmallMultiples:
         """Draw a comparison.
 
@@ -446,8 +421,6 @@ class DumbbellDisplay(ByRow):
         output : label, default=None
             One of `comparison.output_names`. None: all, side by side, or the ones that differ most
             if there are many.
-        confidence : float, default=0.95
-            Confidence of the intervals, for all features (and outputs) simultaneously.
         max_features : int or None, default=10
             Features shown, the largest differences first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -460,23 +433,21 @@ class DumbbellDisplay(ByRow):
         Raises
         ------
         ValueError, TypeError
-            For an invalid kind, output, confidence, max_features or ax.
+            For an invalid kind, output, max_features or ax.
         """
         given = {"kind": kind, "max_features": max_features, "ax": ax}
         check_values(cls.__name__, given, cls._constraints)
         check_output(cls.__name__, comparison, output)
-        whole = comparison.to_frame(kind, confidence=confidence)
+        whole = comparison.to_frame(kind, confidence=LEVEL)
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
-        label += f", with {100 * confidence:g} % interval of the difference"
+        label += ", with 95 % interval of the difference"
 
         def make(name) -> Any:
             table = _differences(whole if name is None else whole.loc[name], comparison)
             return cls(table[:max_features], comparison.names, label)
 
-        def strength(comparison) -> NDArray[np.float64]:
-            """Return the sum of the sizes of each output's differences."""
-            sizes = whole["difference"].abs().groupby(level=0).sum()
-            return sizes.loc[comparison.output_names].to_numpy()
+        def strength(_) -> pd.Series:
+            return whole["difference"].abs().groupby(level=0).sum()
 
         return by_output(comparison, output, ax, make, strength)
 
@@ -485,15 +456,15 @@ class DumbbellDisplay(ByRow):
         first, second = self.table["first"], self.table["second"]
         rows, handles = np.arange(len(first)), []
         alphas = np.where(self.table["p_adjusted"] <= CLEAR, 1.0, 0.35)
-        zero_line(ax)
-        ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
-        interval_bars(ax, second, first + self.table["low"], first + self.table["high"], rows)
-        for values, colour in ((first, COLOURS[0]), (second, COLOURS[1])):
+        style.zero_line(ax)
+        ax.hlines(rows, first, second, color=style.NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
+        style.interval_bars(ax, second, first + self.table["low"], first + self.table["high"], rows)
+        for values, colour in ((first, style.COLOURS[0]), (second, style.COLOURS[1])):
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
             # Empty points for the legend: those in the picture may be pale.
             handles.append(ax.scatter([], [], s=46, color=colour))
-        label_x(ax, self.label)
-        legend_above(ax, handles, self.names)
+        style.label_x(ax, self.label)
+        style.legend_above(ax, handles, self.names)
 
 
 def _differences(differences, comparison) -> pd.DataFrame:

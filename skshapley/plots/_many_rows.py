@@ -6,23 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT
 from skshapley.plots._common import HALF_WIDTH, closed, errors_of, fold, levels, response_name
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._places import dot_size, faintness, swarm
-from skshapley.plots._style import (
-    COLOURS,
-    NEUTRAL,
-    TICK,
-    colour_bar,
-    faded_cells,
-    ink,
-    interval_note,
-    label_x,
-    level_colours,
-    type_size,
-    zero_line,
-)
 from skshapley.plots._text import MAX_NAME, number, short_names
 
 # From this number of rows on, they are ordered by their first principal component
@@ -122,22 +110,21 @@ class BeeswarmDisplay(ByRow, Display):
         from matplotlib.cm import ScalarMappable
 
         frame = self.frame()
-        zero_line(ax)
+        style.zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         # Intervals lie below the points, which would otherwise disappear.
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
-        line = {"color": NEUTRAL, "linewidth": 0.7, "alpha": faintness(n), "zorder": 2}
-        known = half > 0
-        ax.hlines(y[known], (x - half)[known], (x + half)[known], **line)
+        line = {"ecolor": style.NEUTRAL, "elinewidth": 0.7, "capsize": 0, "alpha": faintness(n)}
+        style.error_bars(ax, x, y, half, zorder=2, **line)
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
-        ax.scatter(x, y, s=dot_size(n), c=level_colours()(level), linewidth=0, zorder=3,
+        ax.scatter(x, y, s=dot_size(n), c=style.level_colours()(level), linewidth=0, zorder=3,
                    # Beyond 5,000 points, a vector file is slow to open and larger than an image.
                    rasterized=len(frame) > 5000)  # fmt: skip
-        label_x(ax, f"attribution ({self._said}){interval_note(frame)}")
+        style.label_x(ax, f"attribution ({self._said}){style.interval_note(frame)}")
         if frame["level"].notna().any():
-            key = ScalarMappable(cmap=level_colours())
-            colour_bar(ax, key, "value of the feature", ends=["low", "high"])
+            key = ScalarMappable(cmap=style.level_colours())
+            style.colour_bar(ax, key, "value of the feature", ends=["low", "high"])
 
 
 def _points(shown) -> pd.DataFrame:
@@ -264,26 +251,26 @@ class MatrixDisplay(ByRow, Display):
         # If 99 % of the cells are 0, the quantile is 0 and the maximum takes its place.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         half = HALF_WIDTH * self.standard_errors.to_numpy()
-        image, faded = faded_cells(ax, values, half, limit)
+        image, faded = style.faded_cells(ax, values, half, limit)
         ax.grid(visible=False)  # the image is below the lines
         ax.xaxis.get_major_locator().set_params(integer=True)
-        label_x(ax, f"rows, similar ones together{faded}")
+        style.label_x(ax, f"rows, similar ones together{faded}")
         pad = 0.14 if self._title is None else 0.02
-        colour_bar(ax, image, f"attribution ({self._said})", pad)
+        style.colour_bar(ax, image, f"attribution ({self._said})", pad)
 
         # At most 1.6 rows high, so that the predictions do not outgrow the matrix.
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
-        top.plot(np.arange(r), self.predictions.to_numpy(), color=ink(ax), linewidth=0.9)
-        top.tick_params(bottom=False, labelbottom=False, labelsize=type_size(TICK))
+        top.plot(np.arange(r), self.predictions.to_numpy(), color=style.ink(ax), linewidth=0.9)
+        top.tick_params(bottom=False, labelbottom=False, labelsize=style.tick_size())
         ends = np.unique([self.predictions.min(), self.predictions.max()])
         top.set_yticks(ends, [number(end, scale=np.abs(ends).max()) for end in ends])
         top.margins(y=0.25)  # for the upper number
-        top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=type_size(TICK))
+        top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=style.tick_size())
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
         if self._title is None:  # several have little room
             side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
-            side.barh(range(p), np.abs(values).mean(axis=1), height=0.7, color=COLOURS[0])
+            side.barh(range(p), np.abs(values).mean(axis=1), height=0.7, color=style.COLOURS[0])
             side.axis("off")
 
 
@@ -414,12 +401,14 @@ class DecisionDisplay(ByRow, Display):
         segments = [np.column_stack([path, heights]) for path in paths]
         level = levels(pd.Series(paths[:, 0]))
         # Thirty opaque lines' worth of ink, whatever the number of rows.
-        line = {"linewidths": 1.2, "alpha": float(np.clip(30 / len(paths), 0.15, 0.9))}
-        lines = LineCollection(segments, array=level, cmap=level_colours(), clim=(0, 1), **line)
+        alpha = float(np.clip(30 / len(paths), 0.15, 0.9))
+        lines = LineCollection(segments, cmap=style.level_colours(), linewidths=1.2, alpha=alpha)
+        lines.set(array=level, clim=(0, 1))
         ax.add_collection(lines)
         ax.set_yticks(heights, minor=True)
         ax.tick_params(which="minor", length=0)
-        ax.grid(axis="y", which="minor", color=ink(ax), alpha=0.12, linewidth=0.6)
-        ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
+        ax.grid(axis="y", which="minor", color=style.ink(ax), alpha=0.12, linewidth=0.6)
+        base = self.table["base_value"].mean()
+        ax.axvline(base, color=style.ink(ax), lw=0.8, alpha=0.6, zorder=1)
         ax.autoscale_view(scaley=False)
-        label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")
+        style.label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")

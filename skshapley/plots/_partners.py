@@ -175,24 +175,6 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
     return pairs if len(pairs) > 1 else [*pairs, pairs[0][::-1]]
 
 
-def of_interaction(explanation, feature, partner) -> Explanation:
-    """Return an explanation with a feature's attributions replaced by its interactions.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        Explanation of one output, with interactions.
-    feature, partner : int
-    """
-    found, values = explanation.interactions, explanation.values.copy()
-    errors = errors_of(explanation).copy()
-    values[:, feature] = found.values[:, feature, partner]
-    errors[:, feature] = np.nan
-    if found.standard_errors is not None:
-        errors[:, feature] = found.standard_errors[:, feature, partner]
-    return replace(explanation, values=values, standard_errors=errors, interactions=None)
-
-
 def with_pairs(explanation, n) -> Explanation:
     """Return an explanation with the strongest pairs of a row as separate players.
 
@@ -216,8 +198,7 @@ def with_pairs(explanation, n) -> Explanation:
         # Unbuffered, since a player may be in several pairs.
         np.subtract.at(values[0], players, pairs / 2)
         errors[:, players] = np.nan
-    known = found.standard_errors
-    spread = np.nan if known is None else known[:1, first, second]
     joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
+    spread = errors_of(found)[:1, first, second]
     split = {"values": values, "standard_errors": errors, "background_errors": None}
     return with_players(replace(explanation, **split), joint, pairs[None], spread)

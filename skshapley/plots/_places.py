@@ -7,9 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._documents import Piece
+from skshapley.plots import _style as style
 from skshapley.plots._common import ordered_numbers
 from skshapley.plots._partners import categories
-from skshapley.plots._style import COLOURS, NEUTRAL, width_in_points
 from skshapley.plots._text import value_text
 
 THERE = "in the text"
@@ -33,7 +33,7 @@ def faintness(n: int) -> float:
     return float(np.clip(20 / max(n, 1), 0.04, 0.45))
 
 
-def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[str]] | None:
+def keyed(column, most: int = len(style.COLOURS)) -> tuple[NDArray[np.float64], list[str]] | None:
     """Return the number of each value's category, ``(r,)``, and the texts of the categories.
 
     Beyond `most` categories, the rarer ones share the last. A token of documents is only present or
@@ -74,8 +74,8 @@ def positions(column, groups) -> NDArray[np.float64]:
 
 def category_colours(texts: list[str]) -> list[str]:
     """Return the colour of each category; grey for shared ones."""
-    shared = len(texts) == len(COLOURS) and texts[-1].endswith(OTHERS)
-    return [*COLOURS[: len(texts) - shared], *[NEUTRAL] * shared]
+    shared = len(texts) == len(style.COLOURS) and texts[-1].endswith(OTHERS)
+    return [*style.COLOURS[: len(texts) - shared], *[style.NEUTRAL] * shared]
 
 
 MOST_PLACES = 30  # categories side by side; beyond this number, the rarer ones share a position
@@ -173,8 +173,8 @@ def write_ticks(ax, ticks: Ticks) -> None:
     if sum(map(len, texts)) > MOST_LETTERS:
         turned = {"rotation": 90 if upright(ticks) else 30, "ha": "right", "va": "center",
                   "rotation_mode": "anchor",
-                  "fontsize": np.clip(width_in_points(ax) / len(at), 4, 9)}  # fmt: skip
-    elif texts[0] == MISSING and at[1] - at[0] < NEAR * (at[-1] - at[0]):
+                  "fontsize": np.clip(style.width_in_points(ax) / len(at), 4, 9)}  # fmt: skip
+    elif texts[0] == MISSING and len(at) > 1 and at[1] - at[0] < NEAR * (at[-1] - at[0]):
         texts[0] = f"\n{MISSING}"  # below the others, which it would touch
     ax.set_xticks(at, texts, parse_math=False, **turned)
 

@@ -8,17 +8,10 @@ from unicodedata import east_asian_width
 import numpy as np
 import pandas as pd
 
+from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, ROW
 from skshapley.plots._common import response_name, row_table
 from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples
-from skshapley.plots._style import (
-    WIDTH,
-    ink,
-    letters_within,
-    settle,
-    signed_colours,
-    width_in_points,
-)
 from skshapley.plots._text import number
 
 LETTER = 0.602  # width of a monospaced letter, relative to the font size
@@ -126,7 +119,7 @@ class SentenceDisplay(Display):
         # The smallest float avoids a division by 0 if no token has an effect.
         share = value / max(np.abs(value).max(), np.finfo(float).tiny)
         place = 0.5 + share * (HIGHEST - LOWEST) / 2
-        return [to_hex(colour) for colour in signed_colours()(place)]
+        return [to_hex(colour) for colour in style.signed_colours()(place)]
 
     def _lines(self, points) -> tuple[list[Piece], int, int]:
         """Return the pieces, the number of lines, and the letters per line."""
@@ -134,7 +127,7 @@ class SentenceDisplay(Display):
         return *_flowed(self.table["token"], width), width
 
     def _size(self, alone) -> tuple[float, float]:
-        width = WIDTH if alone else BARS_WIDTH
+        width = style.WIDTH if alone else BARS_WIDTH
         n_lines = self._lines(72 * (width - MARGIN))[1]
         # Two more lines for the title.
         return width, (n_lines + 2) * LINE * FONT_SIZE / 72
@@ -143,11 +136,11 @@ class SentenceDisplay(Display):
         """Draw the text, broken into lines that fit the axes."""
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
-        title = fill(f"attribution ({self.response}): {ends}", 2 * letters_within(ax))
-        ax.set_title(title, loc="left", color=ink(ax), parse_math=False)
+        title = fill(f"attribution ({self.response}): {ends}", 2 * style.letters_within(ax))
+        ax.set_title(title, loc="left", color=style.ink(ax), parse_math=False)
         ax.axis("off")
-        settle(ax)
-        pieces, n_lines, width = self._lines(width_in_points(ax))
+        style.settle(ax)
+        pieces, n_lines, width = self._lines(style.width_in_points(ax))
         colours = self._colours()
         for token, word, line, column in pieces:
             box = {"facecolor": colours[token], "edgecolor": "none", "pad": 1.0}

@@ -84,7 +84,7 @@ def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
         axes = [figure.add_subplot(n_rows, n_columns, place + 1) for place in range(n)]
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
     for ax in axes:
-        ax.tick_params(labelsize=type_size(TICK))
+        ax.tick_params(labelsize=tick_size())
     if len(axes) != n:
         raise ValueError(
             f"{owner} got {len(axes)} axes for {n} panels: pass as many axes as panels, or None for"
@@ -172,7 +172,7 @@ def curves(ax, table, x, by) -> dict[str, Any]:
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
     """Write a legend with literal names, which may begin with "_"."""
-    sizes = dict.fromkeys(("fontsize", "title_fontsize"), type_size(TICK))
+    sizes = dict.fromkeys(("fontsize", "title_fontsize"), tick_size())
     # Placeholders first: matplotlib drops labels that begin with an underscore.
     made = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
     for text, name in zip(made.get_texts(), names, strict=True):
@@ -183,7 +183,7 @@ def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
 def legend_above(ax, handles, names) -> None:
     """Write a legend above settled axes: in one line, or in one column if too wide."""
     letters = letters_within(ax, 50)
-    letter = LETTER * type_size(TICK)
+    letter = LETTER * tick_size()
     # 50 points for the handle and the space of each entry.
     line = sum(min(len(str(name)), letters) * letter + 50 for name in names)
     n_columns = len(names) if line <= width_in_points(ax) else 1
@@ -232,6 +232,11 @@ def type_size(factor=NAME) -> float:
     return factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
 
 
+def tick_size() -> float:
+    """Return the font size of ticks, legends and titles, in points."""
+    return type_size(TICK)
+
+
 def signed_cells(ax, values, limit, alpha, **how) -> "AxesImage":
     """Draw attributions as colours up to a limit, with the opacity of each."""
     colours = {"cmap": signed_colours(), "vmin": -limit, "vmax": limit, "alpha": alpha}
@@ -259,7 +264,7 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
     if ends is not None:
         bar.set_ticks([0, 1], labels=ends, parse_math=False)
         bar.ax.tick_params(length=0)
-    bar.ax.tick_params(labelsize=type_size(TICK))
+    bar.ax.tick_params(labelsize=tick_size())
     # The bar is a little lower than the axes.
     label = filled(label, 0.8 * row_in_points(ax, 1))
     # Texts at both ends leave the middle free, so the label moves beside them.
@@ -278,10 +283,10 @@ def zero_line(ax) -> None:
     ax.axvline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
-def error_bars(ax, x, y, half) -> None:
+def error_bars(ax, x, y, half, **line) -> None:
     """Draw horizontal intervals of points; 0 and NaN have none."""
     known = half > 0
-    line = {"ecolor": ink(ax), "elinewidth": 1.0, "capsize": 2.5, "zorder": 4}
+    line = {"ecolor": ink(ax), "elinewidth": 1.0, "capsize": 2.5, "zorder": 4, **line}
     ax.errorbar(x[known], y[known], xerr=half[known], fmt="none", **line)
 
 
@@ -317,7 +322,7 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
     """
     width, letters = width_in_points(ax), DIGIT * max(map(len, texts))
     fitting = max((MOST_ROOM * width - 8) / letters, LEAST_SIZE)
-    size = min(font_size(ax, n_rows), type_size(TICK), fitting)
+    size = min(font_size(ax, n_rows), tick_size(), fitting)
     for place, row, text, side in zip(x, y, texts, sides, strict=True):
         gap, align = (-5, "right") if side < 0 else (5, "left")
         ax.annotate(text, (place, row), (gap, 0), textcoords="offset points", va="center",

@@ -33,8 +33,8 @@ def points(ax):
 
 def test_importances_agree_with_the_table(explanation_maker):
     explanation = explanation_maker(200)
-    drawn = explanation.plot.importance(confidence=0.9, max_features=3)
-    table = explanation.importance(confidence=0.9)[:3]
+    drawn = explanation.plot.importance(max_features=3)
+    table = explanation.importance(confidence=0.95)[:3]
     assert drawn.frame()["feature"].tolist() == table.index.tolist()
     np.testing.assert_allclose([x for x, _, _ in points(drawn.ax_)], table["importance"])
     ends = [segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()]
@@ -43,13 +43,13 @@ def test_importances_agree_with_the_table(explanation_maker):
     places = {int(first["best_rank"]), int(first["worst_rank"])}
     label = f"{table.index[0]}  ({'–'.join(map(str, sorted(places)))})"
     assert drawn.ax_.get_yticklabels()[0].get_text() == label
-    assert "with 90 % interval" in drawn.ax_.get_xlabel().replace("\n", " ")
+    assert "with 95 % interval" in drawn.ax_.get_xlabel().replace("\n", " ")
     assert drawn.ax_.get_legend() is None
 
 
 def test_unbounded_intervals_end_in_an_arrow(explanation_maker):
     """Three rows give no upper bound for the largest attributions."""
-    drawn = explanation_maker(3).plot.importance(confidence=0.9)
+    drawn = explanation_maker(3).plot.importance()
     unknown = np.isinf(drawn.frame()["high"]).sum()
     assert unknown
     arrows = [x for x, _, _ in points(drawn.ax_)]
@@ -132,8 +132,8 @@ def test_control_chart_marks_points_beyond_the_limits(explanation_maker):
     marked = drawn.axes_[0].collections[-1].get_offsets()
     np.testing.assert_allclose(marked, [[2, table["mean"].iloc[2]]])
     assert not len(drawn.axes_[1].collections[-1].get_offsets())
-    band = drawn.axes_[0].collections[0].get_paths()[0].vertices[:, 1]
-    assert set(np.round(band, 9)) == set(np.round(table[["low", "high"]].to_numpy().ravel(), 9))
+    band = drawn.axes_[0].patches[0].get_data()
+    np.testing.assert_array_equal(np.stack([band.baseline, band.values]), table[["low", "high"]].T)
     assert drawn.frame()["alarm"].sum() == 1
     assert len(ControlChartDisplay.from_drift(found, max_features=2).axes_) == 2
 
@@ -159,7 +159,7 @@ def test_displays_work_in_any_style_and_on_given_axes(style, explanation):
 
 
 REFUSED = {
-    "confidence": lambda e: e.plot.importance(confidence=95),
+    "alpha": lambda e: ImportanceDisplay.from_importance(None, alpha=95),
     "max_features": lambda e: DumbbellDisplay.from_comparison(compare(e, e), max_features=0),
     "kind": lambda e: DumbbellDisplay.from_comparison(compare(e, e), kind="mean"),
     "features": lambda e: ControlChartDisplay.from_drift(

@@ -261,7 +261,7 @@ def test_comparison_of_one_row_matches_features_by_name(explanation):
 def test_comparison_refuses_invalid_explanations(explanation, explanation_maker):
     with pytest.raises(ValueError, match=r"got explanations=\['a'\]: choose a dict of 2 to 6"):
         ComparisonDisplay.from_explanations({"a": explanation})
-    with pytest.raises(ValueError, match=r"different players, .* of 'a' and 'b' has \['x5'\]"):
+    with pytest.raises(ValueError, match=r"players: only one of 'a' and 'b' has \['x5'\]"):
         ComparisonDisplay.from_explanations(
             {"a": explanation, "b": explanation_maker(n_features=6)}
         )

@@ -1,4 +1,4 @@
-"""Heat map: attributions over an image, or along a signal."""
+"""Cells of colours: attributions over images and signals, and interactions of pairs."""
 
 from typing import Any, Self
 
@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley.plots._checks import AXES, ROW
-from skshapley.plots._common import response_name, row_table
+from skshapley.plots import _style as style
+from skshapley.plots._checks import AXES, COUNT, ROW
+from skshapley.plots._common import HALF_WIDTH, errors_of, response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples
-from skshapley.plots._style import colour_bar, ink, signed_cells
+from skshapley.plots._partners import check_pairs
+from skshapley.plots._text import MAX_NAME, number, short_names
 
 
 class HeatMapDisplay(Display):
@@ -132,12 +134,12 @@ class HeatMapDisplay(Display):
         strength = np.ones(values.shape) if self.image is None else np.sqrt(np.abs(values) / top)
         place = {"extent": extent, "aspect": "auto" if signal else "equal", "zorder": 1}
         # At most 90 % opaque: the image stays visible below the strongest cells.
-        painted = signed_cells(ax, values, top, 0.9 * strength, **place)
+        painted = style.signed_cells(ax, values, top, 0.9 * strength, **place)
         if signal and self.image is not None:
             twin = ax.twinx()
-            twin.plot(np.arange(width), np.ravel(self.image), color=ink(ax), linewidth=1.2)
+            twin.plot(np.arange(width), np.ravel(self.image), color=style.ink(ax), linewidth=1.2)
         ax.tick_params(left=False, labelleft=False, bottom=signal, labelbottom=signal)
-        colour_bar(ax, painted, f"attribution ({self._said})")
+        style.colour_bar(ax, painted, f"attribution ({self._said})")
 
 
 def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
@@ -188,3 +190,166 @@ def _own_values(shown, labels) -> NDArray[np.float64] | None:
     if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
         return None
     return shown.data.to_numpy(dtype=float)[0][labels]
+
+
+CELL = 0.56, 0.42  # inches
+BELOW = 20  # letters of a name below a column
+MOST_WRITTEN = 14  # features; beyond this number, texts in the cells would be illegible
+
+
+class InteractionsDisplay(Display):
+    """Interactions of pairs as a triangle of colours, with their errors written into the cells.
+
+    Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
+    interval; on the diagonal the main effect of each feature, without one. Of one row these
+    have a sign and add up to prediction less base value; of a table they are mean sizes. Where the
+    interval contains 0 the cell is faded.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``other``, ``value``, ``standard_error``, with one line per cell. Main
+        effects have equal names. Features are sorted from top to bottom.
+    response : str, default="response"
+        Name of the explained response, for the colour bar.
+    title : str, default="interaction"
+        The kind of numbers.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import InteractionsDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], interactions=True)
+    >>> explainer = explainer.fit(np.zeros((1, 2)))
+    >>> display = InteractionsDisplay.from_estimator(explainer, np.full((1, 2), 3.0))
+    >>> display.frame()
+      feature other  value  standard_error
+    0      x0    x0    0.0             NaN
+    1      x1    x0    9.0             0.0
+    2      x1    x1    0.0             NaN
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+    _asked = {"interactions": True}
+
+    def __init__(self, table, response="response", title="interaction") -> None:
+        super().__init__(table, response)
+        self.title = title
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, row=None, *, output=None, max_features=8, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw the interactions of a row, or their mean sizes.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            With interactions.
+        row : int, default=None
+            Position of the row. None: the mean absolute interactions of all rows, or the only one.
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+        max_features : int or None, default=8
+            Number of features shown, by the largest interactions. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            The axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        display : InteractionsDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an explanation without interactions, or an invalid row, output, max_features or ax.
+        """
+        check_pairs(cls.__name__, explanation)
+
+        def make(shown) -> Any:
+            table = _table(shown.interactions, max_features)
+            title = "interaction" if len(shown) == 1 else "mean absolute interaction"
+            return cls(table, response_name(shown), title)
+
+        given = {"row": row, "max_features": max_features}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), letters)
+
+    def _size(self, alone) -> tuple[float, float]:
+        names = self._row_names(BELOW)
+        # Names below the columns are turned by 45 degrees, so their height is the length times sin
+        # 45.
+        slanted = max(map(len, names)) * style.LETTER * style.type_size() / 72 * np.sin(np.pi / 4)
+        width = min(3.0 + CELL[0] * len(names), 14.0)
+        return width, 1.1 + slanted + CELL[1] * len(names)
+
+    def _draw(self, ax) -> None:
+        """Draw the triangle."""
+        letters = style.letters_beside(ax)
+        names = self._row_names(letters)
+        n = len(names)
+        values, half = np.full((2, n, n), np.nan)
+        values[np.tril_indices(n)] = self.table["value"]
+        half[np.tril_indices(n)] = HALF_WIDTH * self.table["standard_error"]
+        limit = np.nanmax(np.abs(values)) or 1.0
+        image, faded = style.faded_cells(ax, np.ma.masked_invalid(values), half, limit)
+        style.write_names(ax, names)
+        size = style.font_size(ax, n)  # the shorter names below the columns are those of the rows
+        ax.set_xticks(range(n), self._row_names(min(letters, BELOW)), rotation=45, ha="right",
+                      rotation_mode="anchor", fontsize=size, parse_math=False)  # fmt: skip
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        bar = style.colour_bar(ax, image, self._said)
+        if (values[np.isfinite(values)] >= 0).all():
+            bar.ax.set_ylim(0, limit)
+        style.settle(ax)  # long names leave little room for the cells
+        style.label_x(ax, f"{self.title}; diagonal: main effect{faded}")
+        if n <= MOST_WRITTEN:
+            self._write(ax, values, half, limit)
+
+    def _write(self, ax, values, half, limit) -> None:
+        """Write each number into its cell, and half the width of its interval below it."""
+        n = len(values)
+        numbers = zip(self.table["value"], HALF_WIDTH * self.table["standard_error"], strict=True)
+        texts = [
+            number(value) + (f"\n±{number(error, digits=2)}" if error > 0 else "")
+            for value, error in numbers
+        ]
+        letters = max(len(line) for text in texts for line in text.splitlines())
+        # A cell has two lines, at 1.1 times the font size each.
+        width, height = style.width_in_points(ax) / n, style.row_in_points(ax, n)
+        size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
+        for i, j, text in zip(*np.tril_indices(n), texts, strict=True):
+            value, error = values[i, j], half[i, j]
+            # White is legible on the dark end of the colours, above three quarters of the limit.
+            dark = "white" if abs(value) > 0.75 * limit else "#202020"
+            colour = style.ink(ax) if abs(value) <= error else dark
+            ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
+                    parse_math=False)  # fmt: skip
+
+
+def _table(interactions, max_features) -> pd.DataFrame:
+    """Return the cells of the triangle, features with the largest interactions first."""
+    pairs, main = interactions.values, interactions.main_effects
+    errors = errors_of(interactions)[0].copy()
+    if len(pairs) > 1:
+        pairs, main = np.abs(pairs), np.abs(main)
+        errors = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
+    values, names = pairs.mean(axis=0), interactions.feature_names
+    order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:max_features]
+    # After sorting: large main effects must not decide which interactions are shown.
+    np.fill_diagonal(values, main.mean(axis=0))
+    np.fill_diagonal(errors, np.nan)
+    i, j = (order[part] for part in np.tril_indices(len(order)))
+    cells = {"feature": names[i], "other": names[j], "value": values[i, j]}
+    return pd.DataFrame(cells | {"standard_error": errors[i, j]})
