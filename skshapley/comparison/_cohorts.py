@@ -97,5 +97,6 @@ def _rules(
     below, above = f"{name} <= {at}", f"{name} > {at}"
     if value is not None:
         below, above = f"{name} != {value}", f"{name} = {value}"
+    # A later bound on the same number is tighter, and replaces the earlier one.
     rules = _rules(tree, names, left, bounds | {(name, value, "below"): below})
     return rules | _rules(tree, names, right, bounds | {(name, value, "above"): above})

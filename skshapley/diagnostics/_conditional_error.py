@@ -4,7 +4,7 @@ E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is small
 E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9, their MSEv.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -99,12 +99,9 @@ def conditional_error(
 
 def _named(rewards) -> dict:
     """Return the rewards by name, or raise ValueError."""
-    if isinstance(rewards, Mapping):
-        named = dict(rewards)
-    elif isinstance(rewards, Sequence) and not isinstance(rewards, str):
+    named = dict(rewards) if isinstance(rewards, Mapping) else {}
+    if isinstance(rewards, list | tuple):
         named = {label(reward): reward for reward in rewards}
-    else:
-        named = {}
     if not named or len(named) < len(rewards):
         raise ValueError(
             f"conditional_error takes rewards as a list of different names or rewards, or as a dict"

@@ -299,8 +299,8 @@ class InteractionsDisplay(Display):
         names = self._row_names(letters)
         n = len(names)
         values, half = np.full((2, n, n), np.nan)
-        values[np.tril_indices(n)] = self.table["value"]
-        half[np.tril_indices(n)] = HALF_WIDTH * self.table["standard_error"]
+        cells = np.tril_indices(n)
+        values[cells], half[cells] = self.table["value"], HALF_WIDTH * self.table["standard_error"]
         limit = np.nanmax(np.abs(values)) or 1.0
         image, faded = style.faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         style.write_names(ax, names)
@@ -315,27 +315,25 @@ class InteractionsDisplay(Display):
         style.settle(ax)  # long names leave little room for the cells
         style.label_x(ax, f"{self.title}; diagonal: main effect{faded}")
         if n <= MOST_WRITTEN:
-            self._write(ax, values, half, limit)
+            _write_cells(ax, n, values[cells], half[cells], limit)
 
-    def _write(self, ax, values, half, limit) -> None:
-        """Write each number into its cell, and half the width of its interval below it."""
-        n = len(values)
-        numbers = zip(self.table["value"], HALF_WIDTH * self.table["standard_error"], strict=True)
-        texts = [
-            number(value) + (f"\n±{number(error, digits=2)}" if error > 0 else "")
-            for value, error in numbers
-        ]
-        letters = max(len(line) for text in texts for line in text.splitlines())
-        # A cell has two lines, at 1.1 times the font size each.
-        width, height = style.width_in_points(ax) / n, style.row_in_points(ax, n)
-        size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
-        for i, j, text in zip(*np.tril_indices(n), texts, strict=True):
-            value, error = values[i, j], half[i, j]
-            # White is legible on the dark end of the colours, above three quarters of the limit.
-            dark = "white" if abs(value) > 0.75 * limit else "#202020"
-            colour = style.ink(ax) if abs(value) <= error else dark
-            ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
-                    parse_math=False)  # fmt: skip
+
+def _write_cells(ax, n, values, half, limit) -> None:
+    """Write each number of a triangle into its cell, and half of its interval below it."""
+    texts = [
+        number(value) + (f"\n±{number(error, digits=2)}" if error > 0 else "")
+        for value, error in zip(values, half, strict=True)
+    ]
+    letters = max(len(line) for text in texts for line in text.splitlines())
+    # A cell has two lines, at 1.1 times the font size each.
+    width, height = style.width_in_points(ax) / n, style.row_in_points(ax, n)
+    size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
+    for i, j, text, value, error in zip(*np.tril_indices(n), texts, values, half, strict=True):
+        # White is legible on the dark end of the colours, above three quarters of the limit.
+        dark = "white" if abs(value) > 0.75 * limit else "#202020"
+        colour = style.ink(ax) if abs(value) <= error else dark
+        ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
+                parse_math=False)  # fmt: skip
 
 
 def _table(interactions, max_features) -> pd.DataFrame:

@@ -290,6 +290,7 @@ class ControlChartDisplay(ByFeature):
         # Each limit spans its period, from half a step before to half a step after.
         band = {"baseline": part["low"], "fill": True, "color": style.NEUTRAL, "alpha": 0.25}
         ax.stairs(part["high"], np.arange(len(part) + 1) - 0.5, lw=0, zorder=1, **band)
+        ax.use_sticky_edges = False  # the band does not touch the frame
         ax.axhline(part["centre"].iloc[0], color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=2)
         ax.plot(x, mean, color=style.COLOURS[0], lw=1.2, marker="o", ms=3.5, zorder=3)
         alarm = part["alarm"].to_numpy()

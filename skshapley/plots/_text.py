@@ -66,23 +66,19 @@ def number(value, signed=False, scale=0.0, digits=3) -> str:
 
 def value_text(value, width=MAX_VALUE) -> str:
     """Return a value of the data as a short text."""
-    if value is None or value is pd.NaT or value is pd.NA:
+    if pd.isna(value) is True:  # an array for lists
         return "missing"
     if isinstance(value, (bool, np.bool_)):
         return str(value)
     if isinstance(value, (int, np.integer)):
         return str(value).replace("-", MINUS)
     if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else _float_text(value)
+        # Four significant digits, or all before the point: 0.1235, 12.35, 1234567
+        form = ".0f" if 1e4 <= abs(float(value)) < 1e9 else ".4g"
+        return f"{value:{form}}".replace("-", MINUS)
     if isinstance(value, pd.Timestamp):
         return value.isoformat(" ").removesuffix(" 00:00:00")
     return shorten(value, width)
-
-
-def _float_text(value) -> str:
-    """Return four significant digits, or all before the point: 0.1235, 12.35, 1234567."""
-    whole = 1e4 <= abs(value) < 1e9
-    return (f"{value:.0f}" if whole else f"{value:.4g}").replace("-", MINUS)
 
 
 def named_values(frame, width=MAX_NAME) -> list[str]:
