@@ -20,7 +20,7 @@ TOKENS = dict.fromkeys(KINDS, "double") | {"position": "int64"}
 TOKENS |= dict.fromkeys(("feature", "token", "piece"), "string")
 COSTS = ("n_evaluations", "n_model_rows", "converged")
 ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
-PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
+PAIRS = ("interaction", "interaction_error")
 MAY_LACK = ("standard_errors", "background_errors", "others")
 IN_FULL = ("value", "prediction")  # columns that determine the length of a file
 

@@ -185,14 +185,6 @@ class Interactions(Frozen):
         out[:, player, player] = part.main_effects
         return out if row is None else out[0]
 
-    def _by_pair(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-        """Return the names of the players of each pair, and values and errors ``(r, k pairs)``."""
-        first, second = np.triu_indices(len(self.feature_names), 1)
-        names = {"feature": self.feature_names[first], "other": self.feature_names[second]}
-        values, errors = flat(self.values[:, first, second]), self.standard_errors
-        unknown = np.full(values.shape, np.nan)
-        return names, values, unknown if errors is None else flat(errors[:, first, second])
-
     def to_frame(self) -> pd.DataFrame:
         """Return a frame with one line per row, output and pair.
 
@@ -201,7 +193,7 @@ class Interactions(Frozen):
         frame : DataFrame
             With columns ``row, [output,] feature, other, value, standard_error``.
         """
-        names, values, errors = self._by_pair()
+        names, values, errors = by_pair(self)
         numbers = {"value": values, "standard_error": errors}
         return long_frame(self.rows, self.output_names, names, numbers)
 
@@ -217,7 +209,7 @@ class Interactions(Frozen):
         frame : DataFrame
             Lines of `to_frame`, the largest of each row first.
         """
-        names, values, _ = self._by_pair()
+        names, values, _ = by_pair(self)
         pairs, k = len(names["other"]), 1 if self.output_names is None else len(self.output_names)
         # `to_frame` lists the pairs of a row and output consecutively.
         size = np.abs(values).reshape(len(self) * k, pairs)
@@ -234,7 +226,7 @@ class Interactions(Frozen):
             Index: output (if there are several), feature and other. The columns are those of
             `Explanation.importance`.
         """
-        names, values, errors = self._by_pair()
+        names, values, errors = by_pair(self)
         # one line per output and pair, as for a single row
         lines = long_frame(pd.RangeIndex(1), self.output_names, names, {}).drop(columns="row")
         index = pd.MultiIndex.from_frame(lines.infer_objects())
@@ -337,3 +329,12 @@ def _square(pairs: np.ndarray, p: int) -> np.ndarray:
     first, second = np.triu_indices(p, 1)
     out[:, first, second] = out[:, second, first] = pairs
     return out
+
+
+def by_pair(record: Interactions) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Return the names of the players of each pair, and values and errors ``(r, k pairs)``."""
+    first, second = np.triu_indices(len(record.feature_names), 1)
+    names = {"feature": record.feature_names[first], "other": record.feature_names[second]}
+    values, errors = flat(record.values[:, first, second]), record.standard_errors
+    unknown = np.full(values.shape, np.nan)
+    return names, values, unknown if errors is None else flat(errors[:, first, second])

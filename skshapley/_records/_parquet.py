@@ -39,7 +39,7 @@ from skshapley._records._header import (
     kind_of,
     sealed,
 )
-from skshapley._records._interactions import Interactions
+from skshapley._records._interactions import Interactions, by_pair
 from skshapley._records._outcome import Settings
 from skshapley._records._tokens import read_tokens, token_columns, tokens_of
 from skshapley._tables._arrow import (
@@ -184,16 +184,13 @@ def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:
     """Yield the numbers of all pairs as lists; unknown errors are null."""
     import pyarrow as pa
 
-    first, second = np.triu_indices(len(pairs.feature_names), 1)
-    kind = pa.list_(pa.field("element", pa.float64()), len(first))
-    k = 1 if pairs.output_names is None else len(pairs.output_names)
-    for name, attribute in PAIRS.items():
-        square = getattr(pairs, attribute)
-        shape = (len(pairs), len(first), *pairs.values.shape[3:])
-        numbers = np.full(shape, np.nan) if square is None else square[:, first, second]
-        # Outputs before pairs, since a line of the file is one row and one output.
-        flat = pa.array(numbers.reshape(*shape[:2], k).swapaxes(1, 2).ravel(), from_pandas=True)
-        yield name, pa.FixedSizeListArray.from_arrays(flat, len(first)).cast(kind)
+    names, *numbers = by_pair(pairs)
+    n_pairs = len(names["feature"])
+    kind = pa.list_(pa.field("element", pa.float64()), n_pairs)
+    # a line has the pairs of one row and one output
+    for name, part in zip(PAIRS, numbers, strict=True):
+        lists = pa.array(part.ravel(), from_pandas=True)
+        yield name, pa.FixedSizeListArray.from_arrays(lists, n_pairs).cast(kind)
 
 
 def _labels(outputs: np.ndarray) -> "pa.Array":

@@ -134,8 +134,6 @@ class BatchFile:
 
 def write_json(path: Path, content: dict) -> None:
     """Write JSON that people can read, with a hash of its content."""
-    # A round trip, so that the hash is of what a reader will see.
-    content = json.loads(json.dumps(content, default=str))
     text = json.dumps({**content, "hash": _hash(content)}, indent=1, ensure_ascii=False)
     write_whole(path, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
 

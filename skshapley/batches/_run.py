@@ -289,11 +289,8 @@ class Attempts:
         made, failures = self._halved(batch)
         pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
         explanations = [explanation for _, explanation in made]
-        if not made:
-            return Attempt(None, [], failures)
         merge = side_by_side if explains_documents(self.explainer) else Explanation.merge
-        whole = explanations[0] if len(made) == 1 else merge(explanations)
-        return Attempt(whole, pieces, failures)
+        return Attempt(merge(explanations) if made else None, pieces, failures)
 
     def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
         """Return pairs of good pieces and their explanations, and the failures."""
