@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from skshapley._tables._documents import is_column_of_text
-from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
+from skshapley._tables._inputs import column_names, column_types, is_frame, n_rows, take_rows
 from skshapley._tools._params import needed
 from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
 def _table_source(table: Any) -> Source:
     """Return the source of one array, sparse matrix or frame."""
-    if isinstance(table, pd.DataFrame):
-        columns = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
-    elif is_frame(table):
-        columns = {name: str(dtype) for name, dtype in narwhal(table).schema.items()}
+    if is_frame(table):
+        types = zip(column_names(table), column_types(table), strict=True)
+        columns = {str(name): str(dtype) for name, dtype in types}
     else:
         columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
     n, index = n_rows(table), getattr(table, "index", None)

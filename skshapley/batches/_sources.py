@@ -145,11 +145,7 @@ class Wanted:
             frame = narwhal(table)
             X = frame.select(self.of(frame.columns)).to_native()
             keys = as_pandas(frame.select(self.keys).to_native()) if self.keys else pd.DataFrame()
-        if len(self.keys) == 1:
-            index = pd.Index(keys.iloc[:, 0], name=self.keys[0])
-        elif self.keys:
-            index = pd.MultiIndex.from_frame(keys)
-        return X, index
+        return X, keys.set_index(self.keys).index if self.keys else index
 
 
 @dataclass(frozen=True, eq=False)
