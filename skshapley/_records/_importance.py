@@ -126,7 +126,8 @@ def inferences(
 
 def flat(array: np.ndarray) -> np.ndarray:
     """Return numbers ``(n, p)`` or ``(n, p, k)`` as ``(n, k p)``, in the order of the index."""
-    return array if array.ndim == 2 else np.swapaxes(array, 1, 2).reshape(len(array), -1)
+    n, p, *k = array.shape
+    return np.swapaxes(array, 1, 2).reshape(n, k[0] * p) if k else array
 
 
 def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np.ndarray:

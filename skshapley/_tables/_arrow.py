@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 META = b"skshapley"
-FRAME = "frame "  # a mark with a space, which no attribute name contains
+FRAME, INDEX = "frame", "index"  # marks before a space, which no attribute name contains
 
 
 def column_to_arrow(
@@ -152,20 +152,28 @@ class Portable:
     """
 
     def __getstate__(self) -> Any:
-        """Return the attributes, frames as bytes."""
+        """Return the attributes, frames and indices as bytes."""
         state = super().__getstate__()
         if not isinstance(state, dict):
             return state
-        frames = [name for name, part in state.items() if isinstance(part, pd.DataFrame)]
-        packed = {FRAME + name: frame_to_bytes(state[name]) for name in frames}
-        return {name: part for name, part in state.items() if name not in frames} | packed
+        packed = {}
+        for name, part in state.items():
+            if isinstance(part, pd.DataFrame):
+                name, part = f"{FRAME} {name}", frame_to_bytes(part)
+            elif isinstance(part, pd.Index):
+                name, part = f"{INDEX} {name}", frame_to_bytes(pd.DataFrame(index=part))
+            packed[name] = part
+        return packed
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the attributes; frames are decoded from bytes."""
-        plain = {
-            name.removeprefix(FRAME): frame_from_bytes(part) if name.startswith(FRAME) else part
-            for name, part in state.items()
-        }
+        """Set the attributes; frames and indices are decoded from bytes."""
+        plain = {}
+        for marked, part in state.items():
+            mark, _, name = marked.rpartition(" ")
+            if mark:
+                frame = frame_from_bytes(part)
+                part = frame.index if mark == INDEX else frame
+            plain[name] = part
         getattr(super(), "__setstate__", self.__dict__.update)(plain)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
