@@ -77,6 +77,7 @@ class WrappedGame(Game):
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}
+SLOPES: dict[str, Callable[[Any], Any]] = {"log": np.reciprocal, "logit": lambda m: 1 / (m - m**2)}
 LINK = Constraint(
     lambda link: link is None or callable(link) or (isinstance(link, str) and link in LINKS),
     'None, "log", "logit" or a function of an array of means',
@@ -159,12 +160,17 @@ class InfluenceGame(LinkedGame):
         game: Any = self._game
         said = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
         mean = np.einsum("nbk,b->nk", said, weights)
+        away = weights[:, None] * (said - mean[:, None])
+        parts = np.add.reduceat(away, self._starts, axis=1) * self._slope(mean)[:, None]
+        return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
+
+    def _slope(self, mean) -> NDArray[np.float64]:
+        """Return the derivative of the link at means; by a central difference for a function."""
+        if self.link in SLOPES:  # a step from a mean next to 1 could leave the domain
+            return SLOPES[self.link](mean)
         # Relative to the mean, with a floor for means of 0; the relative error is about STEP^2.
         step = STEP * (np.abs(mean) + STEP)
-        slope = (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
-        away = weights[:, None] * (said - mean[:, None])
-        parts = np.add.reduceat(away, self._starts, axis=1) * slope[:, None]
-        return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
+        return (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the influences on v(empty), ``(r, 1, k F)``."""

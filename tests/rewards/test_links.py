@@ -106,6 +106,20 @@ def test_background_errors_match_the_spread_over_backgrounds(wine):
     assert (np.abs(np.log(ratio)) < 0.75).all()
 
 
+def test_background_errors_of_means_next_to_one():
+    """The derivative is exact for a named link, and almost the same for an equal function."""
+
+    def errors(link, gap):
+        explainer = ShapleyExplainer(
+            lambda X: 1 - gap * (1 + X[:, 0] ** 2), reward=InterventionalReward(link=link)
+        )
+        return explainer.fit(np.arange(6.0)[:, None]).background_errors([[1.0]])
+
+    np.testing.assert_allclose(errors("logit", 1e-3), errors(logit, 1e-3), rtol=1e-6)
+    # there, the derivative of the logit is the reciprocal of the gap
+    np.testing.assert_allclose(errors("logit", 1e-9), errors("logit", 1e-8), rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [ConditionalReward, CopulaReward])
 def test_conditional_rewards_accept_a_link(wine, kind):
     model, X, _ = wine
