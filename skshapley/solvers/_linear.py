@@ -127,9 +127,9 @@ class MarginalMean(Solver):
         m, gain = self._moments, self.v_full_ - self.v_empty_
         means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
         if not self._adds_up:
-            return Estimate(means, errors_over_units(m, np.ones(1), squares, 1, self._scale.range))
+            return Estimate(means, errors_over_units(m, np.ones(1), squares, self._scale.range))
         scale = np.maximum(self._scale.range, missed(means, gain))
-        errors = errors_over_units(m, np.ones(1), squares, 1, scale)
+        errors = errors_over_units(m, np.ones(1), squares, scale)
         variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
         values, shares = without_gap(means, variances, gain)
         errors = errors_without_gap(errors, shares, means, gain)

@@ -216,9 +216,9 @@ class PermutationMean(Solver):
     units, standard errors are at least as large as this correction. Players with constant
     contributions are not corrected, so every permutation solves additive games.
 
-    If background rows are drawn at random, regression on the units' sums, which have a known mean,
-    corrects the error of their v(empty). Attributions then add up exactly. Other indices than
-    Shapley's weight each step by its position, so their sum is unknown.
+    If background rows are drawn at random, a projection on the known sum corrects the error of
+    their v(empty). Attributions then add up exactly. Other indices than Shapley's weight each step
+    by its position, so their sum is unknown.
 
     References
     ----------
@@ -310,7 +310,7 @@ class PermutationMean(Solver):
         # a permutation and its reverse miss the same events
         self._together = 2 if design.unit % 2 == 0 else 1
         groups = len(self.v_empty_), len(self._weights)
-        self._centring = Centring(groups, (p, k), with_total=self._drifting)
+        self._centring = Centring(groups, (p, k))
 
     def _seen(self) -> Centring:
         if self._centring is None:
@@ -349,16 +349,15 @@ class PermutationMean(Solver):
         own, both, partner = (m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
         # the residual sum of squares after regression on the effects of positions
         squares = np.maximum(own - 2 * slope * both + slope**2 * partner, 0.0)
-        values, spent = (self._weights[:, None, None] * mean).sum(axis=1), 1
+        values = (self._weights[:, None, None] * mean).sum(axis=1)
         if self._drifting:
-            with_sum = m.products[:, :, 0, 2] - slope * m.products[:, :, 1, 2]
-            share, squares = _regressed(with_sum, squares)
-            drift = (self.v_full_ - self.v_empty_) - values.sum(axis=1)
-            values = values + share * drift[:, None]
-            spent = 2
+            # The known sum removes a share of each variance, as the projection does.
+            gain = self.v_full_ - self.v_empty_
+            values, taken = without_gap(values, squares.sum(axis=1), gain)
+            squares = squares * (1 - taken)[:, None]
         scale = self._scale.likely
         errors = errors_over_units(
-            m, self._weights, cost * squares, spent, scale, self._together, kurtosis
+            m, self._weights, cost * squares, scale, self._together, kurtosis
         )
         # too few units to fit a coefficient: the effect of positions is unknown
         places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
@@ -366,7 +365,7 @@ class PermutationMean(Solver):
         errors = np.where(determined[:, None, None], errors, np.maximum(errors, np.abs(places)))
         apart = None
         if len(self._weights) > 1:
-            apart = background_errors(m, self._weights, mean, cost * squares, spent)
+            apart = background_errors(m, self._weights, mean, cost * squares)
         return Estimate(values, errors, apart)
 
 
@@ -386,29 +385,18 @@ def _shares(design, cut) -> np.ndarray:
     return weights / weights.sum(axis=2, keepdims=True)
 
 
-def _regressed(with_sum, squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slopes ``(r, p, k)`` on the units' sums, and the residual squares.
-
-    The slopes have sum 1, and are 0 for players with constant contributions.
-    """
-    total = with_sum.sum(axis=2, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(total > 0, with_sum / total, 0.0)
-    return slope[:, 0], np.maximum(squares - slope * with_sum, 0.0)
-
-
-def background_errors(moments, weights, means, squares, spent) -> np.ndarray:
+def background_errors(moments, weights, means, squares) -> np.ndarray:
     """Return the background errors for strata drawn at random, ``(r, p, k)``.
 
     Parameters
     ----------
-    moments, weights, squares, spent
+    moments, weights, squares
         As for `errors_over_units`.
     means : ndarray of shape (r, b, p, k)
         Means within each stratum.
     """
     units, size = moments.units[..., None, None], moments.size[..., None, None]
-    degrees = np.maximum(units - spent, 0)
+    degrees = np.maximum(units - 1, 0)
     share = weights[:, None, None]
     # the part of the noise within strata that is in their means
     spread = squares.sum(axis=1) / np.maximum(degrees.sum(axis=1), 1)
@@ -420,9 +408,7 @@ def background_errors(moments, weights, means, squares, spent) -> np.ndarray:
     return np.sqrt(np.maximum(between - noise, 0.0) * (weights @ weights))
 
 
-def errors_over_units(
-    moments, weights, squares, spent, scale, together=1, kurtosis=None
-) -> np.ndarray:
+def errors_over_units(moments, weights, squares, scale, together=1, kurtosis=None) -> np.ndarray:
     """Return standard errors of a weighted mean over strata, ``(r, p, k)``.
 
     Parameters
@@ -432,8 +418,6 @@ def errors_over_units(
         Weights of the strata.
     squares : ndarray of shape (r, b, p, k)
         Sums over the units of a stratum, weighted by their size.
-    spent : int
-        Fitted degrees of freedom in each stratum.
     scale : ndarray that broadcasts to the same shape
         The size of an unseen contribution.
     together : int, default=1
@@ -449,7 +433,7 @@ def errors_over_units(
     """
     units, size = moments.units[..., None, None], moments.size[..., None, None]
     share = weights[:, None, None] ** 2 / np.maximum(size, 1)
-    degrees = np.maximum(units - spent, 0)
+    degrees = np.maximum(units - 1, 0)
     replicated = degrees > 0
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
     freedom = effective_degrees(share * spread, degrees)

@@ -88,13 +88,11 @@ class Centring:
     ----------
     groups, shape : tuple of int
         ``(r, b)`` and ``(p, k)``, as for `Moments`.
-    with_total : bool, default=False
-        Whether the sums of the units are a third variable.
     """
 
-    def __init__(self, groups, shape, with_total=False) -> None:
+    def __init__(self, groups, shape) -> None:
         self._plain = Moments(groups, shape)
-        self._later = Moments(groups, shape, variables=3 if with_total else 2)
+        self._later = Moments(groups, shape, variables=2)
         # the units stored for each row, in parts with units of one size
         self._held: list[list[Walks]] = [[] for _ in range(groups[0])]
 
@@ -117,7 +115,7 @@ class Centring:
     def moments(self, scale: np.ndarray) -> tuple[Moments, np.ndarray]:
         """Return the moments of all units, and the kurtosis of the contributions ``(r, p, k)``.
 
-        The variables are contributions, partners, and sums if requested. The kurtosis is that of
+        The variables are contributions and partners. The kurtosis is that of
         the stored units, centred.
         """
         out = self._later.copy()
@@ -165,11 +163,8 @@ class Centring:
 
 
 def _add(moments, walks, partner) -> None:
-    variables = [walks.units, partner]
-    if moments.mean.shape[2] == 3:
-        sums = walks.units.sum(axis=2, keepdims=True)
-        variables.append(np.broadcast_to(sums, partner.shape))
-    moments.add(walks.rows, walks.strata, np.stack(variables, axis=2), walks.unit)
+    units = np.stack([walks.units, partner], axis=2)
+    moments.add(walks.rows, walks.strata, units, walks.unit)
 
 
 def _kurtosis(held, moments, rows, slope) -> np.ndarray:
