@@ -49,10 +49,8 @@ def column(data: pd.Series) -> dict[str, Any]:
 
 def text(value: Any) -> str | None:
     """Return any value as a text of at most 120 letters, or None if it is missing."""
-    missing = pd.isna(value)
-    if isinstance(missing, bool | np.bool_) and missing:
-        return None
-    return shorten(value, TEXT_LETTERS)
+    missing = pd.isna(value) is True  # an array for lists
+    return None if missing else shorten(value, TEXT_LETTERS)
 
 
 def _numbers(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:

@@ -182,8 +182,7 @@ def _checked_fractions(fractions) -> NDArray[np.float64]:
 
 def _by_instance(values) -> list[NDArray[np.float64]]:
     """Return one array ``(p,)`` for each row."""
-    if isinstance(values, Explanation):
-        values = values.values
+    values = values.values if isinstance(values, Explanation) else values
     if np.ndim(values[0]) == 0:
         values = [values]
     values = [np.asarray(row, dtype=np.float64) for row in values]

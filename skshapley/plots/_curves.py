@@ -174,10 +174,9 @@ class ConvergenceDisplay(ByFeature):
 def _lines(method, series, features) -> pd.DataFrame:
     """Return the table of one method's lines, for the features in their order."""
     frames = [
-        row_table(one).set_index("feature").loc[list(features)].reset_index()
-        .assign(method=method, n_model_rows=one.n_model_rows[0])
+        row_table(one[:, list(features)]).assign(method=method, n_model_rows=one.n_model_rows[0])
         for one in series
-    ]  # fmt: skip
+    ]
     order = ["method", "feature", "n_model_rows", "value", "standard_error"]
     return pd.concat(frames, ignore_index=True)[order]
 
@@ -358,9 +357,8 @@ class MaskingCurveDisplay(Drawn):
     _constraints = {"kind": OneOf(tuple(XLABELS)), "ax": AXES}
 
     def __init__(self, table, kind="deletion", response="log-odds") -> None:
-        self.table = table
+        super().__init__(table, response)
         self.kind = kind
-        self.response = response
 
     @classmethod
     def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None) -> Self:
