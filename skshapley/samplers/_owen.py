@@ -26,9 +26,10 @@ class Owen(Sampler):
     """Coalitions of density q at the nodes of a quadrature rule (Mitchell et al. 2022, Eq 5).
 
     Small budgets cause a bias: fewer than ceil(p/2) Gauss-Legendre nodes are not exact, and the sum
-    is corrected in proportion to estimated variances. Standard errors do not include the bias. On
-    random, voting and concave games of 6 and 10 players, with 5 to 30 evaluations per player, the
-    bias was at most 0.3 of the standard deviation, and 5 % of the squared error.
+    is corrected in proportion to estimated variances. Standard errors do not include the bias, but
+    are larger. On 12 random, voting, "or" and data games of 10 players, the bias was at most 3 % of
+    the squared error. For a single player, it was at most 0.3 of the standard deviation from 10
+    evaluations per player on, and 0.8 below.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ class OwenHalved(Owen):
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
-        As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up to 1/2. The
-        values have the same bias as with `Owen`.
+        As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up to 1/2. On
+        the games of `Owen`, the bias was at most 8 % of the squared error.
 
     References
     ----------

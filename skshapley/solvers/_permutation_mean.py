@@ -202,12 +202,16 @@ class PermutationMean(Solver):
     true value 95 times in 100. Standard errors are NaN for a single unit. They are NaN too if fewer
     than eight background rows, and fewer than half of them, have a second unit. In that case all
     rows are used, so the spread between rows is not an error, and too few rows show the spread
-    within rows. Rare contributions reduce the degrees of freedom, by their kurtosis. If all
-    contributions of a player agree, n permutations may have missed an event of probability up to
-    3/n. The standard error is then 1.5/n of the size of an unseen contribution; a permutation and
-    its reverse count as one. That size is the mean of two ranges, zero included: of the player's
-    own contributions, and of all contributions for the row. It is NaN if all contributions are
-    zero, and never below .6^n of that size.
+    within rows. Rare contributions reduce the degrees of freedom, by their kurtosis. No sample
+    shows the size of a coalition that it lacks. On exponentials of sums, where one coalition is
+    worth more than all others together, intervals contain 82 to 93 % of the values at 10 to 30
+    evaluations per player.
+
+    If all contributions of a player agree, n permutations may have missed an event of probability
+    up to 3/n. The standard error is then 1.5/n of the size of an unseen contribution; a permutation
+    and its reverse count as one. That size is the mean of two ranges, zero included: of the
+    player's own contributions, and of all contributions for the row. It is NaN if all contributions
+    are zero, and never below .6^n of that size.
 
     Contributions are centred by position: the mean contribution at the same position in the other
     units is subtracted, times a coefficient that is fitted to the units (0 below four units). On
