@@ -136,7 +136,7 @@ class References:
         """Return the fail masks at the leaves of a chunk, and the background's law there.
 
         The law is the weight of the background on each fail mask. It has ``2 ** n_path`` numbers
-        per leaf, leaf by leaf. Sums of multiples of 2^-53 are exact in any order.
+        per leaf, leaf by leaf.
         """
         masks = block.fail_masks(chunk)
         if self.codes is None:
