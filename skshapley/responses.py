@@ -194,7 +194,7 @@ def mean_depth(estimator, X) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class SurvivalAt:
-    """The probability to survive beyond given times, with one output per time.
+    """The probability of surviving beyond given times, with one output per time.
 
     For survival forests of scikit-survival, it is a sum over the trees, so its values are exact.
     For Cox models with few features, it is a function of linear terms, and exact too.

@@ -136,7 +136,7 @@ class ConditionalReward(_TransportReward):
     """The model's mean response if absent columns follow the present ones, as for normal columns.
 
     v(S) is the mean over background rows r of f(z). The row z has the present columns of the row to
-    explain. Its absent columns are those of r, moved by their regression on the present ones:
+    explain. Its absent columns have the values of r, moved by their regression on the present ones:
 
         z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S).
 
