@@ -37,7 +37,7 @@ class EvenKernel(Kernel):
         Variance of the remaining worth of single players, and of all players but one.
     each : ndarray of shape (p (p - 1)/2,) or None
         Variances of the coefficients of order two one by one, relative to `lowest`, in the order
-        of ``np.triu_indices(p, 1)``; None where the reaches share it out.
+        of ``np.triu_indices(p, 1)``; None if the reaches determine them.
     """
 
     single: float = 0.0

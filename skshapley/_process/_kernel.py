@@ -157,7 +157,7 @@ class Kernel(ABC):
 
     @property
     def scales(self) -> list[float]:
-        """The variances of interactions and parts beside them, then of a block's own parts."""
+        """The variances: of interactions, of parts outside blocks, then of a block's own parts."""
         own = self.lowest * self.lowest_spread, self.higher_spread
         return [self.lowest, 1.0, self.size, *own]
 

@@ -21,7 +21,7 @@ class GlobalExplanation(Hinting):
     Parameters
     ----------
     rows : Explanation
-        Explanation of minus the loss of each of the r rows: a positive attribution saves loss.
+        Explanation of minus the loss of each of the r rows: positive attributions reduce the loss.
     weights : ndarray of shape (r,)
         Weights of the rows, with sum 1.
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 
 class Stream(IntEnum):
-    """Purposes of a run's random streams; single rows have their own."""
+    """The purposes for which a run draws random numbers; each purpose has a stream of its own."""
 
     HERD = 1  # background rows to keep
     DESIGN = 2  # designs shared by rows

@@ -142,7 +142,7 @@ class Frontier:
             yield column, instance * self.layout.n_outputs + output
 
     def _runs(self, instances, references, most=STARTS) -> Iterator[tuple[Any, ...]]:
-        """Yield background rows, the trees and the rows to explain of some runs, and lineages.
+        """Yield the background rows, trees, rows to explain and lineages of some runs.
 
         A run is a tree and a row to explain, with up to `REFERENCES` background rows. A block has
         at most `most` runs, and at least one.

@@ -221,9 +221,10 @@ class InterventionalReward(BackgroundReward):
         encoders, binners, and a ColumnTransformer of these. False: mix raw columns, and let the
         whole pipeline transform every row.
     link : None, "log", "logit" or callable, default=None
-        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then costs all background
-        rows, and there is no closed form. With ``response_method="predict_proba"`` and "log", this
-        is the score of Chen et al. (2018), section 2.1.
+        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then needs the responses
+        of all background rows, and there is no closed form. With
+        ``response_method="predict_proba"`` and "log", this is the score of Chen et al. (2018),
+        section 2.1.
 
     Attributes
     ----------

@@ -212,7 +212,7 @@ class NeighbourhoodSampler(GraphSampler):
     def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the patterns ``(s, n)`` of a patch, the empty one first, and their weights.
 
-        TooManyCoalitions if there are more than `limit`.
+        Raise TooManyCoalitions if there are more than `limit`.
         """
 
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:

@@ -98,9 +98,9 @@ class Odd(Sampler):
         self.references = references
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of coalitions: at least a permutation and its reverse, or a share of it.
+        """Return the price of coalitions: at least those of a permutation and its reverse.
 
-        If blocks of background rows share the pairs, less than one permutation is sufficient.
+        If blocks of background rows share the pairs, a part of one permutation is sufficient.
         """
         least = 2 * (n_players - 1)
         if self.references == "blocks" and n_references >= LEAST_ROWS:

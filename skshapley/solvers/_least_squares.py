@@ -90,7 +90,7 @@ class LeastSquares(CoalitionSolver):
         return values, unseen(errors[own], span(values), 1 / spare)
 
     def _constrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
-        """Return features, weights and target of Shapley values minus equal shares, and the shares."""
+        """Return features, weights and target for Shapley values minus equal shares; the shares."""
         p = self.n_players_
         size = coalitions.sum(axis=1, keepdims=True)
         # Less equal shares, the values add up to 0. Features of sum 0 then satisfy the constraint
