@@ -152,6 +152,7 @@ def rank(estimator, X, *, competitors) -> NDArray[np.float64]:
     array([[-1.5, -1.5]])
     """
     ordered = np.sort(np.asarray(competitors, dtype=np.float64))
+    # Right of equal scores: only strictly better competitors count.
     above = len(ordered) - np.searchsorted(ordered, estimator.predict(X), side="right")
     return 1.0 + above
 
@@ -229,9 +230,8 @@ class SurvivalAt:
     def __call__(self, estimator, X) -> pd.DataFrame:
         """Return the survival of rows X ``(n, d)``, ``(n, n_times)``, with the times as names."""
         said = estimator.predict_survival_function(X, return_array=True)
-        last = (
-            estimator[-1] if hasattr(estimator, "steps") else estimator
-        )  # the last step of a pipeline
+        # The times are an attribute of the model, which is the last step of a pipeline.
+        last = estimator[-1] if hasattr(estimator, "steps") else estimator
         times = np.asarray(self.times, dtype=np.float64)
         return pd.DataFrame(self.look_up(last.unique_times_, np.asarray(said)), columns=times)
 

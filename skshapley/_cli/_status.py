@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+# argparse itself ends with 2 for invalid arguments.
 OK, FAILED, USAGE = 0, 1, 2
 
 

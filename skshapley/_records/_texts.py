@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
 MOST_SHOWN = 10
+# Sampled values of a boosted model left 1e-15 of the prediction. Numbers in single precision, as
+# from other packages, leave about 1e-7.
 NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
 
 

@@ -13,6 +13,7 @@ from skshapley.explanation import Explanation
 from skshapley.plots._common import adding_up, numbers_of_outputs, response_name
 from skshapley.plots._partners import strongest_partners
 
+# 50,000 attributions take .43 MB with six digits, and .96 MB with 17.
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3
 # Pairs with drawn interactions
@@ -44,6 +45,7 @@ def content(
     explanation = adding_up(explanation)
     r = len(explanation)
     n = r if max_rows is None else min(max_rows, r)
+    # Ints: the rows are evenly spread without rounding, and the first is always shown.
     rows = np.arange(n) * r // n
     outputs = _by_output(explanation)
     order = _order(outputs)

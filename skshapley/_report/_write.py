@@ -97,6 +97,7 @@ def write_report(
             f" {str(path.with_suffix('.html'))!r}, and print it from a browser."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Labels may have single surrogates, which UTF-8 cannot encode.
     path.write_bytes(text.encode("utf-8", "replace"))
     return path
 
@@ -149,4 +150,5 @@ def _hash(text: str) -> str:
 def _json(content: dict[str, Any]) -> str:
     """Return content as JSON that cannot end its HTML element."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    # A label such as "</script>" would end the element.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -10,7 +10,8 @@ from skshapley._records._importance import flat
 from skshapley._tools._constraints import Count, check_values
 from skshapley.explanation import Explanation
 
-LEAST_SHARE = 0.05  # smallest share of the rows in a cohort
+# Of 1,000 rows, 50: a mean over them has 14 % of the standard deviation of a row.
+LEAST_SHARE = 0.05  # of the rows, in each cohort
 
 
 def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:

@@ -228,6 +228,7 @@ def _check_rows(counts: Counter, base: list, confidence: float) -> None:
     """Raise ValueError for a baseline and periods with too few rows to detect a change."""
     n, later = sum(counts[label] for label in base), counts.keys() - set(base)
     most = max((counts[label] for label in later), default=n)
+    # The smallest p-value of a permutation test is 1 / C(n + most, n): 1/20 for three rows each.
     if comb(n + most, n) < 1 / (1 - confidence):
         least = next(n for n in range(2, 99) if comb(2 * n, n) >= 1 / (1 - confidence))
         raise ValueError(

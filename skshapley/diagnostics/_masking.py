@@ -18,6 +18,7 @@ from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.explanation import Explanation
 from skshapley.rewards import FunctionGame, Game
 
+# Steps of 5 %: both curves together need 42 coalitions for each row.
 FRACTIONS = tuple(step / 20 for step in range(21))
 HALF_WIDTH = 1.96
 
@@ -199,6 +200,8 @@ def _log_odds_game(explainer, X) -> Game:
     check_is_fitted(explainer, "reward_")
     if X is None:
         raise ValueError("masking_curve got X=None with an explainer: pass the rows.")
+    # Probabilities near 1 hardly change with a few masked features; log-odds do (Chen et al.,
+    # 2018).
     if hasattr(explainer.estimator, "predict_proba"):
         explainer = explainer._with(response_method="log_odds", output="predicted")
     return explainer.reward_.game(X)
@@ -272,6 +275,7 @@ def removal_curve(
     for fraction in np.linspace(0, 0.5, n_steps):
         kept = np.sort(order[round(fraction * len(y)) :])
         y_kept = _safe_indexing(y, kept)
+        # Most classifiers refuse training points of a single class.
         if len(np.unique(y_kept)) == 1:
             break
         model = clone(estimator).fit(_safe_indexing(X, kept), y_kept)

@@ -16,6 +16,7 @@ THERE = "in the text"
 LETTERS = 24  # most letters of a category
 OTHERS = " others"  # the end of the text of categories that share a colour
 # Half the height of a row that points may fill
+# Rows are 1 apart, so neighbouring piles are at least .2 apart.
 REACH = 0.4
 BINS = 120
 STEP = 0.12  # at most, between points of a pile

@@ -114,8 +114,10 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 GROUPS = 8  # groups of orders; their spread measures the error
 FLOPS = 2e9  # operations for the orders of one output; 8 d^3 each
+# The largest number holds for up to 19 columns, the smallest for 79 and more.
 LEAST_ORDERS, MOST_ORDERS = 2**9, 2**15
 BATCH_BYTES = 2**22
+# 64 MB: one output of a hundred columns just fits.
 MOST_NUMBERS = 2**23  # coefficients; above this number, nothing is learned
 SPREAD_ROWS = 256  # background rows to measure the spread of values
 
