@@ -42,7 +42,7 @@ NOT_FITTED = (
     "This %(name)s instance is not fitted yet. Fit it to background rows first, such as the"
     " training rows: %(name)s(model).fit(X_train)."
 )
-# How many times fewer model rows are suggested for work that takes long, and the least that are
+# Long work suggests a tenth of the model rows, but at least 300.
 LESS, LEAST_MAX_ROWS = 10, 300
 # Names in shap and elsewhere, and the equivalent calls here
 INSTEAD = {

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 
 class Stream(IntEnum):
-    """The purposes for which a run draws random numbers; each purpose has a stream of its own."""
+    """Purposes of random numbers in a run; each purpose has a separate stream."""
 
     HERD = 1  # background rows to keep
     DESIGN = 2  # designs shared by rows

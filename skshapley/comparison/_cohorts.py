@@ -10,7 +10,7 @@ from skshapley._records._importance import flat
 from skshapley._tools._constraints import Count, check_values
 from skshapley.explanation import Explanation
 
-# Of 1,000 rows, 50: a mean over them has 14 % of the standard deviation of a row.
+# A mean over 50 of 1,000 rows has 14 % of the standard deviation of a row.
 LEAST_SHARE = 0.05  # of the rows, in each cohort
 
 

@@ -98,7 +98,7 @@ class Odd(Sampler):
         self.references = references
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of coalitions: at least those of a permutation and its reverse.
+        """Return the price of coalitions: at least one permutation and its reverse.
 
         If blocks of background rows share the pairs, a part of one permutation is sufficient.
         """
