@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
 from skshapley._trees._ensemble import tree_outputs
-from skshapley._trees._paths import LEAVES, Paths, runs_of_trees
+from skshapley._trees._paths import LEAVES, traced_runs
 from skshapley._trees._tables import Patterns
 
 # Most bits of a subtree that is one group: 128 patterns, in one byte each
@@ -184,10 +184,7 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
     """
     # A leaf is in one group, and a pattern takes one byte or more: leaves bound the groups.
     room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
-    for first, last in runs_of_trees(trees, min(LEAVES, room)):
-        some = trees.take_trees(first, last)
-        nodes = slice(trees.roots[first], trees.roots[first] + some.n_nodes)
-        paths = Paths(some, np.where(some.is_leaf, -1, players[some.feature]))
+    for some, nodes, paths in traced_runs(trees, players, min(LEAVES, room)):
         yield Block(some, paths, codes.row[nodes], codes.rank[nodes])
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._paths import Paths, runs_of_trees
+from skshapley._trees._paths import traced_runs
 
 # Leaves of the trees in one part: few enough for its arrays to stay in the cache
 LEAVES = 8192
@@ -89,11 +89,9 @@ class PathWalk:
 
     def __init__(self, trees, codes, players, n_players) -> None:
         self.n_players, self._parts = n_players, []
-        for first, last in runs_of_trees(trees, LEAVES):
-            some, start = trees.take_trees(first, last), trees.roots[first]
-            nodes = slice(start, start + some.n_nodes)
+        for some, nodes, paths in traced_runs(trees, players, LEAVES):
             player = players[some.feature]
-            self._parts.append(_Part(some, player, codes.row[nodes], codes.rank[nodes]))
+            self._parts.append(_Part(some, paths, player, codes.row[nodes], codes.rank[nodes]))
         self.base_values = trees.base + sum(part.mean for part in self._parts)
 
     def values(self, codes, index) -> NDArray[np.float64]:
@@ -155,6 +153,7 @@ class _Part:
     Parameters
     ----------
     trees : TreeEnsemble
+    paths : Paths
     player : ndarray of shape (n_nodes,), int64
         The player of each node's feature; arbitrary at a leaf.
     row, rank : ndarray of shape (n_nodes,)
@@ -172,8 +171,8 @@ class _Part:
         The children of each inner node.
     """
 
-    def __init__(self, trees, player, row, rank) -> None:
-        paths, leaf, self.levels = Paths(trees, player), trees.is_leaf, []
+    def __init__(self, trees, paths, player, row, rank) -> None:
+        leaf, self.levels = trees.is_leaf, []
         parts, n_nodes, n_inner = [], 0, 0
         for nodes in paths.levels:
             inner = nodes[~leaf[nodes]]

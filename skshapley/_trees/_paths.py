@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from skshapley._trees._ensemble import TreeEnsemble
+
 # Leaves of the trees in one step
 LEAVES = 16384
 
@@ -26,7 +28,7 @@ class Paths:
     Attributes
     ----------
     levels : list of ndarray
-        The nodes of each depth: first all left children, then all right children.
+        The nodes of each depth, with both children of a node next to each other.
     parent : ndarray of shape (n_nodes,), int64
         -1 at a root.
     bit : ndarray of shape (n_nodes,), int64
@@ -66,7 +68,8 @@ class Paths:
             count = np.maximum(count, position + 1)
             for children in (left[inner], right[inner]):
                 self.parent[children], self.n_above[children] = inner, count
-            nodes, seen = np.concatenate([left[inner], right[inner]]), np.concatenate([seen, seen])
+            nodes = np.stack([left[inner], right[inner]], axis=1).ravel()
+            seen = np.repeat(seen, 2, axis=0)
         for nodes in reversed(self.levels):
             inner = nodes[~leaf[nodes]]
             self.n_below[inner] = 1 + self.n_below[left[inner]] + self.n_below[right[inner]]
@@ -77,23 +80,17 @@ class Paths:
             self.leaf_players[first:last, : part.shape[1]] = part
 
 
-def runs_of_trees(trees, n=LEAVES) -> Iterator[tuple[int, int]]:
-    """Yield runs of trees with about `n` leaves, as first and last; the last is excluded."""
-    n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
-    number = np.cumsum(n_leaves) // max(1, n)
-    yield from pairwise([0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), trees.n_trees])
-
-
-def nodes_by_level(trees) -> list[np.ndarray]:
-    """Return the nodes of each depth, with both children of a node next to each other.
+def traced_runs(trees, players, n=LEAVES) -> Iterator[tuple[TreeEnsemble, slice, Paths]]:
+    """Yield runs of trees with about `n` leaves: the trees, their nodes, and their paths.
 
     Parameters
     ----------
     trees : TreeEnsemble
+    players : ndarray of shape (n_features,), int
+    n : int
     """
-    levels, nodes = [], trees.roots
-    while len(nodes):
-        levels.append(nodes)
-        inner = nodes[trees.left[nodes] >= 0]
-        nodes = np.stack([trees.left[inner], trees.right[inner]], axis=1).ravel()
-    return levels
+    n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
+    number = np.cumsum(n_leaves) // max(1, n)
+    for first, last in pairwise([0, *(np.flatnonzero(np.diff(number)) + 1), trees.n_trees]):
+        some, start = trees.take_trees(first, last), int(trees.roots[first])
+        yield some, slice(start, start + some.n_nodes), Paths(some, players[some.feature])

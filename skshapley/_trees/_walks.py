@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._trees._ensemble import tree_outputs
-from skshapley._trees._paths import Paths, nodes_by_level, runs_of_trees
+from skshapley._trees._paths import traced_runs
 
 # Players in one word of a mask: bits of present players in the lower half, absent in the upper
 WORD_PLAYERS = 32
 
 
 class Layout:
-    """The nodes of an ensemble level by level, with both children of a node next to each other.
+    """The nodes of an ensemble, with both children of a node next to each other.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ class Layout:
         Codes above the rank go right.
     player : ndarray of shape (n_nodes,), int64
     present, absent : ndarray of shape (n_nodes,), uint64
-        The player's two bits in its word of a mask: 1 << 3 and 1 << 35 for player 3.
+        The two bits, in a word of a mask, of a player by its position among those of the path:
+        1 << 3 and 1 << 35 for position 3.
     word : ndarray of shape (n_nodes,), int64
         The word of a mask that holds the bits.
     n_words : int
@@ -56,12 +57,15 @@ class Layout:
     """
 
     def __init__(self, trees, codes, players) -> None:
-        order = np.concatenate(nodes_by_level(trees))
+        parts, numbers, self.most_decided = [], [], 0
+        for _, nodes, paths in traced_runs(trees, players):
+            here = np.concatenate(paths.levels)
+            parts.append(nodes.start + here)
+            numbers.append(paths.bit[here])
+            self.most_decided = max(self.most_decided, int(paths.n_above.max()))
+        order, bits = np.concatenate(parts), np.concatenate(numbers)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        # The player of a leaf is arbitrary.
-        bits, self.most_decided = _number_players(trees, players.take(trees.feature))
-        bits = bits[order]
         value, self.output = _narrow(trees)
         self.value, self.n_outputs = np.ascontiguousarray(value[order].T), trees.n_outputs
         self.roots, self.is_leaf = place[trees.roots], trees.is_leaf[order]
@@ -81,24 +85,6 @@ class Layout:
             for side in (masks << np.uint64(WORD_PLAYERS), masks >> np.uint64(WORD_PLAYERS))
         )
         return absent * (self.most_decided + 1) + present
-
-
-def _number_players(trees, player) -> tuple[NDArray[np.int64], int]:
-    """Return the number of each node's player, and the most players that a path decides.
-
-    Players keep their numbers if all of them fit into one word. Otherwise the number is the
-    player's position among the players on the path.
-    """
-    # Then no path has to be traced, and masks are one word.
-    if player.max() < WORD_PLAYERS:
-        return player, int(player.max()) + 1
-    number, most = np.empty(trees.n_nodes, dtype=np.int64), 0
-    for first, last in runs_of_trees(trees):
-        some, start = trees.take_trees(first, last), trees.roots[first]
-        nodes = slice(start, start + some.n_nodes)
-        paths = Paths(some, player[nodes])
-        number[nodes], most = paths.bit, max(most, int(paths.n_above.max()))
-    return number, most
 
 
 def _narrow(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
