@@ -236,7 +236,7 @@ PARTS = {
     ),
     "Importances": (of_importances, 5, "Nominally .95, for ten features simultaneously."),
     "Drift": (of_drift, 5, "Nominally .05."),
-    "Stopping": (of_stopping, 0.3, "The tolerance is 5 %, and the budget is 3,000 evaluations."),
+    "Stopping": (of_stopping, 0.3, "The tolerance is 10 %, and the budget is 3,000 evaluations."),
 }
 
 
