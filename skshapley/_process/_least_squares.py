@@ -98,8 +98,8 @@ def _fitted(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of the blocks' solutions, 0 with a residual, and the residuals.
 
-    All residuals are True if blocks have too few points beyond the `known` ones and the unknowns,
-    or do not make up the background.
+    With too few points in a block, or with blocks that do not make up the background, all residuals
+    are True.
     """
     blocks, n_unknowns = points.blocks, features(points.signs[:1]).shape[1]
     complete = blocks is None or blocks.complete
