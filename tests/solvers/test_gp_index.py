@@ -170,7 +170,7 @@ def test_later_rows_use_shared_hyper_parameters():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"sampler": "stratified"}, r'the index "banzhaf", which StratifiedMean cannot give'),
+        ({"sampler": "stratified"}, r'index="banzhaf", which StratifiedMean cannot give'),
         ({"sampler": "leverage", "index": beta(2, 1)}, r"LeastSquares cannot give with Leverage"),
         ({"sampler": "odd-leverage"}, r"LeaveOneOutProcess cannot give with OddLeverage"),
         ({"sampler": "myerson"}, r"Linear cannot give with Myerson"),
