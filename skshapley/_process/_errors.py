@@ -6,6 +6,7 @@ hyper-parameters relative to the pairs.
 """
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from skshapley._process._least_squares import MISSED, span
 from skshapley._process._process import Posterior
@@ -13,9 +14,11 @@ from skshapley._process._process import Posterior
 # Power of 1 + variances/pairs, for the fitted variances of the prior. With it, intervals of nominal
 # 95 % hold .94 to .98 of players and of pairs on average over 43 families of games, with 6 to 25
 # evaluations a player. The numbers below are from `benchmarks/constants.py`: 90 runs of 30 other
-# games of ten players. They hold 95.3 % of the players' values, and 79 % on the worst kind of
+# games of ten players. They hold 95.3 % of the players' values, and 81 % on the worst kind of
 # games, exponentials of sums. A power of 1 narrows intervals by 5 %, and holds 94.7 %
 SPENT = 1.5
+# Added to the share of unseen pairs of each size, as a game may have no unseen pair
+LEAST_UNSEEN = 1e-3
 # Share of the mean variance of all entries in the variance of each. An entry without an effect on
 # the evaluated pairs has a small prior variance, which may be wrong: of 5,376 interactions in rows
 # of tree models, 41 were off by more than eight of their errors, and none with this share
@@ -44,11 +47,30 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     process = posterior.process
     squared = posterior.left_out**2 / process.left_out_variance[:, None]
     # a left-out point changes the estimates by its influence times its error
-    weight = (process.influence**2).sum(axis=0) * process.left_out_variance
-    scale = np.maximum(squared.mean(axis=0), weight @ squared / weight.sum())
+    influence = (process.influence**2).sum(axis=0) * process.left_out_variance
+    # No error is left in a size of which all pairs were evaluated. Such pairs, as single players,
+    # often have the largest errors, so errors on airport games were 2 to 7 times too large. Steps
+    # of interactions show in few pairs, so all of them count.
+    counted = process.points.unseen + LEAST_UNSEEN
+    if process.functional.doubts_steps:
+        counted = np.ones(len(squared))
+    scale = np.maximum(_widened(squared, counted), _widened(squared, counted * influence))
     scale *= (1 + process.kernel.n_fitted / len(process.points)) ** SPENT
     variance = (1 - POOLED) * process.variance + POOLED * process.variance.mean()
     return np.sqrt(variance[:, None] * scale)
+
+
+def _widened(squared: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of squared errors ``(n, k)``, widened as Student's t is, ``(k,)``.
+
+    The more the largest errors make up of it, the fewer are its degrees of freedom.
+    """
+    weights = weights / weights.sum()
+    mean = weights @ squared
+    kurtosis = weights @ squared**2 / np.maximum(mean**2, TINY)
+    # as many degrees as errors for normal ones, which have a kurtosis of 3
+    degrees = 2 / (weights @ weights) / np.maximum(kurtosis - 1, 2.0)
+    return mean * (stdtrit(np.maximum(degrees, 1.0), 0.975) / ndtri(0.975)) ** 2
 
 
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
