@@ -47,17 +47,11 @@ class Design:
             Positions 0..r-1, in order.
         references : ndarray of shape (u, q), int, or None
         """
-        m, p = self.coalitions.shape[1:]
-        coalitions = np.broadcast_to(self.coalitions, (r, m, p))
-        references = self.coalition_references
+        inner, references = self._inner(r), self.coalition_references
+        coalitions = np.broadcast_to(self.coalitions, (r, *self.coalitions.shape[1:]))
         if references is not None:
-            references = np.broadcast_to(references, (r, *references.shape[1:]))
-        inner = self._inner(r)
-        if inner.all():
-            flat = None if references is None else references.reshape(r * m, -1)
-            return coalitions.reshape(-1, p), np.repeat(np.arange(r), m), flat
-        flat = None if references is None else references[inner]
-        return coalitions[inner], np.nonzero(inner)[0], flat
+            references = np.broadcast_to(references, (r, *references.shape[1:]))[inner]
+        return coalitions[inner], np.nonzero(inner)[0], references
 
     def assemble(
         self,
@@ -83,8 +77,6 @@ class Design:
         """
         r, k = v_full.shape
         inner = self._inner(r)
-        if inner.all():
-            return values.reshape(r, -1, k)
         # Ends are known and were never requested, so they are put between the evaluated values.
         everything = np.empty((*inner.shape, k))
         everything[inner] = values
@@ -146,7 +138,8 @@ class StepwiseDesign:
     def coalitions(self) -> NDArray[np.bool_]:
         """The coalitions of all permutations, including the ends, ``(r, n (p + 1), p)``."""
         r, _, p = self.permutations.shape
-        return self._first(np.arange(p + 1)).reshape(r, -1, p)
+        sizes = np.arange(p + 1, dtype=np.int16)
+        return (self._places()[:, :, None, :] < sizes[:, None]).reshape(r, -1, p)
 
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
@@ -154,10 +147,6 @@ class StepwiseDesign:
         if self.references is None:
             return None
         return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[:, :, None]
-
-    def _first(self, sizes: np.ndarray) -> NDArray[np.bool_]:
-        """Return the coalitions of the first players, ``(r, n, len(sizes), p)``."""
-        return self._places()[:, :, None, :] < sizes.astype(np.int16)[:, None]
 
     def _places(self) -> NDArray[np.int16]:
         """Return the step at which each player enters each permutation, ``(r, n, p)``."""
@@ -175,22 +164,18 @@ class StepwiseDesign:
         return flat.reshape(by_step.shape)
 
     @cached_property
-    def _enters(self) -> NDArray[np.bool_]:
-        """Whether the player of each step differs from the reference, ``(r, n, p)``."""
-        if self.differing is None:
-            return np.ones(self.permutations.shape, dtype=bool)
-        return np.take_along_axis(self.differing, self.permutations, axis=2)
-
-    @cached_property
     def _passed(self) -> tuple[np.ndarray, np.ndarray]:
         """The number of differing players after each step, and the requested steps.
 
         Both ``(r, n, p)``. A step is not requested if the mixed row does not change, or equals the
         row to explain.
         """
-        passed = np.cumsum(self._enters, axis=2, dtype=np.int32)
+        enters = np.ones(self.permutations.shape, dtype=bool)
+        if self.differing is not None:
+            enters = np.take_along_axis(self.differing, self.permutations, axis=2)
+        passed = np.cumsum(enters, axis=2, dtype=np.int32)
         # The last differing player completes the row to explain, whose value is known.
-        return passed, self._enters & (passed < passed[:, :, -1:])
+        return passed, enters & (passed < passed[:, :, -1:])
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the evaluations: all permutations without their ends (see `Design.requested`).
@@ -202,29 +187,14 @@ class StepwiseDesign:
         r : int
             Number of rows.
         """
-        p, bits, references = self.permutations.shape[2], self._bits, self.references
+        p, place, references = self.permutations.shape[2], self._places(), self.references
+        if self.differing is not None:
+            place = np.where(self.differing, place, np.int16(p))  # others never enter
         instance, walk, step = np.nonzero(self._passed[1])
-        if bits is None:
-            place = self._places()
-            if self.differing is not None:
-                place = np.where(self.differing, place, np.int16(p))  # others never enter
-            coalitions = place[instance, walk] <= step[:, None].astype(np.int16)
-        else:
-            # Little endian makes player j bit j of the bytes on every machine.
-            unpacked = bits.astype("<u8").view(np.uint8).reshape(-1, 8)
-            coalitions = np.unpackbits(unpacked, axis=1, count=p, bitorder="little").view(bool)
+        coalitions = place[instance, walk] <= step[:, None].astype(np.int16)
         if references is not None:
             references = references[instance, walk][:, None]
         return coalitions, instance, references
-
-    @cached_property
-    def _bits(self) -> NDArray[np.uint64] | None:
-        p = self.permutations.shape[2]
-        if p > 64:
-            return None
-        # a coalition is the sum of the bits that have entered, as long as players fit into a word
-        entering = self._enters * (np.uint64(1) << self.permutations.astype(np.uint64))
-        return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
 
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None

@@ -194,19 +194,16 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
     coefficients = walsh(values)
     # The coefficient of a set of size s takes the moment of order s minus `order`.
     coefficients *= moments[np.bitwise_count(np.arange(2**p))][:, None]
-    first, second = np.triu_indices(p, 1)
-    found = np.zeros((p if order == 1 else len(first), values.shape[1]))
+    first, second = np.diag_indices(p) if order == 1 else np.triu_indices(p, 1)
+    found = np.zeros((len(first), values.shape[1]))
     for start in range(0, 2**p, ROWS):
         part = coefficients[start : start + ROWS]
         number = np.arange(start, start + len(part))[:, None]
         # Bit j of a set's number says whether player j is in it.
         members = (number >> np.arange(p) & 1).astype(np.float64)
         for k in range(values.shape[1]):
-            weighted = members * part[:, k : k + 1]
-            if order == 1:
-                found[:, k] += weighted.sum(axis=0)
-            else:
-                found[:, k] += (weighted.T @ members)[first, second]
+            # Products of a player with itself, on the diagonal, are the sets that contain it.
+            found[:, k] += ((members * part[:, k : k + 1]).T @ members)[first, second]
     return 2.0**order * found
 
 

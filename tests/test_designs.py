@@ -48,17 +48,6 @@ def test_permutations_request_the_coalitions_between_the_ends(b):
         )
 
 
-@pytest.mark.parametrize("p", [2, 7, 63, 64, 65])
-def test_bits_identify_coalitions(p):
-    design = walks(p=p)
-    coalitions, _, _ = design.requested(2)
-    if p > 64:
-        assert design._bits is None
-        return
-    expected = [sum(1 << int(i) for i in np.flatnonzero(one)) for one in coalitions]
-    assert design._bits.tolist() == expected
-
-
 def test_pairs_on_blocks_of_background_rows_are_all_different():
     rngs = [np.random.default_rng(i) for i in range(2)]
     design = Odd().start(SamplerTask(10, rngs, 100, np.full(40, 1 / 40))).ask(np.arange(2), 100)

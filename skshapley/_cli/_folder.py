@@ -30,7 +30,6 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 
 def _check_out(arguments: Namespace) -> None:
     """Raise UsageError for an existing file, unless it may be replaced."""
-    check_path(arguments.folder, "FOLDER", there=True)
     there, hint = None if arguments.overwrite else False, "choose another name, or pass --overwrite"
     check_path(arguments.out, "--out", there, hint)
 

@@ -85,7 +85,7 @@ class CoalitionSampler(Sampler):
     def _ask(self, rows: np.ndarray, n: int) -> CoalitionDesign:
         p = self.n_players_
         if self.replacement:
-            draws = [self._with_replacement(self.rngs_[row], self._members[row], n) for row in rows]
+            draws = [self._with_replacement(row, n, self._law) for row in rows]
             expected = n * self._law
         else:
             # The expected numbers, not the drawn ones: weights must not depend on the random
@@ -101,12 +101,10 @@ class CoalitionSampler(Sampler):
             exact=not self.replacement and n == 2**p - 2,
         )
 
-    def _with_replacement(
-        self, rng: np.random.Generator, members_rng: np.random.Generator, n: int
-    ) -> np.ndarray:
+    def _with_replacement(self, row: int, n: int, law: np.ndarray) -> np.ndarray:
         p = self.n_players_
-        sizes = rng.choice(p + 1, size=n // 2 if self.paired else n, p=self._law)
-        coalitions = uniform_of_size(members_rng, sizes, p)
+        sizes = self.rngs_[row].choice(p + 1, size=n // 2 if self.paired else n, p=law)
+        coalitions = uniform_of_size(self._members[row], sizes, p)
         return with_complements(coalitions) if self.paired else coalitions
 
     def _full_rank(self, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -424,7 +422,6 @@ class OuterSizes(Kernel):
     True
     """
 
-    traits = SamplerTraits(one_shot=True)
     _constraints = {}
 
     def __init__(self) -> None:
@@ -443,10 +440,12 @@ class OuterSizes(Kernel):
             left -= count
             law[sizes] = 0.0
         expected = np.array([comb(p, s) if law[s] == 0 else 0.0 for s in range(p + 1)])
+        draws = [whole] * len(rows)
         if left:
-            expected += left * law / law.sum()
-        draws = [np.concatenate([*whole, self._random(row, law, left)]) for row in rows]
-        coalitions = np.stack(draws)
+            rest = law / law.sum()
+            expected += left * rest
+            draws = [[*whole, self._with_replacement(row, left, rest)] for row in rows]
+        coalitions = np.stack([np.concatenate(drawn) for drawn in draws])
         return CoalitionDesign(
             coalitions,
             expected_draws=expected[coalitions.sum(axis=2)],
@@ -454,10 +453,3 @@ class OuterSizes(Kernel):
             whole=law == 0,
             exact=left == 0 and n == 2**p - 2,
         )
-
-    def _random(self, row: int, law: np.ndarray, n: int) -> np.ndarray:
-        p, rng = self.n_players_, self.rngs_[row]
-        if not n:
-            return np.empty((0, p), dtype=bool)
-        sizes = rng.choice(p + 1, size=n // 2, p=law / law.sum())
-        return with_complements(uniform_of_size(rng, sizes, p))

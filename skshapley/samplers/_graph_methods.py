@@ -40,7 +40,7 @@ from skshapley._tools._constraints import Constraint, Count, Flag
 from skshapley._tools._counting import all_coalitions, log_binomial
 from skshapley._tools._random import generator
 from skshapley.designs import LinearDesign, MarginalDesign
-from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._exact import shapley_weights
 from skshapley.samplers._graphs import (
     NAMES,
@@ -144,8 +144,8 @@ class GraphSampler(Sampler):
         n = self._affordable(n_players, MOST_COALITIONS).n_evals
         return Price.of_coalitions(1, n_references, least=n, most=n)
 
-    def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
-        """Return all coalitions, and the number of background rows that the budget buys.
+    def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        """Return the number of background rows that the budget buys for all coalitions.
 
         Raises
         ------
@@ -154,9 +154,7 @@ class GraphSampler(Sampler):
             more than the budget are counted.
         """
         n = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
-        looked_at = max(1, min(n_references, n_rows // max(n, 1)))
-        price = self.price(n_players, looked_at)
-        return Bought(price, n, looked_at, looked_at < n_references, n)
+        return max(1, min(n_references, n_rows // max(n, 1)))
 
     def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
         # one design for all rows
@@ -536,11 +534,8 @@ def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
             break
         window = np.lib.stride_tricks.sliding_window_view(nodes, (side,) * len(shape))
         members = window.reshape(-1, side ** len(shape))
-        indptr = np.arange(len(members) + 1) * members.shape[1]
-        ones = np.ones(members.size, dtype=bool)
-        found.append(
-            sparse.csr_array((ones, members.ravel(), indptr), shape=(len(members), nodes.size))
-        )
+        whole = np.ones((1, members.shape[1]), dtype=bool)
+        found.append(_coalitions(members, whole, nodes.size))
     return sparse.vstack(found, format="csr")
 
 
@@ -572,6 +567,3 @@ class _Solution(LinearOperator):
         free = self._solve(self._scores @ gains[2:])
         # The free solution is moved along the direction that costs least, until the sum is correct.
         return free + np.outer(self._pull, gains[1] - free.sum(axis=0))
-
-    def _matvec(self, values: np.ndarray) -> np.ndarray:
-        return self._matmat(values.reshape(-1, 1))[:, 0]

@@ -55,13 +55,15 @@ class Graph:
         return self.adjacency.nnz == self.n_nodes * (self.n_nodes - 1)
 
     @cached_property
+    def neighbours(self) -> list[list[int]]:
+        """The neighbours of each node, sorted."""
+        a = self.adjacency
+        return [near.tolist() for near in np.split(a.indices, a.indptr[1:-1])]
+
+    @cached_property
     def links(self) -> list[int]:
         """The neighbours of each node as a bit mask."""
-        a = self.adjacency
-        return [
-            sum(1 << int(j) for j in a.indices[a.indptr[i] : a.indptr[i + 1]])
-            for i in range(self.n_nodes)
-        ]
+        return [sum(1 << node for node in near) for near in self.neighbours]
 
     def neighbourhoods(self, order: int) -> list[np.ndarray]:
         """Return N_k(i) for every node i: the nodes at distance <= order, sorted, including i."""
@@ -173,10 +175,8 @@ def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = 
     edges = edges[:, edges[0] != edges[1]]
     both = np.concatenate([edges, edges[::-1]], axis=1)
     ones = np.ones(both.shape[1], dtype=bool)
+    # The conversion merges edges given in both directions, and sorts the indices.
     adjacency = sparse.coo_array((ones, (both[0], both[1])), shape=(n_nodes, n_nodes)).tocsr()
-    # Edges given in both directions would otherwise count twice.
-    adjacency.sum_duplicates()
-    adjacency.sort_indices()
     # one index type gives equal graphs equal bytes
     indices, indptr = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
     return Graph(sparse.csr_array((adjacency.data, indices, indptr), adjacency.shape), grid)
@@ -204,13 +204,11 @@ class Patch(NamedTuple):
 
 def patches(graph: Graph, order: int) -> list[Patch]:
     """Return the neighbourhoods of all nodes, grouped by shape."""
-    a = graph.adjacency
     alike: dict[tuple, list] = {}
-    neighbours = [n.tolist() for n in np.split(a.indices, a.indptr[1:-1])]
     for node, members in enumerate(graph.neighbourhoods(order)):
         place = {member: position for position, member in enumerate(members.tolist())}
         links = tuple(
-            sum(1 << place[other] for other in neighbours[member] if other in place)
+            sum(1 << place[other] for other in graph.neighbours[member] if other in place)
             for member in place
         )
         alike.setdefault((place[node], links), []).append(members)

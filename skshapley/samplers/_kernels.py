@@ -47,9 +47,12 @@ class PermutationKernel(ABC):
         features = self.features(first)
         return self.matrix(features, features if second is None else self.features(second), p)
 
-    @abstractmethod
     def features(self, permutations: np.ndarray) -> np.ndarray:
-        """Return the kernel's features of permutations ``(n, p)``, one column each: ``(f, n)``."""
+        """Return the kernel's features of permutations ``(n, p)``, one column each: ``(f, n)``.
+
+        By default, the signs of comparisons of ranks.
+        """
+        return comparisons(permutations)
 
     @abstractmethod
     def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
@@ -115,10 +118,6 @@ class MallowsKernel(PermutationKernel):
                 f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. use 4."
             )
 
-    def features(self, permutations: np.ndarray) -> np.ndarray:
-        """Return signs of comparisons of ranks."""
-        return comparisons(permutations)
-
     def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return exp(-lam n_dis / C(p, 2)), from a table."""
         return self._table(n_players)[count_discordant(first, second)]
@@ -167,10 +166,6 @@ class KendallKernel(PermutationKernel):
     """
 
     why_no_weights = "its mean is 0, so that all weights would be 0"
-
-    def features(self, permutations: np.ndarray) -> np.ndarray:
-        """Return signs of comparisons of ranks."""
-        return comparisons(permutations)
 
     def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return 1 - 2 n_dis / C(p, 2)."""

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from skshapley._tools._constraints import Constraint, Named
 from skshapley.designs import OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
-from skshapley.samplers._orders import Extensions, before_of, is_order
+from skshapley.samplers._orders import before_of, is_order, taken_apart
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
 from skshapley.samplers._sobol import Sobol
 
@@ -121,7 +121,7 @@ default="antithetic"
         return self._walks().afford(n_rows, n_players, n_references)
 
     def _start(self, task: SamplerTask) -> None:
-        self._extensions = Extensions(before_of(self.graph, self.n_players_, "Ordered"))
+        self._whole = taken_apart(before_of(self.graph, self.n_players_, "Ordered"))
         # The chain has its own stream, so the permutations are those of the plain sampler.
         self._own = [rng.spawn(1)[0] for rng in self.rngs_]
         self._started = self._walks().start(task)
@@ -133,5 +133,5 @@ default="antithetic"
     def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:
         design = self._started._ask(rows, n)
         drawn = zip(design.permutations, rows, strict=True)
-        orders = [self._extensions.of(one, self._own[row]) for one, row in drawn]
+        orders = [self._whole.extended(one, self._own[row]) for one, row in drawn]
         return OrderedDesign(**{**vars(design), "permutations": np.stack(orders)})

@@ -134,6 +134,39 @@ class Block:
         """Whether the block is indivisible, or contains an indivisible block."""
         return self.kind == "prime" or any(part.has_prime for part in self.parts)
 
+    def extended(
+        self, permutations: NDArray[np.intp], rng: np.random.Generator
+    ) -> NDArray[np.intp]:
+        """Return a linear extension for each permutation ``(n, p)``, uniform for uniform ones.
+
+        Parameters
+        ----------
+        permutations : ndarray of shape (n, p), int
+        rng : Generator
+            Used only for indivisible blocks.
+        """
+        places = np.argsort(permutations, axis=1)
+        self._arrange(places, rng.spawn(len(permutations)) if self.has_prime else [])
+        return np.argsort(places, axis=1)
+
+    def _arrange(self, places: NDArray, rngs: list[np.random.Generator]) -> None:
+        """Sort the players of the block within their positions, in place."""
+        if self.kind != "parallel":
+            own = np.sort(places[:, self.members], axis=1)
+            if self.kind == "series":
+                start = 0
+                for part in self.parts:
+                    rank = np.argsort(np.argsort(places[:, part.members], axis=1), axis=1)
+                    end = start + len(part.members)
+                    places[:, part.members] = np.take_along_axis(own[:, start:end], rank, axis=1)
+                    start = end
+            else:
+                table = self.table
+                drawn = _chain(self.before, rngs) if table is None else _counted(table, rngs)
+                np.put_along_axis(places, self.members[drawn], own, axis=1)
+        for part in self.parts:
+            part._arrange(places, rngs)
+
 
 def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = None) -> Block:
     """Return the decomposition of an order into nested blocks.
@@ -161,50 +194,6 @@ def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = No
             parts = tuple(taken_apart(before, members[part == i]) for i in order)
             return Block(members, kind, parts, own)
     return Block(members, "prime", (), own)
-
-
-class Extensions:
-    """Linear extensions of an order; uniform permutations give uniform extensions.
-
-    Parameters
-    ----------
-    before : ndarray of shape (p, p), bool
-    """
-
-    def __init__(self, before: NDArray[np.bool_]) -> None:
-        self._whole = taken_apart(before)
-
-    def of(self, permutations: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return an extension for each permutation ``(n, p)``.
-
-        Parameters
-        ----------
-        permutations : ndarray of shape (n, p), int
-        rng : Generator
-            Used only for indivisible blocks.
-        """
-        places = np.argsort(permutations, axis=1)
-        rngs = rng.spawn(len(permutations)) if self._whole.has_prime else []
-        self._arrange(self._whole, places, rngs)
-        return np.argsort(places, axis=1)
-
-    def _arrange(self, block: Block, places: NDArray, rngs: list[np.random.Generator]) -> None:
-        """Sort the players of a block within their positions, in place."""
-        if block.kind != "parallel":
-            own = np.sort(places[:, block.members], axis=1)
-            if block.kind == "series":
-                start = 0
-                for part in block.parts:
-                    rank = np.argsort(np.argsort(places[:, part.members], axis=1), axis=1)
-                    end = start + len(part.members)
-                    places[:, part.members] = np.take_along_axis(own[:, start:end], rank, axis=1)
-                    start = end
-            else:
-                table = block.table
-                drawn = _chain(block.before, rngs) if table is None else _counted(table, rngs)
-                np.put_along_axis(places, block.members[drawn], own, axis=1)
-        for part in block.parts:
-            self._arrange(part, places, rngs)
 
 
 def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] | None:

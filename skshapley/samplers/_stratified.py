@@ -105,27 +105,21 @@ class Stratified(Sampler):
     def _allocate(self, row: int, n: int) -> np.ndarray:
         """Return the cells player * p + size of `n` draws, with repetitions."""
         p = self.n_players_
-        open_cells = (np.arange(p)[:, None] * p + np.arange(1, p - 1)).ravel()
-        known = np.empty(0, dtype=np.intp)
-        count, squares = np.zeros((2, len(open_cells)))
-        cells = self._cells
-        if cells is not None and cells.units[row].any():
-            count = cells.units[row, open_cells]
-            squares = cells.products[row, open_cells].sum(axis=(1, 2, 3, 4))
-        else:
-            ends = np.array([0, p - 1])
-            known = (np.arange(p)[:, None] * p + ends).ravel()
-            n = n - len(known)
-        if not len(open_cells) or n <= 0:
+        cells = np.arange(p * p).reshape(p, p)
+        known, open_cells = cells[:, [0, p - 1]].ravel(), cells[:, 1 : p - 1].ravel()
+        count, spread = np.zeros(len(open_cells)), np.ones(len(open_cells))
+        drawn = self._cells
+        if drawn is not None and drawn.units[row].any():
+            known, count = known[:0], drawn.units[row, open_cells]
+            if count.min(initial=np.inf) >= LEAST_IN_STRATUM:
+                neyman = self.allocation == "neyman"
+                squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
+                variance = _variances(squares, count, PRIOR if neyman else 0)
+                varied = np.sqrt(variance) if neyman else variance
+                spread = varied if varied.any() else spread
+        if not len(open_cells) or n <= len(known):
             return known
-        spread = np.ones(len(open_cells))
-        if count.min() >= LEAST_IN_STRATUM:
-            neyman = self.allocation == "neyman"
-            variance = _variances(squares, count, PRIOR if neyman else 0)
-            varied = np.sqrt(variance) if neyman else variance
-            spread = varied if varied.any() else spread
-        more = _level(spread, count, n)
-        counts = rounded(self.rngs_[row], more)
+        counts = rounded(self.rngs_[row], _level(spread, count, n - len(known)))
         return np.concatenate([known, np.repeat(open_cells, counts)])
 
     def _tell(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:

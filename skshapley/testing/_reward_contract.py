@@ -15,6 +15,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley._tools._counting import all_coalitions
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game, Players, Response, Reward
 from skshapley.testing._checks import Counted, checks_named, run_checks
@@ -76,7 +77,7 @@ def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
 def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
     """A group is present or absent as a whole: a coalition of groups includes all their columns."""
     players = _players(GROUPS)
-    coalitions = _all_coalitions(players.n_players)
+    coalitions = all_coalitions(players.n_players)
     expected = _worths(reward, coalitions=coalitions[:, players.column_player])
     found = _worths(reward, coalitions=coalitions, groups=GROUPS)
     assert_close(found, expected, rtol, "a group and its columns")
@@ -118,7 +119,7 @@ def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
     """An evaluation costs at most `rows_per_value` model rows; against q references, q."""
     model = Counted(_model)
     game = _fitted(clone(reward), model=model).game(_instances())
-    coalitions, rows = _all_coalitions(game.n_players)[None, 1:-1], np.array([1])
+    coalitions, rows = all_coalitions(game.n_players)[None, 1:-1], np.array([1])
     for q in (None,) if game.n_references == 1 else (None, 1, 2):
         named = None if q is None else np.zeros((*coalitions.shape[:2], q), dtype=int)
         model.n = 0
@@ -228,20 +229,15 @@ def _worths(
     return _asked(_fitted(clone(reward), **fit).game(_instances() if X is None else X), coalitions)
 
 
-def _all_coalitions(p: int) -> np.ndarray:
-    """Return all coalitions ``(2^p, p)`` in binary order."""
-    # The position of a coalition is its binary code, which `_looked_up` uses.
-    return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
-
-
 def _looked_up(values: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
     """Return the values of some coalitions, looked up in the values of all coalitions."""
+    # `all_coalitions` sorts by binary code.
     return values[coalitions @ 2 ** np.arange(coalitions.shape[1])]
 
 
 def _asked(game: Game, coalitions: np.ndarray | None = None) -> np.ndarray:
     """Return the values of coalitions (by default all) for all rows, ``(r, m, k)``."""
-    coalitions = _all_coalitions(game.n_players) if coalitions is None else coalitions
+    coalitions = all_coalitions(game.n_players) if coalitions is None else coalitions
     everyone = np.repeat(coalitions[None], game.n_rows, axis=0)
     return values_of(game, everyone, np.arange(game.n_rows))
 

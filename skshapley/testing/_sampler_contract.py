@@ -18,7 +18,7 @@ def check_sampler_parameters(sampler: Sampler) -> None:
     """A sampler is a parameter object: clones equal it, and a run changes no parameter."""
     before, copy = sampler.get_params(), clone(sampler)
     n = _draws(copy, 3)
-    _start(copy, 2, n).ask(np.arange(2), n)
+    started(copy, 2, n).ask(np.arange(2), n)
     assert_unchanged(copy, before, "a run")
     assert repr(clone(copy)) == repr(sampler)
 
@@ -41,7 +41,7 @@ def check_sampler_costs(sampler: Sampler) -> None:
         for budget in (least, least + 1, 2 * least + 1, 5 * least):
             n = sampler.afford(budget, p, b).n_draws
             assert n >= 1, f"no draws for {budget} model rows, which are at least {least}"
-            design = _start(clone(sampler), 2, n, p, b).ask(np.arange(2), n)
+            design = started(clone(sampler), 2, n, p, b).ask(np.arange(2), n)
             size = design.coalitions.sum(axis=2)
             held = ((size > 0) & (size < p)).sum(axis=1).max()
             assert b > 1 or held <= n * price.coalitions, (
@@ -56,7 +56,7 @@ def check_sampler_designs(sampler: Sampler) -> None:
     p, rows = N_PLAYERS, np.arange(3)
     for times in (1, 4):
         n = _draws(sampler, times)
-        design = _start(clone(sampler), 3, n).ask(rows, n)
+        design = started(clone(sampler), 3, n).ask(rows, n)
         assert isinstance(design, sampler.produces)
         coalitions = design.coalitions
         assert coalitions.dtype == bool, f"coalitions are {coalitions.dtype}"
@@ -70,8 +70,8 @@ def check_sampler_designs(sampler: Sampler) -> None:
 def check_sampler_rows(sampler: Sampler) -> None:
     """The design of a row depends on its own Generator, not on the other rows."""
     n = _draws(sampler, 3)
-    together = _start(clone(sampler), 4, n).ask(np.arange(4), n)
-    one_by_one = _start(clone(sampler), 4, n)
+    together = started(clone(sampler), 4, n).ask(np.arange(4), n)
+    one_by_one = started(clone(sampler), 4, n)
     for row in (2, 0, 3, 1):
         alone = one_by_one.ask(np.array([row]), n)
         _tell_nothing(one_by_one, np.array([row]), alone)
@@ -86,8 +86,8 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
     # The first request is rounded up to whole units: a unit is never divided between two designs.
     first, second = -(-_draws(sampler, 4) // unit) * unit, 3 * unit
-    whole = _start(clone(sampler), 2, first + second).ask(rows, first + second)
-    twice = _start(clone(sampler), 2, first + second)
+    whole = started(clone(sampler), 2, first + second).ask(rows, first + second)
+    twice = started(clone(sampler), 2, first + second)
     parts = [twice.ask(rows, first)]
     _tell_nothing(twice, rows, parts[0])
     parts.append(twice.ask(rows, second))
@@ -99,10 +99,10 @@ def check_sampler_prefix(sampler: Sampler) -> None:
 def check_sampler_turns(sampler: Sampler) -> None:
     """A second `ask` without a `tell` raises an error."""
     n = _draws(sampler, 1)
-    started = _start(clone(sampler), 2, 2 * n)
-    started.ask(np.arange(2), n)
+    running = started(clone(sampler), 2, 2 * n)
+    running.ask(np.arange(2), n)
     with suppress(RuntimeError):
-        started.ask(np.arange(2), n)
+        running.ask(np.arange(2), n)
         raise AssertionError("ask was called twice, without tell in between")
 
 
@@ -116,7 +116,7 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
     p = N_PLAYERS
     for times in (1, 4):
         n = _draws(sampler, times)
-        design = _start(clone(sampler), n_runs, n).ask(np.arange(n_runs), n)
+        design = started(clone(sampler), n_runs, n).ask(np.arange(n_runs), n)
         size = design.coalitions.sum(axis=2, keepdims=True)
         for half in ((size > 0) & (2 * size <= p), (2 * size > p) & (size < p)):
             share = np.where(half, design.coalitions, 0).sum(axis=1)
@@ -135,7 +135,7 @@ def goes_on(sampler: Sampler) -> bool:
     return not sampler.traits.one_shot and type(sampler)._tell is Sampler._tell
 
 
-def _start(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
+def started(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
     # One generator per row, by its number: a row draws the same alone and with others.
     rngs = [np.random.default_rng([5, row]) for row in range(r)]
     return sampler.start(SamplerTask(p, rngs, n, np.full(b, 1 / b)))

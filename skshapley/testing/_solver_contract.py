@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from skshapley.designs import LinearDesign, MarginalDesign
-from skshapley.samplers import Sampler, SamplerTask
+from skshapley.samplers import Sampler
 from skshapley.solvers import Solver, SolverTask
 from skshapley.solvers._base import Estimate
 from skshapley.testing._checks import assert_equal, assert_unchanged, checks_named, run_checks
-from skshapley.testing._sampler_contract import goes_on
+from skshapley.testing._sampler_contract import goes_on, started
 from skshapley.testing.games import RandomGame, StackedGame
 
 N_PLAYERS = 5
@@ -138,8 +138,7 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     draws = sampler.afford(10 * price.least_evals, N_PLAYERS, 1).n_draws
     half = draws // 2 // price.unit * price.unit
     asked = [draws] if sampler.traits.one_shot else [part * half for part in halves]
-    rngs = [np.random.default_rng([7, row]) for row in range(N_ROWS)]
-    sampler.start(SamplerTask(N_PLAYERS, rngs, sum(asked)))
+    started(sampler, N_ROWS, sum(asked), N_PLAYERS)
     found = []
     for n in asked:
         design = sampler.ask(rows, n)

@@ -27,10 +27,10 @@ CONTRACTS: dict[str, tuple[Checks, tuple[str, ...]]] = {
     "reward": (REWARD_CHECKS, ("reward",)),
     "game": (GAME_CHECKS, ("game",)),
 }
-COMPONENTS: dict[str, tuple[Mapping[str, type], type]] = {
-    "sampler": (SAMPLERS, Sampler),
-    "solver": (SOLVERS, Solver),
-    "reward": (REWARDS, Reward),
+COMPONENTS: dict[str, dict[str, Any]] = {
+    "sampler": {"registry": SAMPLERS, "base": Sampler},
+    "solver": {"registry": SOLVERS, "base": Solver},
+    "reward": {"registry": REWARDS, "base": Reward},
 }
 
 
@@ -94,9 +94,32 @@ def parametrize_contract(
     """
     import pytest
 
-    parts = _parts(sampler=sampler, solver=solver, reward=reward, game=game)
+    given = {"sampler": sampler, "solver": solver, "reward": reward}
+    parts: dict[str, Any] = {
+        name: resolve(part, **COMPONENTS[name], owner=OWNER, parameter=name)
+        for name, part in given.items()
+        if part is not None
+    }
+    if game is not None:
+        parts["game"] = game
+    if not parts:
+        raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
+    if "solver" in parts and "sampler" not in parts:
+        raise TypeError(
+            f"{OWNER} got solver={parts['solver']!r} without a sampler for its designs: pass"
+            f" sampler=."
+        )
+
+    # A callable is called by the first test, so that collecting tests fits no model.
+    @cache
+    def made(name: str) -> Any:
+        return game() if name == "game" and not isinstance(game, Game) else parts[name]
+
+    def run(check: Callable[..., None], needed: tuple[str, ...]) -> None:
+        check(*map(made, needed))
+
     cases = {
-        f"{kind}-{name}".replace(" ", "-"): partial(_call, check, *(parts[part] for part in needed))
+        f"{kind}-{name}".replace(" ", "-"): partial(run, check, needed)
         for kind, (checks, needed) in CONTRACTS.items()
         if parts.keys() >= set(needed)
         for name, check in checks.items()
@@ -105,43 +128,13 @@ def parametrize_contract(
     # Only a failed check counts as expected. Any other error is reported, as is a check that
     # passes.
     expected = partial(pytest.mark.xfail, strict=True, raises=AssertionError)
-    for parameter, given, mark in (("skip", skip, pytest.mark.skip), ("exempt", exempt, expected)):
-        _check_reasons(given, parameter, list(cases))
-        marks |= {name: mark(reason=reason) for name, reason in (given or {}).items()}
+    for parameter, why, mark in (("skip", skip, pytest.mark.skip), ("exempt", exempt, expected)):
+        _check_reasons(why, parameter, list(cases))
+        marks |= {name: mark(reason=reason) for name, reason in (why or {}).items()}
     parameters = [
         pytest.param(check, id=name, marks=marks.get(name, ())) for name, check in cases.items()
     ]
     return pytest.mark.parametrize("check", parameters)
-
-
-def _parts(**given: Any) -> dict[str, Callable[[], Any]]:
-    """Return functions that return the given components; games are made by the first call."""
-    if all(part is None for part in given.values()):
-        raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
-    game = given.pop("game")
-    parts: dict[str, Callable[[], Any]] = {}
-    for name, part in given.items():
-        if part is not None:
-            registry, base = COMPONENTS[name]
-            part = resolve(part, registry=registry, base=base, owner=OWNER, parameter=name)
-            parts[name] = partial(_itself, part)
-    if "solver" in parts and "sampler" not in parts:
-        raise TypeError(
-            f"{OWNER} got solver={parts['solver']()!r} without a sampler for its designs: pass"
-            f" sampler=."
-        )
-    # A callable is called by the first test, so that collecting tests fits no model.
-    if game is not None:
-        parts["game"] = partial(_itself, game) if isinstance(game, Game) else cache(game)
-    return parts
-
-
-def _itself(part: Any) -> Any:
-    return part
-
-
-def _call(check: Callable[..., None], *parts: Callable[[], Any]) -> None:
-    check(*(part() for part in parts))
 
 
 def _check_reasons(given: Mapping[str, str] | None, parameter: str, cases: list[str]) -> None:

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.rewards import ConditionalReward
 from skshapley.samplers import Antithetic, Herding, Ordered, _orders
-from skshapley.samplers._orders import Extensions, before_of, taken_apart
+from skshapley.samplers._orders import before_of, taken_apart
 from skshapley.testing import RandomGame, as_instances, explain_game
 
 # what they are, and how many linear extensions they have
@@ -61,7 +61,7 @@ def test_extensions_are_uniform(graph, p, n_extensions, chain, monkeypatch):
     all_of_them = extensions(before)
     assert len(all_of_them) == n_extensions
     rng, n = np.random.default_rng(0), 4000
-    drawn = Extensions(before).of(rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1), rng)
+    drawn = taken_apart(before).extended(rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1), rng)
     place = {order: i for i, order in enumerate(all_of_them)}
     counts = np.bincount([place[tuple(order)] for order in drawn.tolist()], minlength=n_extensions)
     expected = n / n_extensions
@@ -80,7 +80,9 @@ def test_large_orders_are_decomposed():
     rng = np.random.default_rng(1)
     parents = [(int(rng.integers(max(0, child - 5), child)), child) for child in range(8, 400)]
     before = before_of(parents, 400, "Owner")
-    drawn = Extensions(before).of(rng.permuted(np.tile(np.arange(400), (50, 1)), axis=1), rng)
+    drawn = taken_apart(before).extended(
+        rng.permuted(np.tile(np.arange(400), (50, 1)), axis=1), rng
+    )
     place = np.argsort(drawn, axis=1)
     assert all((place[:, parent] < place[:, child]).all() for parent, child in parents)
 
