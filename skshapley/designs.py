@@ -244,7 +244,6 @@ class StepwiseDesign:
         walks[:, :, 1:][none] = walks[:, :, :1].repeat(p, axis=2)[none]
         # After the last differing player, the mixed row is the row to explain.
         walks[:, :, 1:][whole] = v_full[np.nonzero(whole)[0]]
-        walks[:, :, -1] = v_full[:, None]
         return walks.reshape(r, -1, k)
 
 

@@ -110,10 +110,9 @@ def _readable(path: Path, option: str) -> Iterator[None]:
 def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
     """Return the background as a DataFrame of the relevant columns, or a sparse matrix."""
     check_path(path, "--background", there=True)
-    if path.suffix.lower() == ".npz":
-        with _readable(path, "--background"):
-            return read_sparse(path)
     with _readable(path, "--background"):
+        if path.suffix.lower() == ".npz":
+            return read_sparse(path)
         frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
     lacking = [name for name in columns or () if name not in frame.columns]
     if lacking:

@@ -7,13 +7,15 @@ unbiased. Units are independent given the set.
 """
 
 from abc import abstractmethod
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from skshapley._tools._constraints import Count, Flag
-from skshapley._tools._random import uniform_permutations
+from skshapley._tools._random import generator, uniform_permutations
 from skshapley.samplers._base import SamplerTraits
-from skshapley.samplers._permutations import PermutationSampler
+from skshapley.samplers._permutations import PermutationSampler, with_reverses
 from skshapley.samplers._quadrature import bayesian_weights
 
 ENTROPY = 2022  # seed of the generators of sets, beside their size and number of players
@@ -58,8 +60,12 @@ class PermutationCode(PermutationSampler):
         self.replicates = replicates
 
     @abstractmethod
+    def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
+        """Return `n` permutations ``(n, p)``; if paired, their reverses belong to the set."""
+
     def _set(self, n: int, p: int) -> np.ndarray:
         """Return the set of `n` permutations ``(n, p)``; equal in every call."""
+        return _chosen(type(self), tuple(self.get_params(deep=False).items()), n, p)
 
     def _least_unit(self, n_players: int) -> int:
         return 2 if self.paired else 1
@@ -79,3 +85,15 @@ class PermutationCode(PermutationSampler):
         r, n, p = permutations.shape
         weights = bayesian_weights(self._set(unit, p), self._kernel())
         return np.tile(weights, (r, n // unit))
+
+
+@lru_cache(maxsize=64)
+def _chosen(
+    kind: type[PermutationCode], options: tuple[tuple[str, Any], ...], n: int, p: int
+) -> np.ndarray:
+    """Return the set of a sampler, as consecutive pairs if it is paired."""
+    sampler, rng = kind(**dict(options)), generator(ENTROPY, n, p)
+    if not sampler.paired:
+        return sampler._choose(rng, n, p)
+    # The first of each pair determines the second.
+    return with_reverses(sampler._choose(rng, n // 2, p))

@@ -7,66 +7,15 @@ earlier choices. SBQ takes the candidate that reduces the variance of the integr
 sets have ``paired=False``.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from skshapley._tools._constraints import Count, Named
-from skshapley._tools._random import generator
-from skshapley.samplers._codes import ENTROPY, PermutationCode
+from skshapley.samplers._codes import PermutationCode
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
-from skshapley.samplers._permutations import with_reverses
 from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_alike
 
 
-class GreedyCode(PermutationCode):
-    """Base class of the samplers that choose permutations one by one with a kernel.
-
-    Parameters
-    ----------
-    kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
-    candidates : int, default=25
-        Number of uniform permutations (or pairs) for each choice.
-    paired, replicates, references, weights
-        As for `PermutationCode`.
-    """
-
-    _most_in_unit = 2**10  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
-    _by_variance = False
-    _constraints = {
-        **PermutationCode._constraints,
-        "kernel": Named(KERNELS, PermutationKernel),
-        "candidates": Count(hint="the paper has 25"),
-    }
-
-    def __init__(
-        self,
-        kernel: str | PermutationKernel = "mallows",
-        candidates: int = 25,
-        paired: bool = True,
-        replicates: int = 1,
-        references: str = "stratified",
-        weights: str = "equal",
-    ) -> None:
-        super().__init__(references, weights, paired, replicates)
-        self.kernel = kernel
-        self.candidates = candidates
-
-    def _kernel(self) -> PermutationKernel:
-        return KERNELS[self.kernel]() if isinstance(self.kernel, str) else self.kernel
-
-    def _check_together(self) -> None:
-        kernel = self._kernel()
-        if self.paired:
-            kernel.of_pairs()
-        if self._by_variance or self.weights != "equal":
-            kernel.check_weights()
-
-    def _set(self, n: int, p: int) -> np.ndarray:
-        return _greedy(self._kernel(), n, p, self.candidates, self.paired, self._by_variance)
-
-
-class Herding(GreedyCode):
+class Herding(PermutationCode):
     """Kernel herding: each permutation is the least similar to the earlier ones.
 
     The whole set for the budget is chosen from a fixed seed and cached. It is relabelled at random
@@ -110,8 +59,44 @@ class Herding(GreedyCode):
     array([3., 3., 0.])
     """
 
+    _most_in_unit = 2**10  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
+    _by_variance = False
+    _constraints = {
+        **PermutationCode._constraints,
+        "kernel": Named(KERNELS, PermutationKernel),
+        "candidates": Count(hint="the paper has 25"),
+    }
 
-class SequentialBayesianQuadrature(GreedyCode):
+    def __init__(
+        self,
+        kernel: str | PermutationKernel = "mallows",
+        candidates: int = 25,
+        paired: bool = True,
+        replicates: int = 1,
+        references: str = "stratified",
+        weights: str = "equal",
+    ) -> None:
+        super().__init__(references, weights, paired, replicates)
+        self.kernel = kernel
+        self.candidates = candidates
+
+    def _kernel(self) -> PermutationKernel:
+        return KERNELS[self.kernel]() if isinstance(self.kernel, str) else self.kernel
+
+    def _check_together(self) -> None:
+        kernel = self._kernel()
+        if self.paired:
+            kernel.of_pairs()
+        if self._by_variance or self.weights != "equal":
+            kernel.check_weights()
+
+    def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
+        kernel = self._kernel().of_pairs() if self.paired else self._kernel()
+        choose = MostNews(kernel, n, p) if self._by_variance else least_alike
+        return greedy_permutations(kernel, n, p, rng, self.candidates, choose)
+
+
+class SequentialBayesianQuadrature(Herding):
     """Weighted permutations, chosen one by one to minimise the variance of the mean.
 
     This is herding with the variance of Bayesian quadrature as the criterion, and with its weights,
@@ -166,17 +151,3 @@ class SequentialBayesianQuadrature(GreedyCode):
         weights: str = "bayesian",
     ) -> None:
         super().__init__(kernel, candidates, paired, replicates, references, weights)
-
-
-@lru_cache(maxsize=64)
-def _greedy(
-    kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool, by_variance: bool
-) -> np.ndarray:
-    """Return a set of `n` permutations, as consecutive pairs if `paired`."""
-    rng = generator(ENTROPY, n, p)
-    if paired:
-        # The first of each pair determines the second, so only n / 2 are chosen.
-        kernel, n = kernel.of_pairs(), n // 2
-    choose = MostNews(kernel, n, p) if by_variance else least_alike
-    chosen = greedy_permutations(kernel, n, p, rng, candidates, choose)
-    return with_reverses(chosen) if paired else chosen

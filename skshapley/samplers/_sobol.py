@@ -6,15 +6,12 @@ direction in the hyperplane of sum zero, of p - 1 dimensions, is sorted into a p
 uniform direction gives a uniform one (Theorem 1).
 """
 
-from functools import lru_cache
-
 import numpy as np
+from scipy.linalg import helmert
 from scipy.special import betaincinv, ndtri
 
 from skshapley._tools._constraints import OneOf
-from skshapley._tools._random import generator
-from skshapley.samplers._codes import ENTROPY, PermutationCode
-from skshapley.samplers._permutations import with_reverses
+from skshapley.samplers._codes import PermutationCode
 
 MAPPINGS = ("gaussian", "sphere")
 # Distance of the points from 0 and 1. Points have 30 bits, and a 0 would have an infinite
@@ -77,31 +74,15 @@ class Sobol(PermutationCode):
         super().__init__(references, weights, paired, replicates)
         self.mapping = mapping
 
-    def _set(self, n: int, p: int) -> np.ndarray:
-        return _sorted_directions(n, p, self.mapping, self.paired)
-
-
-@lru_cache(maxsize=32)
-def _sorted_directions(n: int, p: int, mapping: str, paired: bool) -> np.ndarray:
-    rng = generator(ENTROPY, n, p)
-    if paired:
-        return with_reverses(sobol_permutations(rng, n // 2, p, mapping))
-    return sobol_permutations(rng, n, p, mapping)
+    def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
+        return sobol_permutations(rng, n, p, self.mapping)
 
 
 def sobol_permutations(rng: np.random.Generator, n: int, p: int, mapping: str) -> np.ndarray:
     """Return the permutations of a sequence scrambled by `rng`, ``(n, p)``."""
     points = ndtri(_sobol(rng, n, p - 1)) if mapping == "gaussian" else _sphere(rng, n, p)
-    return np.argsort(points @ hyperplane_basis(p), axis=1, kind="stable")
-
-
-def hyperplane_basis(p: int) -> np.ndarray:
-    """Return an orthonormal basis of the vectors of sum zero, ``(p - 1, p)`` (Eq 9)."""
-    # row k is k + 1 ones and then -(k + 1), before normalisation: orthogonal to all earlier rows
-    basis = np.tril(np.ones((p - 1, p)))
-    rows = np.arange(p - 1)
-    basis[rows, rows + 1] = -(rows + 1.0)
-    return basis / np.linalg.norm(basis, axis=1, keepdims=True)
+    # The Helmert matrix is an orthonormal basis of the vectors of sum zero (Eq 9).
+    return np.argsort(points @ helmert(p), axis=1, kind="stable")
 
 
 def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
@@ -122,16 +103,15 @@ def _sphere(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     The angle phi_j has density proportional to sin(phi)^(p - 2 - j) and the last one is uniform on
     the circle; cos phi = 1 - 2 t with t of a beta distribution.
     """
-    if p == 2:
-        return np.where(_sobol(rng, n, 1) < 0.5, 1.0, -1.0)
-    u = _sobol(rng, n, max(p - 2, 0))
-    points, radius = np.empty((n, max(p - 1, 0))), np.ones(n)
+    if p <= 2:
+        return np.where(_sobol(rng, n, p - 1) < 0.5, 1.0, -1.0)
+    u = _sobol(rng, n, p - 2)
+    points, radius = np.empty((n, p - 1)), np.ones(n)
     for j in range(p - 3):
         a = (p - 2 - j) / 2
         t = betaincinv(a, a, u[:, j])
         points[:, j] = radius * (1 - 2 * t)
         radius = radius * 2 * np.sqrt(t * (1 - t))
-    if p > 2:
-        angle = 2 * np.pi * u[:, p - 3]
-        points[:, p - 3], points[:, p - 2] = radius * np.cos(angle), radius * np.sin(angle)
+    angle = 2 * np.pi * u[:, p - 3]
+    points[:, p - 3], points[:, p - 2] = radius * np.cos(angle), radius * np.sin(angle)
     return points

@@ -111,7 +111,7 @@ class Stratified(Sampler):
         drawn = self._cells
         if drawn is not None and drawn.units[row].any():
             known, count = known[:0], drawn.units[row, open_cells]
-            if count.min(initial=np.inf) >= LEAST_IN_STRATUM:
+            if (count >= LEAST_IN_STRATUM).all():
                 neyman = self.allocation == "neyman"
                 squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
                 variance = _variances(squares, count, PRIOR if neyman else 0)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from skshapley.samplers import KendallKernel, MallowsKernel, SpearmanKernel
-from skshapley.samplers._kernels import ranks
 
 KERNELS = [MallowsKernel(), MallowsKernel(0.7), KendallKernel(), SpearmanKernel()]
 
@@ -97,8 +96,3 @@ def test_unsuitable_kernels_are_refused_with_a_reason(kernel):
 def test_mallows_refuses_increasing_similarities(lam):
     with pytest.raises(ValueError, match=f"lam > 0; got lam={lam!r}"):
         MallowsKernel(lam)
-
-
-def test_ranks_are_inverse_permutations():
-    orders = uniform(np.random.default_rng(4), 10, 8)
-    np.testing.assert_array_equal(ranks(orders), np.argsort(orders, axis=1))

@@ -24,7 +24,6 @@ from skshapley.samplers import (
     draw_permutations,
 )
 from skshapley.samplers._permutations import orthogonal_directions
-from skshapley.samplers._sobol import hyperplane_basis
 from skshapley.testing import HybridGame, RandomGame, as_instances, brute_force, explain_game
 
 BY_NAME = [name for name, cls in SAMPLERS.items() if issubclass(cls, PermutationSampler)]
@@ -178,13 +177,6 @@ def test_weights_of_all_permutations_are_exact(p, sampler):
     distinct, place = np.unique(orders, axis=0, return_inverse=True)
     shares = np.bincount(place.ravel(), weights=weights)
     np.testing.assert_allclose(shares, 1 / len(distinct), atol=1e-12)
-
-
-@pytest.mark.parametrize("p", [2, 3, 5, 20])
-def test_hyperplane_basis_is_orthonormal_and_of_sum_zero(p):
-    basis = hyperplane_basis(p)
-    np.testing.assert_allclose(basis @ basis.T, np.eye(p - 1), atol=1e-14)
-    np.testing.assert_allclose(basis.sum(axis=1), 0, atol=1e-14)
 
 
 def test_sphere_points_lie_on_the_sphere_and_are_uniform():
