@@ -113,7 +113,8 @@ def parametrize_contract(
     # A callable is called by the first test, so that collecting tests fits no model.
     @cache
     def made(name: str) -> Any:
-        return game() if name == "game" and not isinstance(game, Game) else parts[name]
+        part = parts[name]
+        return part() if name == "game" and not isinstance(part, Game) else part
 
     def run(check: Callable[..., None], needed: tuple[str, ...]) -> None:
         check(*map(made, needed))
