@@ -88,17 +88,10 @@ class Owen(Sampler):
         masks = np.stack([masks, ~masks][:unit], axis=2)  # (r, units, unit, p)
         # players in sequence within a unit, with adjacent draws of each player
         sets = np.repeat(masks[:, :, None], p, axis=2).reshape(len(rows), -1, p)
-        players = np.tile(np.repeat(np.arange(p), unit), len(stratum))
-        strata = np.repeat(stratum, p * unit)
-        shape = (len(rows), len(players))
-        return PairDesign.joining(
-            sets,
-            np.broadcast_to(players, shape),
-            np.broadcast_to(strata, shape),
-            weights,
-            (nodes == 0) | (nodes == 1),
-            unit,
-        )
+        players = np.tile(np.repeat(np.arange(p), unit), (len(rows), len(stratum)))
+        strata = np.tile(np.repeat(stratum, p * unit), (len(rows), 1))
+        certain = (nodes == 0) | (nodes == 1)
+        return PairDesign.joining(sets, players, strata, weights, certain, unit)
 
     def _nodes(self, n_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return nodes, their weights, and the units at each."""

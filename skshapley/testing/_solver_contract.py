@@ -95,14 +95,11 @@ def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any
     changed = {}
     if isinstance(design, MarginalDesign):
         # the position of a coalition determines the player of its marginal contribution
-        by_player = values.shape[0], -1, len(order), 2, values.shape[2]
-        values = values.reshape(by_player)[:, :, order].reshape(values.shape)
-        blocks = design.coalitions.reshape(*by_player[:4], len(order))[:, :, order]
+        place = np.arange(values.shape[1]).reshape(-1, len(order), 2)[:, order].ravel()
+        values = values[:, place]
         weights = None if design.weights is None else design.weights[:, :, order]
-        coalitions = blocks.reshape(design.coalitions.shape)
-        design = replace(design, coalitions=coalitions, weights=weights)
-    for name in [item.name for item in fields(design)]:
-        value = getattr(design, name)
+        design = replace(design, coalitions=design.coalitions[:, place], weights=weights)
+    for name, value in vars(design).items():
         if name in ("permutations", "players"):
             changed[name] = np.argsort(order)[value]
         elif name == "coalitions":
