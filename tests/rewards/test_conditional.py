@@ -427,7 +427,7 @@ def test_trees_are_sampled_with_a_reason():
 
 REFUSED = {
     "text": ({"e": ["u", "v"] * 15}, "column 'e' of the background is"),
-    "category": ({"e": pd.Categorical(["u", "v"] * 15)}, "is category: encode it before"),
+    "category": ({"e": pd.Categorical(["u", "v"] * 15)}, "is category: encode it first"),
     "bool": ({"e": [True, False] * 15}, "is bool"),
     "gaps": ({"e": [np.nan, 1.0] * 15}, "column 'e' of the background has missing or infinite"),
     "infinite": ({"e": [np.inf, 1.0] * 15}, "has missing or infinite"),

@@ -510,7 +510,7 @@ def test_labels_that_look_like_numbers_are_refused():
 def test_changing_numbers_of_outputs_are_refused():
     widths = iter([2, 3])
     response, _ = probed(lambda X: X[:, : next(widths)])
-    with pytest.raises(ModelOutputError, match="3 outputs on block 7, after 2 before"):
+    with pytest.raises(ModelOutputError, match="3 outputs on block 7, and 2 before"):
         response(X, where=" on block 7")
 
 
