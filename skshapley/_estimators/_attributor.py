@@ -122,7 +122,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     def _checked_reward(self) -> Reward:
         """Return the reward that the user asked for, with checked parameters."""
         check_parameters(self, COUNTS)
-        self._note_decisions()
+        self._given = {parameter: getattr(self, parameter) for parameter in self._decided_by}
         owner = type(self).__name__
         reward = resolve(
             self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
@@ -198,10 +198,6 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
             ) from error.__cause__
         return record(outcome)
 
-    def _note_decisions(self) -> None:
-        """Store the parameters that ``fit`` uses for its decisions."""
-        self._given = {parameter: getattr(self, parameter) for parameter in self._decided_by}
-
     def _check_decisions(self) -> None:
         """Raise an error if a parameter was changed after ``fit`` used it."""
         for name, given in self._given.items():
@@ -273,18 +269,13 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        takes = self._takes
+        reward = getattr(self, "reward", "interventional")
+        reward = REWARDS.get(reward, Reward) if isinstance(reward, str) else reward
+        takes = getattr(reward, "takes", ())
         tags.input_tags.allow_nan = "gaps" in takes
         tags.input_tags.string = tags.input_tags.categorical = "text" in takes
         tags.input_tags.sparse = "sparse" in takes
         return tags
-
-    @property
-    def _takes(self) -> tuple[str, ...]:
-        """The tables that the reward takes."""
-        reward = getattr(self, "reward", "interventional")
-        reward = REWARDS.get(reward, Reward) if isinstance(reward, str) else reward
-        return getattr(reward, "takes", ())
 
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:

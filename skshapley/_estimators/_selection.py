@@ -14,6 +14,7 @@ transformed to a probability.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -70,7 +71,7 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         background = explainer.background_
         by_odds = ShapleyExplainer(**{**explainer.get_params(deep=False), "response_method": exact})
         explanation = by_odds.fit(background).explain(X)
-        link: Link = expit if explanation.values.ndim == 2 else _softmax
+        link: Link = expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
         given = explainer.estimator.predict_proba(X)
         given = given[:, 1] if explanation.values.ndim == 2 else given
         # The link must reproduce the model's probabilities; otherwise the gains would be of another
@@ -114,10 +115,6 @@ def targets_of(y: np.ndarray, classes: np.ndarray | None, explanation: Explanati
 
 def _same(response: np.ndarray) -> np.ndarray:
     return response
-
-
-def _softmax(response: np.ndarray) -> np.ndarray:
-    return softmax(response, axis=-1)
 
 
 def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:

@@ -33,14 +33,18 @@ def column(data: pd.Series) -> dict[str, Any]:
         names are ``ordered``.
     """
     if pd.api.types.is_datetime64_any_dtype(data):
-        return _numbers("date", _seconds(data))
+        clock = data.dt.tz_localize(None) if data.dt.tz is not None else data
+        seconds = clock.astype("datetime64[ms]").astype("int64").to_numpy() / 1e3
+        return _numbers("date", np.where(data.isna(), np.nan, seconds))  # of local time
     if pd.api.types.is_bool_dtype(data):
         return _texts(data, [False, True], ordered=True)
     if isinstance(data.dtype, pd.CategoricalDtype):
         return _texts(data, list(data.cat.categories), ordered=bool(data.cat.ordered))
     numbers = ordered_numbers(data)
     unordered = np.isnan(numbers).all() or pd.api.types.is_timedelta64_dtype(data)
-    if unordered or _too_large(data):
+    # Integers that exceed doubles, such as long keys, are texts.
+    ends = (data.min(), data.max()) if pd.api.types.is_integer_dtype(data) else ()
+    if unordered or any(abs(int(end)) > LARGEST_INTEGER for end in ends):
         texts = [text(value) for value in data]
         names = sorted({value for value in texts if value is not None})
         return _texts(pd.Series(texts, dtype=object), names, ordered=False)
@@ -67,19 +71,6 @@ def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
     codes = pd.Categorical(data, names).codes
     texts = [text(name) for name in names]
     return {"kind": "text", "names": texts, "codes": codes.tolist(), "ordered": ordered}
-
-
-def _seconds(data: pd.Series) -> NDArray[np.float64]:
-    """Return dates as seconds of local time; NaN if missing."""
-    clock = data.dt.tz_localize(None) if data.dt.tz is not None else data
-    counts = clock.astype("datetime64[ms]").astype("int64").to_numpy() / 1e3
-    return np.where(data.isna(), np.nan, counts)
-
-
-def _too_large(data: pd.Series) -> bool:
-    """Return True if a column has integers that exceed doubles, such as long keys."""
-    whole = pd.api.types.is_integer_dtype(data)
-    return whole and any(abs(int(end)) > LARGEST_INTEGER for end in (data.min(), data.max()))
 
 
 def _short(number: float) -> float:

@@ -29,6 +29,9 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         Of one output.
     """
     settings = explanation.settings
+    b, n, r = settings.n_background, int(explanation.converged.sum()), len(explanation)
+    known = _finite(explanation.background_errors)
+    meaning = "what another background of the same kind would change"
     entries = {
         "Response": response_name(explanation),
         "Model": settings.model and shorten(settings.model, MODEL_LETTERS),
@@ -36,11 +39,11 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Index": settings.index,
         "Absent features": _absent(settings.reward),
         "Base value": _base_value(explanation),
-        "Background": _count(settings.n_background, "row"),
+        "Background": b and f"{b:,} row{'' if b == 1 else 's'}",
         "Model rows": _model_rows(explanation),
-        "Accurate enough": _converged(explanation),
+        "Accurate enough": f"{n:,} of {r:,} rows" if 0 < n < r else None,
         "Standard errors": _standard_errors(explanation),
-        "Background errors": _background_errors(explanation),
+        "Background errors": f"{_usual(known)}: {meaning}" if len(known) else "not known",
         "Adds up": _adds_up(explanation),
         "Exact instead": settings.exact_response and f"response_method={settings.exact_response!r}",
         "Seed": None if settings.entropy is None else str(settings.entropy),
@@ -81,10 +84,6 @@ def _base_value(explanation: "Explanation") -> str | None:
     return f"{number(base[0])}{probability}"
 
 
-def _count(n: int | None, noun: str) -> str | None:
-    return None if n is None else f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def _model_rows(explanation: "Explanation") -> str:
     rows = np.asarray(explanation.n_model_rows, dtype=float)
     if np.isnan(rows).any():
@@ -92,12 +91,6 @@ def _model_rows(explanation: "Explanation") -> str:
     if not rows.any():
         return "none: the values come from the structure of the model"
     return f"{rows.mean():,.0f} for each row, {rows.sum():,.0f} in all"
-
-
-def _converged(explanation: "Explanation") -> str | None:
-    """Return the number of exact or sufficiently accurate rows; nothing without a rule."""
-    n = int(explanation.converged.sum())
-    return f"{n:,} of {len(explanation):,} rows" if 0 < n < len(explanation) else None
 
 
 def _standard_errors(explanation: "Explanation") -> str:
@@ -109,12 +102,6 @@ def _standard_errors(explanation: "Explanation") -> str:
     largest = np.abs(explanation.values).max()
     share = f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
     return f"{_usual(known)}{share}"
-
-
-def _background_errors(explanation: "Explanation") -> str:
-    known = _finite(explanation.background_errors)
-    meaning = "what another background of the same kind would change"
-    return f"{_usual(known)}: {meaning}" if len(known) else "not known"
 
 
 def _finite(errors: np.ndarray | None) -> np.ndarray:

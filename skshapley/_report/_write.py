@@ -127,6 +127,8 @@ def report_html(
     # In separate functions, so that their names are not global
     script = "(() => {\n" + "\n".join(map(_text, SCRIPTS)) + "\n})();"
     style = _text("report.css")
+    facts = content(explanation, max_rows, max_features, n_rows)
+    text = json.dumps(facts, separators=(",", ":"), allow_nan=False)
     # The policy of the page allows only this script and this style, and loads nothing else.
     return Template(_text("report.html")).substitute(
         title=escape(named if title is None else title),
@@ -134,7 +136,8 @@ def report_html(
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        content=_json(content(explanation, max_rows, max_features, n_rows)),
+        # A label such as "</script>" would end the element.
+        content=text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     )
 
 
@@ -145,10 +148,3 @@ def _text(name: str) -> str:
 def _hash(text: str) -> str:
     """Return the name of an inline text in a policy."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
-
-
-def _json(content: dict[str, Any]) -> str:
-    """Return content as JSON that cannot end its HTML element."""
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    # A label such as "</script>" would end the element.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

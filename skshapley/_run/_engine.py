@@ -186,7 +186,9 @@ class Block:
             batches: dict = {}
             for cohort in cohorts:
                 requests = cohort.ask()
-                batches.setdefault(_references_each(requests), []).append((cohort, requests))
+                # 0 for requests against the whole background
+                width = 0 if requests.references is None else requests.references.shape[1]
+                batches.setdefault(width, []).append((cohort, requests))
             # One call for all cohorts: small requests would leave the batches of the model half
             # empty.
             for width, same in sorted(batches.items()):
@@ -211,11 +213,6 @@ class Block:
             self.spent += width * counts
             self.asked += counts // cohort.n_groups
             cohort.tell(part)
-
-
-def _references_each(requests: Requests) -> int:
-    """Return the number of background rows per request; 0 for the whole background."""
-    return 0 if requests.references is None else requests.references.shape[1]
 
 
 def _joined(parts: list[Requests]) -> Requests:

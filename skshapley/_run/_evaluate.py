@@ -72,7 +72,9 @@ class Evaluator:
         self._parallel = Parallel(n_jobs=n_jobs, return_as=each) if parallel else None
         client = getattr(backend, "client", None)  # joblib's dask backend
         self._cluster = Cluster(client, game.shared) if self._parallel and client else None
-        self._shared = _as_sent(game.shared, backend)
+        # joblib's own processes need a parcel, because they would read the object with every task.
+        own = isinstance(backend, LokyBackend | MultiprocessingBackend)
+        self._shared = Parcel(game.shared) if own and game.shared is not None else game.shared
 
     def __enter__(self) -> Self:
         if self._parallel is not None:
@@ -155,15 +157,6 @@ class Evaluator:
         if self._shared is not None:
             game.shared = None
         return game, requests._replace(rows=local)
-
-
-def _as_sent(shared: Any, backend: Any) -> Any:
-    """Wrap the shared object in a parcel if the joblib backend needs it.
-
-    joblib's own processes need one, because they would read the object with every task.
-    """
-    own = isinstance(backend, LokyBackend | MultiprocessingBackend)
-    return Parcel(shared) if own and shared is not None else shared
 
 
 def _slices(ends: list[int]) -> list[slice]:

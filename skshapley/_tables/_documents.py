@@ -117,17 +117,13 @@ def _text_column(estimator: Any) -> str | None:
     first = first_step(estimator)
     if not isinstance(first, ColumnTransformer):
         return None
-    used = [part for part in getattr(first, "transformers_", ()) if not _is_idle(part)]
+    # without parts that drop their columns, or have none
+    parts = [part for part in getattr(first, "transformers_", ()) if part[1] != "drop"]
+    used = [part for part in parts if isinstance(part[2], str) or len(part[2])]
     # A list of one column gives the vectoriser a table, a str gives it the texts.
     if len(used) != 1 or not isinstance(used[0][2], str) or not _is_vectoriser(used[0][1]):
         return None
     return used[0][2]
-
-
-def _is_idle(part) -> bool:
-    """Return True if a part of a ColumnTransformer drops its columns or has none."""
-    _, transformer, columns = part
-    return transformer == "drop" or (not isinstance(columns, str) and not len(columns))
 
 
 def _is_vectoriser(step: Any) -> bool:

@@ -216,8 +216,11 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     check_container(X, background, owner)
     if not is_frame(X):
         X = _checked_array(X, background, owner)
-        alike = sparse.issparse(X) == sparse.issparse(background)
-        return X if alike else _all_stored(X, type(background))
+        if sparse.issparse(X) == sparse.issparse(background):
+            return X
+        # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
+        (r, d), kind = X.shape, type(background)
+        return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
     expected, given = column_names(background), column_names(X)
     lost = [name for name in expected if name not in given]
     extra = [name for name in given if name not in expected]
@@ -254,13 +257,6 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
             f" pass X.astype({str(background.dtype)!r})."
         )
     return X
-
-
-def _all_stored(X: np.ndarray, kind: type) -> Any:
-    """Return an array as a CSR matrix that stores its zeros: models may treat others as missing."""
-    r, d = X.shape
-    # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
-    return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
 
 
 def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Series:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skshapley._trees._leaf_games import leaf_interactions, runs_of_leaves
 from skshapley._trees._tables import ROWS, Table
@@ -38,7 +37,10 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
             entries = leaf_interactions(np.ascontiguousarray(some.T), index)
             values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
             made = entries.swapaxes(1, 2) * values.T[:, None, :, None]
-            keys = _pairs_of(chunk.leaf_players[leaves, :k], n_players)
+            players = chunk.leaf_players[leaves].T
+            first, second = (players[places] for places in np.triu_indices(k, 1))
+            # Only i < j is stored. The caller adds the transpose, which halves the tables.
+            keys = np.minimum(first, second) * n_players + np.maximum(first, second)
             keys = chunk.outputs[:, None, None] * n_players**2 + keys
             # Few of the p^2 pairs meet in one run of leaves, so sums are kept for these pairs only.
             targets, to = np.unique(keys.ravel(), return_inverse=True)
@@ -54,10 +56,3 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
                 masks=masks[leaves],
                 targets=targets,
             )
-
-
-def _pairs_of(players, n_players) -> NDArray[np.int64]:
-    """Return the pairs of path players of leaves as numbers, ``(k (k - 1) / 2, n_leaves)``."""
-    first, second = (players.T[bits] for bits in np.triu_indices(players.shape[1], 1))
-    # Only i < j is stored. The caller adds the transpose, which halves the tables.
-    return np.minimum(first, second) * n_players + np.maximum(first, second)

@@ -57,7 +57,11 @@ def read_xgboost(model) -> TreeEnsemble:
         )
     stored = learner["gradient_booster"]
     forest = stored.get("gbtree", stored)["model"]
-    n_trees = _n_trees_used(model, booster, forest)
+    bounds = forest["iteration_indptr"]
+    # A plain Booster predicts with all trees. The scikit-learn estimators end at the best
+    # iteration.
+    best = booster.attr("best_iteration") if booster is not model else None
+    n_trees = int(bounds[-1] if best is None else bounds[int(best) + 1])
     # XGBoost 3.4 keeps the weights of dropped-out trees beside the trees, earlier ones outside.
     weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
     parameters = learner["learner_model_param"]
@@ -90,15 +94,6 @@ def _methods(model, objective) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
     return ("predict",) if objective in _IDENTITY else ()
-
-
-def _n_trees_used(model, booster, forest) -> int:
-    """Return the number of trees in a prediction; early stopping ends at the best iteration."""
-    bounds = forest["iteration_indptr"]
-    # A plain Booster predicts with all trees; only the scikit-learn estimators stop at the best
-    # one.
-    best = booster.attr("best_iteration") if booster is not model else None
-    return int(bounds[-1] if best is None else bounds[int(best) + 1])
 
 
 def _read_tree(tree, output, weight) -> dict[str, Any]:

@@ -305,7 +305,9 @@ class Attempts:
             if self.on_error == "raise" or isinstance(cause, BrokenExecutor):
                 raise self._failed(batch, cause) from error
             if len(batch) == 1:
-                return [], [_failure(batch, cause)]
+                key = str(batch.index[0]) if batch.keyed else None
+                text = unaddressed(f"{type(cause).__name__}: {cause}")
+                return [], [{"row": batch.first_row, "key": key, "error": text}]
         # Halving finds a single bad row of n by about 2 log2(n) attempts.
         middle = len(batch) // 2
         first, second = (
@@ -349,12 +351,6 @@ class Attempts:
         # Tried one by one, since another bad row would hide a good one.
         places = (failure["row"] - batch.first_row for failure in failures)
         return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
-
-
-def _failure(batch: Batch, error: Exception) -> dict[str, Any]:
-    key = str(batch.index[0]) if batch.keyed else None
-    text = unaddressed(f"{type(error).__name__}: {error}")
-    return {"row": batch.first_row, "key": key, "error": text}
 
 
 def _stream(

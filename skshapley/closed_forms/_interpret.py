@@ -44,10 +44,10 @@ def _coding(machine: Any, keys: Any) -> list[Any]:
         part.intercept_ = 0.0
         part.bins_ = [[levels[min(size, len(levels) - 1)]] for levels in machine.bins_]
         part.term_features_ = [(feature,) for of, feature in keys if of == size]
-        part.term_scores_ = [
-            np.arange(_n_bins(part.bins_[feature][0]), dtype=float)
-            for (feature,) in part.term_features_
-        ]
+        of_terms = (part.bins_[feature][0] for (feature,) in part.term_features_)
+        # Missing and unseen values have scores, too.
+        sizes = (len(bins) + (2 if isinstance(bins, dict) else 3) for bins in of_terms)
+        part.term_scores_ = [np.arange(scores, dtype=float) for scores in sizes]
         machines.append(part)
     return machines
 
@@ -60,11 +60,6 @@ def _codes(machines: list[Any], X: Any) -> NDArray[np.float64]:
 def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
     names = list(machine.feature_names_in_)
     return machine.eval_terms(X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=names))
-
-
-def _n_bins(bins: Any) -> int:
-    """Return the number of scores of a feature, including missing and unseen values."""
-    return len(bins) + (2 if isinstance(bins, dict) else 3)
 
 
 def read_machine(model: Any, method: str, ask: Ask) -> Found:

@@ -134,7 +134,8 @@ def logistic_values(
     order = np.argsort(steps == 0, axis=1, kind="stable")[:, :width]
     packed = np.take_along_axis(steps, order, axis=1)
     if width <= MOST_ENUMERATED:
-        np.put_along_axis(values, order, _by_coalitions(start, packed, index), axis=1)
+        found = expit(sums_of_coalitions(start, packed)) @ coalition_weights(width, index)
+        np.put_along_axis(values, order, np.where(packed == 0, 0.0, found), axis=1)
         return values
     frequencies, shares = _waves_for(start, packed)
     nodes = list(NODES if index == SHAPLEY else ())
@@ -146,13 +147,6 @@ def logistic_values(
         some = packed[games, own]
         found = _values(start[games], some, frequencies, shares, index, nodes)
         values[games[:, None], order[games, own]] = found
-    return values
-
-
-def _by_coalitions(start, steps, index) -> NDArray[np.float64]:
-    """Return the values ``(b, p)`` of games of few players, from all coalitions."""
-    values = expit(sums_of_coalitions(start, steps)) @ coalition_weights(steps.shape[1], index)
-    values[steps == 0] = 0.0
     return values
 
 

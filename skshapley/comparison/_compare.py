@@ -131,7 +131,7 @@ class Comparison:
     @property
     def prediction_difference(self) -> float | np.ndarray:
         """Mean prediction of the second minus the first; ``(k,)`` for several outputs."""
-        own = slice(-self._n_outputs, None)
+        own = slice(-1 if self.output_names is None else -len(self.output_names), None)
         change = self._change(own).values * self.unit[own]
         return float(change[0]) if self.output_names is None else change
 
@@ -217,10 +217,6 @@ class Comparison:
             index = pd.MultiIndex.from_product(levels, names=["feature", "output"]).swaplevel()
         return self._differences(slice(start, start + len(index)), index)
 
-    @property
-    def _n_outputs(self) -> int:
-        return 1 if self.output_names is None else len(self.output_names)
-
     def __repr__(self) -> str:
         rows = f"{self.n_rows[0]} and {self.n_rows[1]} rows{', paired' if self.paired else ''}"
         return f"<Comparison of {self.names[0]!r} and {self.names[1]!r}: {rows}>"
@@ -277,7 +273,9 @@ def compare(
     >>> round(comparison.prediction_difference, 2)
     3.12
     """
-    _check_names(names)
+    known = isinstance(names, tuple | list) and len(names) == 2 and names[0] != names[1]
+    if not known or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"compare takes names as two different str; got {names!r}.")
     one, other = Rows(first, "compare"), Rows(second, "compare")
     check_same_players("compare", one.sample, other.sample)
     both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
@@ -320,9 +318,3 @@ def _same_rows(one: Rows, other: Rows) -> bool:
         if not ours.data.equals(theirs.data):
             return False
     return True
-
-
-def _check_names(names: tuple[str, str]) -> None:
-    known = isinstance(names, tuple | list) and len(names) == 2 and names[0] != names[1]
-    if not known or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"compare takes names as two different str; got {names!r}.")

@@ -107,7 +107,9 @@ class HeatMapDisplay(Display):
             table = row_table(shown).drop(columns="data")
             table.insert(1, "row", middles[0])
             table.insert(2, "column", middles[1])
-            below = _own_values(shown, labels) if image is None else image
+            below = image
+            if image is None and all(map(pd.api.types.is_numeric_dtype, shown.data.dtypes)):
+                below = shown.data.to_numpy(dtype=float)[0][labels]
             return cls(table, below, response_name(shown), labels)
 
         return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
@@ -183,13 +185,6 @@ def _checked_image(owner, image, shape) -> np.ndarray:
             f" from 0 to 1, or ints from 0 to 255."
         )
     return given
-
-
-def _own_values(shown, labels) -> NDArray[np.float64] | None:
-    """Return the players' values as an image, or None if they are not numbers."""
-    if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
-        return None
-    return shown.data.to_numpy(dtype=float)[0][labels]
 
 
 CELL = 0.56, 0.42  # inches

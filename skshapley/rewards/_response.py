@@ -290,7 +290,9 @@ class Response:
     def _numbers(self, raw, n, where) -> NDArray[np.float64]:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or raise ModelOutputError."""
         if isinstance(raw, list) and self.method in BY_CLASS:
-            raw = np.hstack([_plain_values(np.asarray(part)) for part in raw])
+            # for two classes, only the positive one
+            parts = map(np.asarray, raw)
+            raw = np.hstack([part[:, 1:] if part.shape[1] == 2 else part for part in parts])
         shape = np.shape(raw)
         if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
             raise ModelOutputError(
@@ -369,11 +371,6 @@ def flat_classes(estimator) -> list | None:
     # one-versus-one decisions belong to pairs of classes
     pairs = getattr(final_estimator(estimator), "decision_function_shape", None) == "ovo"
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
-
-
-def _plain_values(part) -> np.ndarray:
-    """Return the columns of one of several outputs; for two classes, only the positive one."""
-    return part[:, 1:] if part.shape[1] == 2 else part
 
 
 def _names_of_parts(parts, estimator) -> list:

@@ -85,11 +85,15 @@ class StratifiedMean(Solver):
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
         squares = self._moments.products.reshape(by_stratum)
+        # Each stratum gets one more unit, with the mean spread of all strata of the player:
+        # agreeing units may have missed events that other strata show.
+        total = np.maximum(degrees.sum(axis=2, keepdims=True), 1)
+        together = (squares + squares.sum(axis=2, keepdims=True) / total) / (degrees + 1)
         # Cells with a single unit have no spread, and enumerated ones no error: both count as 0
         # here.
         own, share = (
             np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
-            for spread in (squares / np.maximum(degrees, 1), _drawn_together(squares, degrees))
+            for spread in (squares / np.maximum(degrees, 1), together)
         )
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # the sizes between the two ends are sampled
@@ -107,13 +111,3 @@ class StratifiedMean(Solver):
         values, shares = without_gap(means, variances.sum(axis=2), gain)
         errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))
         return Estimate(values, np.where(known, errors, np.nan))
-
-
-def _drawn_together(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-    """Return the spread within each stratum, ``(r, p, s, k)``, with one additional unit.
-
-    This unit has the mean spread of all strata of the player. Agreeing units of a stratum may have
-    missed events that other strata show.
-    """
-    mean = squares.sum(axis=2, keepdims=True) / np.maximum(degrees.sum(axis=2, keepdims=True), 1)
-    return (squares + mean) / (degrees + 1)

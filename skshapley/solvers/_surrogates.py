@@ -78,15 +78,12 @@ class FittedSurrogate:
     def _of(self, model: Any) -> np.ndarray:
         p = self._n_players
         if not is_read(model):
-            return self._by_enumeration(model)
+            cube = all_coalitions(p).astype(np.float64)
+            values = np.asarray(model.predict(cube), dtype=float)[:, None]
+            return enumerated(values, INDICES["shapley"], 1)
         nobody, everybody = np.zeros((1, p)), np.ones((1, p))
         trees = TreeValues(read_trees(model, "predict"), np.arange(p))
         return trees.values_by_reference(everybody, nobody)[0, 0]
-
-    def _by_enumeration(self, model: Any) -> np.ndarray:
-        cube = all_coalitions(self._n_players).astype(np.float64)
-        values = np.asarray(model.predict(cube), dtype=float)[:, None]
-        return enumerated(values, INDICES["shapley"], 1)
 
 
 def is_read(regressor: Any) -> bool:
