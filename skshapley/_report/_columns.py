@@ -33,9 +33,10 @@ def column(data: pd.Series) -> dict[str, Any]:
         names are ``ordered``.
     """
     if pd.api.types.is_datetime64_any_dtype(data):
+        # Readers expect the local time of their data.
         clock = data.dt.tz_localize(None) if data.dt.tz is not None else data
         seconds = clock.astype("datetime64[ms]").astype("int64").to_numpy() / 1e3
-        return _numbers("date", np.where(data.isna(), np.nan, seconds))  # of local time
+        return _numbers("date", np.where(data.isna(), np.nan, seconds))
     if pd.api.types.is_bool_dtype(data):
         return _texts(data, [False, True], ordered=True)
     if isinstance(data.dtype, pd.CategoricalDtype):
