@@ -82,9 +82,6 @@ def test_ties_skip_steps_without_changing_values(p, share):
     assert (coalitions != inside).any(axis=1).all()
     counts = np.maximum(differing.sum(axis=2) - 1, 0)
     assert len(coalitions) == counts.sum()
-    if p <= 64:
-        bits = [sum(1 << int(i) for i in np.flatnonzero(one)) for one in coalitions]
-        assert design._bits.tolist() == bits
     asked = zip(instances, named[:, 0], coalitions, strict=True)
     values = np.array([worth(*what) for what in asked])
     empty = np.sin(10 * np.arange(2)[:, None] + np.arange(4))

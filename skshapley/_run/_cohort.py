@@ -74,6 +74,8 @@ class Cohort:
     def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
         self.block, self.members, self.players = block, members, players
         game, plan, (r, self.count) = block.game, block.plan, players.shape
+        # entries of single players; pairs follow
+        self._own = slice(None if plan.pairs is None else self.count)
         b, self.row_order, weights = game.n_references, game.row_order, game.reference_weights
         self.sampler, self.solver = plan.methods(self.count)
         size = replace(Size.of(game), n_players=self.count)
@@ -253,11 +255,6 @@ class Cohort:
         # The known gain against the whole background corrects the sampled groups by regression.
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
         return self.groups.together(estimate, self.v_full - self.v_empty, gain, self._own)
-
-    @property
-    def _own(self) -> slice:
-        """The entries of single players; pairs follow."""
-        return slice(None) if self.block.plan.pairs is None else slice(self.count)
 
     def _close(self) -> None:
         """Close the rows that are accurate enough or have spent their budget."""

@@ -23,7 +23,7 @@ from skshapley.stopping import RelativeError, StoppingRule
 # Repeated draws cost no evaluation, so a budget above the number of coalitions is never spent.
 # It is cut to the number of coalitions, or to this number, at which the error is negligible
 ENOUGH_EVALS = 2**18
-LOG_MOST_EVALS = 40  # larger than any practical budget, and safe in int64
+MOST_EVALS = 2**26  # per row without a stopping rule: hours for most models
 SMALL_BYTES = 2**27  # a single design may take this much, whatever the working memory
 USUAL_REFERENCES = 100  # "auto" requests no more model rows for larger backgrounds
 
@@ -113,10 +113,10 @@ class Budget:
                 f" empty and the full coalition."
             )
         given = size.rows(int(self.given)) if self.in_evals else int(self.given)
-        return min(given, size.rows(max(2 ** min(p, LOG_MOST_EVALS), ENOUGH_EVALS)))
+        return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
 
-    def check(self, n_rows: int, sampler: Sampler, name: str) -> None:
-        """Raise ValueError for a budget below any design, or above the limit of memory."""
+    def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
+        """Raise ValueError for a budget below any design, or above memory and time limits."""
         p, values = self.size.n_players, self.size.values(n_rows)
         bought = sampler.afford(values, p, self.size.n_references)
         price, n_draws = bought.price, bought.n_draws
@@ -137,6 +137,12 @@ class Budget:
                 f" working memory holds one of {self.as_text(most * price.draw - price.given)} with"
                 f" {p} players: pass fewer, raise sklearn.set_config(working_memory=), or choose a"
                 f' sampler of several designs, such as "antithetic".'
+            )
+        if not stops and n_draws * price.draw > MOST_EVALS * price.references:
+            raise ValueError(
+                f"{self.asked}, more than the {self.as_text(MOST_EVALS * price.references)} that a"
+                f" row can have without a stopping rule: pass fewer, or"
+                f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
             )
 
 
@@ -267,7 +273,7 @@ class Plan:
             )
         if p > 1:
             name = "" if chosen is None else f"for {type(sampler).__name__} "
-            budget.check(n_rows, sampler, name)
+            budget.check(n_rows, sampler, name, again)
         return plan
 
     def bought(self) -> Bought:

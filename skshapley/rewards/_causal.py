@@ -28,11 +28,6 @@ def _are_components(value) -> bool:
     )
 
 
-def _are_flags(value) -> bool:
-    """Return True for a bool or a list of bools."""
-    return np.asarray(value).dtype == bool
-
-
 class CausalReward(ConditionalReward):
     """The model's mean response under an intervention that sets the present columns.
 
@@ -83,7 +78,9 @@ class CausalReward(ConditionalReward):
     _constraints = {
         **ConditionalReward._constraints,
         "components": Constraint(_are_components, "a list of lists of columns, causes first"),
-        "confounded": Constraint(_are_flags, "True or False, or a list of them"),
+        "confounded": Constraint(
+            lambda value: np.asarray(value).dtype == bool, "True or False, or a list of them"
+        ),
     }
 
     def __init__(self, components: Any, confounded: Any = False, covariance: Any = None) -> None:

@@ -134,9 +134,8 @@ class Surrogate(MaskedModel):
 
 def _is_regressor(value) -> bool:
     """Return True for None or an object that fits and predicts, not a class."""
-    if value is None:
-        return True
-    return hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
+    fits = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
+    return value is None or fits
 
 
 class SurrogateReward(BackgroundReward):
