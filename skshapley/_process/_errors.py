@@ -6,10 +6,10 @@ hyper-parameters relative to the pairs.
 """
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from skshapley._process._least_squares import MISSED, span
 from skshapley._process._process import Posterior
+from skshapley._tools._degrees import degrees_of_tails, widening
 
 # Power of 1 + variances/pairs, for the fitted variances of the prior. With it, intervals of nominal
 # 95 % hold .94 to .98 of players and of pairs on average over 43 families of games, with 6 to 25
@@ -67,10 +67,10 @@ def _widened(squared: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """
     weights = weights / weights.sum()
     mean = weights @ squared
-    kurtosis = weights @ squared**2 / np.maximum(mean**2, TINY)
+    n = 1 / (weights @ weights)
     # as many degrees as errors for normal ones, which have a kurtosis of 3
-    degrees = 2 / (weights @ weights) / np.maximum(kurtosis - 1, 2.0)
-    return mean * (stdtrit(np.maximum(degrees, 1.0), 0.975) / ndtri(0.975)) ** 2
+    degrees = np.minimum(degrees_of_tails(n, n * mean, n * (weights @ squared**2)), n)
+    return mean * widening(degrees) ** 2
 
 
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:

@@ -173,7 +173,7 @@ class Block:
         weights, empty = self.game.reference_weights, self.empty[members]
         mean = (weights[:, None] * empty).sum(axis=1, keepdims=True)
         # Kish's effective sample size, b for equal weights.
-        n = 1 / (weights @ weights)  # effective number of rows
+        n = 1 / (weights @ weights)
         if n <= 1:
             return np.full(mean[:, 0].shape, np.nan)
         # the root of a sum of squares, even if the squares overflow

@@ -9,8 +9,8 @@ import numpy as np
 
 from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
+from skshapley._tools._degrees import widening
 from skshapley.solvers import Estimate
-from skshapley.solvers._spread import widening
 
 # Sixteen groups leave 14 degrees of freedom for the spread, and Student's t widens errors by 9 %.
 # More groups would have too few rows each, and every group is an output that each step must carry.

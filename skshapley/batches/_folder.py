@@ -166,7 +166,7 @@ def run_of(manifest: dict) -> str:
     """Return the hash of the fixed part of a manifest, which identifies the run."""
     # The number of rows is known at the end of a run only.
     fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
-    return digest_of(json.dumps(fixed, sort_keys=True))
+    return _hash(fixed)
 
 
 @dataclass(frozen=True, eq=False)

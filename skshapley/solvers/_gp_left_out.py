@@ -11,9 +11,9 @@ from skshapley._process._errors import overlooked
 from skshapley._process._pairs import OddDesign, RandomOddDesign
 from skshapley._process._process import Posterior
 from skshapley._tools._counting import log_binomial
+from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
-from skshapley.solvers._spread import effective_degrees, widening
 
 # Pairs per player for a standard error. With 3, standard errors on data valuation, feature
 # selection and voting games are .4 to .8 of the deviation: they ignore the fitted hyper-parameters

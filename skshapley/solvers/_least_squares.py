@@ -12,10 +12,11 @@ Banzhaf values are the slopes of unweighted least squares with a constant and wi
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
+from skshapley._tools._degrees import degrees_of_tails, widening
 from skshapley.indices import INDICES
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
-from skshapley.solvers._spread import degrees_of_tails, span, unseen, widening
+from skshapley.solvers._spread import span, unseen
 
 RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
 

@@ -17,19 +17,13 @@ from typing import cast
 import numpy as np
 
 from skshapley._references import RowOrder
+from skshapley._tools._degrees import degrees_of_tails, effective_degrees, widening
 from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, without_gap
 from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks, fitted
-from skshapley.solvers._spread import (
-    FEW,
-    Scale,
-    degrees_of_tails,
-    effective_degrees,
-    unseen,
-    widening,
-)
+from skshapley.solvers._spread import FEW, Scale, unseen
 
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by 2 %.
 LEAST_CHUNKS = 16

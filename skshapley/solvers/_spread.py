@@ -1,4 +1,4 @@
-"""Standard errors of means: Student's quantiles, and constant values.
+"""Standard errors of means: allowances for events that no draw has seen, and constant values.
 
 If n draws have not seen an event, its chance is below 3/n with confidence .95 ("rule of three",
 Hanley & Lippman-Hand 1983). If all contributions of a player agree, its value may still differ by
@@ -7,61 +7,6 @@ up to 3/n of the range of contributions: ± 1.96 standard errors of 1.5/n contai
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
-
-
-def widening(degrees: np.ndarray) -> np.ndarray:
-    """Return the width of a 95 % interval of Student's t, relative to the normal one.
-
-    With this factor, ± 1.96 standard errors with few degrees of freedom contain 95 %.
-    """
-    return stdtrit(degrees, 0.975) / ndtri(0.975)
-
-
-def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-    """Return the degrees of freedom of a sum of independent variances (Welch 1947), at least 1.
-
-    Parameters
-    ----------
-    variances : ndarray of shape (r, b, ...)
-        Estimated variances, to be summed over the second axis.
-    degrees : ndarray that broadcasts to the same shape
-        Their degrees of freedom; 0 for unknown variances, which are ignored.
-
-    Returns
-    -------
-    degrees : ndarray of shape (r, ...)
-        At most the sum of the degrees, which also applies to sums of zeros.
-
-    References
-    ----------
-    Welch (1947), The generalization of "Student's" problem when several different population
-    variances are involved, Biometrika 34.
-    """
-    most = np.maximum(degrees.sum(axis=1), 1)
-    # Welch's second form: with d + 2, and 2 subtracted below, the estimate has a smaller bias.
-    squares = (variances**2 / (degrees + 2)).sum(axis=1)
-    total = variances.sum(axis=1) ** 2
-    known = squares > 0
-    welch = np.divide(total, squares, out=np.full(total.shape, np.inf), where=known) - 2
-    return np.clip(welch, 1, most)
-
-
-def degrees_of_tails(n: int, squares: np.ndarray, fourth: np.ndarray) -> np.ndarray:
-    """Return the degrees of freedom of a variance from n numbers with heavy tails.
-
-    A variance estimated from n numbers of kurtosis c varies as one with 2 n/(c - 1) degrees.
-
-    Parameters
-    ----------
-    n : int
-    squares, fourth : ndarray
-        Sums of the second and the fourth powers of the centred numbers.
-    """
-    varies = squares > 0
-    kurtosis = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
-    return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
-
 
 UNSEEN = 1.5  # factor of the range over the number of draws: 3/n over 1.96
 # FEW**n is the probability that n draws miss an event of probability 2/5. Below six

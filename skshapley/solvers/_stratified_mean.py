@@ -8,10 +8,11 @@ nodes of a quadrature rule.
 
 import numpy as np
 
+from skshapley._tools._degrees import effective_degrees, widening
 from skshapley._tools._moments import Moments
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
-from skshapley.solvers._spread import Scale, effective_degrees, missed, unseen, widening
+from skshapley.solvers._spread import Scale, missed, unseen
 
 # Share of all degrees of freedom. The effective number is uncertain if few strata differ.
 LEAST_FREEDOM = 1 / 3

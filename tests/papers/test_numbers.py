@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from skshapley.solvers._spread import widening
+from skshapley._tools._degrees import widening
 
 DOC = Path(__file__).parents[2] / "doc"
 RESULTS = DOC / "results"

@@ -10,11 +10,11 @@ from skshapley._process._functionals import OddValues
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Pairs
 from skshapley._process._process import Posterior, Process
+from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.samplers import OddLeverage, SamplerTask
 from skshapley.samplers._odd_designs import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._gp_left_out import _Corrected
-from skshapley.solvers._spread import effective_degrees, widening
 from skshapley.testing import RandomGame, check_unbiased
 
 P = 7

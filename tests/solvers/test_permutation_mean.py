@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import PermutationMean, SolverTask
-from skshapley.solvers._spread import effective_degrees, widening
 from skshapley.testing import (
     AdditiveGame,
     HybridGame,
