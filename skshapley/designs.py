@@ -139,7 +139,7 @@ class StepwiseDesign:
         """The coalitions of all permutations, including the ends, ``(r, n (p + 1), p)``."""
         r, _, p = self.permutations.shape
         sizes = np.arange(p + 1, dtype=np.int16)
-        return (self._places()[:, :, None, :] < sizes[:, None]).reshape(r, -1, p)
+        return (self.places[:, :, None, :] < sizes[:, None]).reshape(r, -1, p)
 
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
@@ -148,13 +148,14 @@ class StepwiseDesign:
             return None
         return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[:, :, None]
 
-    def _places(self) -> NDArray[np.int16]:
-        """Return the step at which each player enters each permutation, ``(r, n, p)``."""
+    @cached_property
+    def places(self) -> NDArray[np.int16]:
+        """The step at which each player enters each permutation, ``(r, n, p)``."""
         # int16 holds any practical number of players in a quarter of the memory of int64.
         steps = np.arange(self.permutations.shape[2], dtype=np.int16)
-        return self._by_player(np.broadcast_to(steps, self.permutations.shape))
+        return self.by_player(np.broadcast_to(steps, self.permutations.shape))
 
-    def _by_player(self, by_step: np.ndarray) -> np.ndarray:
+    def by_player(self, by_step: np.ndarray) -> np.ndarray:
         """Reorder quantities ``(r, n, p, ...)`` of steps by player."""
         r, n, p = self.permutations.shape
         # Flat positions make one assignment of all permutations, without an index array per axis.
@@ -187,7 +188,7 @@ class StepwiseDesign:
         r : int
             Number of rows.
         """
-        p, place, references = self.permutations.shape[2], self._places(), self.references
+        p, place, references = self.permutations.shape[2], self.places, self.references
         if self.differing is not None:
             place = np.where(self.differing, place, np.int16(p))  # others never enter
         instance, walk, step = np.nonzero(self._passed[1])
@@ -196,23 +197,20 @@ class StepwiseDesign:
             references = references[instance, walk][:, None]
         return coalitions, instance, references
 
-    def contributions(
-        self, values: np.ndarray, step_weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the marginal contributions in each permutation, ``(r, n, p, k)``.
+    def steps(self, values: np.ndarray) -> np.ndarray:
+        """Return the marginal contributions at each step of each permutation, ``(r, n, p, k)``.
 
         Parameters
         ----------
         values : ndarray of shape (r, n (p + 1), k)
             Values of all coalitions, including the ends (`assemble`).
-        step_weights : ndarray of shape (p,) or None
-            Weight of the step at each position; None for 1.
         """
         r, n, p = self.permutations.shape
-        steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
-        if step_weights is not None:
-            steps *= step_weights[:, None]
-        return self._by_player(steps)
+        return np.diff(values.reshape(r, n, p + 1, -1), axis=2)
+
+    def contributions(self, values: np.ndarray) -> np.ndarray:
+        """Return the marginal contributions of each player, ``(r, n, p, k)``, as `steps`."""
+        return self.by_player(self.steps(values))
 
     def assemble(
         self,
@@ -230,21 +228,19 @@ class StepwiseDesign:
         v_empty, v_full : ndarray of shape (r, k)
             As in `Design.assemble`.
         """
-        (r, n, p), k = self.permutations.shape, v_full.shape[1]
-        walks = np.empty((r, n, p + 1, k))
-        walks[:, :, 0] = v_empty[:, None]
+        r, n, k = *self.permutations.shape[:2], v_full.shape[1]
+        start = np.broadcast_to(v_empty[:, None], (r, n, k))
         if self.references is not None:
-            walks[:, :, 0] = empty(np.arange(r), self.references)
+            start = empty(np.arange(r), self.references)
         # each step has the value of the last requested step
         passed, asked = self._passed
-        latest = np.cumsum(asked).reshape(asked.shape) - 1
-        if len(values):
-            walks[:, :, 1:] = values[np.maximum(latest, 0)]
-        whole, none = passed == passed[:, :, -1:], passed == 0
-        walks[:, :, 1:][none] = walks[:, :, :1].repeat(p, axis=2)[none]
+        at = np.cumsum(asked).reshape(asked.shape) - 1
+        at = np.where(passed == 0, len(values) + np.arange(r * n).reshape(r, n, 1), at)
         # After the last differing player, the mixed row is the row to explain.
-        walks[:, :, 1:][whole] = v_full[np.nonzero(whole)[0]]
-        return walks.reshape(r, -1, k)
+        full = len(values) + r * n + np.arange(r)[:, None, None]
+        at = np.where(passed == passed[:, :, -1:], full, at)
+        later = np.concatenate([values, start.reshape(-1, k), v_full]).take(at, axis=0)
+        return np.concatenate([start[:, :, None], later], axis=2).reshape(r, -1, k)
 
 
 @dataclass(frozen=True, eq=False)

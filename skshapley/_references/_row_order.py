@@ -279,19 +279,17 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
 def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
     count, size = groups.shape
-    first, second = np.empty((2, count, size // 2), dtype=groups.dtype)
-    excess = np.zeros((count, features.shape[1]), dtype=features.dtype)
-    for t in range(size // 2):
-        pair = groups[:, 2 * t], groups[:, 2 * t + 1]
-        difference = features[pair[0]] - features[pair[1]]
+    pairs = groups.reshape(count, size // 2, 2)
+    differences = features[pairs[:, :, 0].T] - features[pairs[:, :, 1].T]  # (s / 2, g, m)
+    straight = np.empty((size // 2, count), dtype=bool)
+    excess = np.zeros(differences.shape[1:], dtype=features.dtype)
+    for chosen, difference in zip(straight, differences, strict=True):
         # the assignment with the smaller difference of the halves' sums
-        straight = np.einsum("gm,gm->g", excess, difference) <= 0
-        excess += np.where(straight[:, None], difference, -difference)
-        first[:, t] = np.where(straight, *pair)
-        second[:, t] = np.where(straight, *pair[::-1])
+        np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=chosen)
+        excess += np.where(chosen[:, None], difference, -difference)
     swapped = rng.random((count, 1)) < 0.5
-    first, second = np.where(swapped, second, first), np.where(swapped, first, second)
-    return np.stack([first, second], axis=1).reshape(2 * count, -1)
+    halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
+    return halves.swapaxes(1, 2).reshape(2 * count, -1)
 
 
 def _regressed(

@@ -1,8 +1,5 @@
 """Counts, means and summed products of groups of draws, merged part by part."""
 
-from copy import deepcopy
-from typing import Self
-
 import numpy as np
 from scipy import sparse
 
@@ -37,10 +34,6 @@ class Moments:
         self.mean = np.zeros((*groups, variables, *shape))
         self.products = np.zeros((*groups, variables, variables, *shape))
 
-    def copy(self) -> Self:
-        """Return independent copies of the moments."""
-        return deepcopy(self)
-
     def add(self, rows, strata, units, unit_size) -> None:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         # most designs have few of the strata
@@ -49,9 +42,14 @@ class Moments:
         group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()
         flat = units.reshape(-1, *units.shape[2:])
         count = np.bincount(group, minlength=r * b)
-        mean = _sum_by(group, flat, r * b) / np.maximum(count, 1)[:, None, None, None]
+        # A product with zeros and ones is ten times as fast as sorting a thousand units.
+        u = len(group)
+        members = sparse.csc_array((np.ones(u), group, np.arange(u + 1)), shape=(r * b, u))
+        mean = (members @ flat.reshape(u, -1)).reshape(r * b, *flat.shape[1:])
+        mean /= np.maximum(count, 1)[:, None, None, None]
         deviation = flat - mean[group]
-        inside = unit_size * _sum_by(group, deviation[:, :, None] * deviation[:, None], r * b)
+        products = deviation[:, :, None] * deviation[:, None]
+        inside = unit_size * (members @ products.reshape(u, -1))
         wide = (r, b, 1, 1, 1)
         rows = rows[:, None], used
         old, new = self.size[rows].reshape(wide), (unit_size * count).reshape(wide)
@@ -63,11 +61,3 @@ class Moments:
         self.products[rows] += inside.reshape(between.shape) + between
         self.units[rows] += count.reshape(r, b)
         self.size[rows] += unit_size * count.reshape(r, b)
-
-
-def _sum_by(group, flat, n) -> np.ndarray:
-    """Return the sums of ``(u, ...)`` by group, ``(n, ...)``, each in the order of the units."""
-    u = len(group)
-    # A product with zeros and ones is ten times as fast as sorting a thousand units.
-    members = sparse.csc_array((np.ones(u), group, np.arange(u + 1)), shape=(n, u))
-    return (members @ flat.reshape(u, -1)).reshape(n, *flat.shape[1:])

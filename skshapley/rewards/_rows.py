@@ -144,7 +144,8 @@ class ArrayPool(ColumnPool):
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
         for start in range(0, n, step):
             some = slice(start, start + step)
-            given = self.X.take(rows[some], axis=0)[:, None].astype(kind, copy=False)
+            own = rows[some] if np.ptp(rows[some]) else rows[start : start + 1]
+            given = self.X.take(own, axis=0)[:, None].astype(kind, copy=False)
             other = self.background.take(references[some], axis=0).astype(kind, copy=False)
             mixed[some] = _chosen(present[some, None], given, other)
         hybrid = mixed.reshape(n * q, d)
@@ -174,7 +175,7 @@ def _chosen(present, given, other) -> NDArray:
     word = f"i{kind.itemsize}"
     other, given = other.view(word), given.view(word)
     other ^= given
-    other &= present.astype(word) - 1  # all bits where absent
+    other &= present.view(np.int8) - np.int8(1)  # all bits where absent
     other ^= given
     return other.view(kind)
 

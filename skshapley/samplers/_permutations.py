@@ -24,6 +24,9 @@ REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")
 FEW_REFERENCES = 32  # up to this number, all rows are used if there is a unit for each
 MANY_REFERENCES = 256  # from this number on, a stopping rule does not wait for all rows
+# Rounds over all rows before a stopping rule is checked: after one, no row has a second unit, so
+# that errors are unknown.
+LEAST_ROUNDS = 1.6
 # One of this number of sampled background rows is used twice. The differences give the noise of the
 # permutations, and without it the part of the background in the error. They cost budget: the
 # squared error is .93 times as large without them, and 1.14 times with one row in four.
@@ -125,7 +128,8 @@ class PermutationSampler(Sampler):
             return bought
         if self._samples_few(bought.n_draws, n_players, n_references):
             return replace(bought, samples=True)
-        return replace(bought, to_stop=max(bought.to_stop, bought.price.step * n_references))
+        least = bought.price.step * int(LEAST_ROUNDS * n_references)
+        return replace(bought, to_stop=max(bought.to_stop, least))
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to sample from: all if each unit has its own row."""

@@ -22,7 +22,7 @@ from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, without_gap
-from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks, fitted
+from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks
 from skshapley.solvers._spread import FEW, Scale, unseen
 
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by 2 %.
@@ -252,7 +252,10 @@ class PermutationMean(Solver):
 
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
-        contributions = design.contributions(values, self._step_weights(self.n_players_))
+        by_step, weights = design.steps(values), self._step_weights(self.n_players_)
+        if weights is not None:
+            by_step *= weights[:, None]
+        contributions = design.by_player(by_step)
         r, n, p, k = contributions.shape
         self._scale.add(rows, contributions)
         inside = contributions.reshape(r, n // design.unit, design.unit, p, k)
@@ -276,14 +279,11 @@ class PermutationMean(Solver):
         cut = (r, n // design.unit, design.unit, p)
         shares = _shares(design, cut[:3])
         # contributions by position in the order, to subtract the mean effect of a position
-        by_step = np.take_along_axis(contributions, design.permutations[..., None], axis=2)
         units, steps = (
             (part.reshape(*cut, k) * shares[..., None, None]).sum(axis=2)
             for part in (contributions, by_step)
         )
-        # the inverse permutation: the position of each player
-        positions = np.argsort(design.permutations, axis=2).astype(np.int32).reshape(cut)
-        walks = Walks(rows, _strata(design), units, steps, positions, shares)
+        walks = Walks(rows, _strata(design), units, steps, design.places.reshape(cut), shares)
         self._seen().add(walks, self._scale.range)
 
     def _controls(self, rows, design, values) -> np.ndarray:
@@ -339,8 +339,7 @@ class PermutationMean(Solver):
             weighted = self._step_weights(self.n_players_) is not None
             gain = None if weighted else self.v_full_ - self.v_empty_
             return Estimate(*self._sampled.estimate(gain, self._scale.likely))
-        m, kurtosis = self._seen().moments(self._scale.range)
-        slope, cost = fitted(m)
+        m, kurtosis, slope, cost = self._seen().moments()
         if not self._symmetric:  # the effect of a position then differs between players
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]

@@ -6,6 +6,7 @@ contribution at position t over the *other* units. The mean of m over a player's
 control variate: its expectation is equal for all players, and its sum is constant.
 """
 
+from copy import deepcopy
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -91,14 +92,20 @@ class Centring:
     """
 
     def __init__(self, groups, shape) -> None:
-        self._plain = Moments(groups, shape)
+        # One unit of each stratum, and the players whose contributions vary within a stratum: a
+        # player may differ between background rows and still be constant.
+        self._one = np.full((*groups, *shape), np.nan)
+        self._varies = np.zeros((groups[0], *shape), dtype=bool)
         self._later = Moments(groups, shape, variables=2)
         # the units stored for each row, in parts with units of one size
         self._held: list[list[Walks]] = [[] for _ in range(groups[0])]
 
     def add(self, walks: Walks, scale: np.ndarray) -> None:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
-        self._plain.add(walks.rows, walks.strata, walks.units[:, :, None], walks.unit)
+        at = walks.rows[:, None], walks.strata
+        self._one[at] = np.where(np.isnan(self._one[at]), walks.units, self._one[at])
+        varies = np.abs(walks.units - self._one[at]) > ROUNDING * scale[walks.rows, None]
+        self._varies[walks.rows] |= varies.any(axis=1)
         for i, row in enumerate(walks.rows):
             own, held = walks.of(slice(i, i + 1)), self._held[row]
             # A fixed number of stored units limits memory, however large the budget.
@@ -107,33 +114,33 @@ class Centring:
                 last = [held.pop()] if held and held[-1].unit == own.unit else []
                 held.append(Walks.joined([*last, own.cut(0, room)], 1))
             if own.units.shape[1] > room:
-                _, m, active = self._centred([row], scale)
+                _, m, active = self._centred([row])
                 rest = own.cut(room, None)
                 m = np.broadcast_to(m[:, None], rest.units.shape)
                 _add(self._later, rest, rest.partner(m, active))
 
-    def moments(self, scale: np.ndarray) -> tuple[Moments, np.ndarray]:
-        """Return the moments of all units, and the kurtosis of the contributions ``(r, p, k)``.
+    def moments(self) -> tuple[Moments, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the moments of all units, the kurtosis, the slope and its cost (see `fitted`).
 
-        The variables are contributions and partners. The kurtosis is that of
-        the stored units, centred.
+        The variables are contributions and partners. The kurtosis of the contributions,
+        ``(r, p, k)``, is that of the stored units, centred.
         """
-        out = self._later.copy()
+        out = deepcopy(self._later)
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
         kinds = [tuple((part.unit, part.units.shape[1]) for part in held) for held in self._held]
         alike = []
         for kind in filter(None, dict.fromkeys(kinds)):
             rows = np.array([row for row, own in enumerate(kinds) if own == kind])
-            held, _, _ = self._centred(rows, scale)
+            held, _, _ = self._centred(rows)
             alike.append((rows, held))
             for part, partner in held:
                 _add(out, part, partner)
-        slope = fitted(out)[0][:, 0]
+        slope, cost = fitted(out)
         for rows, held in alike:
-            tails[rows] = _kurtosis(held, out, rows, slope[rows])
-        return out, tails
+            tails[rows] = _kurtosis(held, out, rows, slope[rows, 0])
+        return out, tails, slope, cost
 
-    def _centred(self, rows, scale) -> tuple:
+    def _centred(self, rows) -> tuple:
         """Return the stored units of rows with equally many, each centred on all others of them.
 
         Returns
@@ -149,11 +156,7 @@ class Centring:
         parts = [Walks.joined(list(of_rows), 0) for of_rows in same]
         size = sum(part.unit * part.units.shape[1] for part in parts)
         total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
-        # Variation within strata only: a player may differ between background rows and still be
-        # constant.
-        squares = self._plain.products[rows, :, 0, 0].sum(axis=1)
-        least = self._plain.size[rows].sum(axis=1)[:, None, None] * (ROUNDING * scale[rows]) ** 2
-        active = squares > least
+        active = self._varies[rows]
         held = []
         for part in parts:
             # A unit in its own mean would correlate with itself and bias the estimate.
