@@ -142,10 +142,7 @@ def count_costs(trees, players) -> Costs:
     for nodes in paths.levels:
         inner = nodes[some.left[nodes] >= 0]
         left, right = some.left[inner], some.right[inner]
-        total = some.cover[left] + some.cover[right]
-        # Nodes without training weight have no proportion, so both children count as equally
-        # likely.
-        p = np.divide(some.cover[left], total, out=np.full(len(inner), 0.5), where=total > 0)
+        p = paths.share[left]
         free = paths.bit[inner] == paths.n_above[inner]  # no earlier node has this player
         both = np.where(free, p * (1 - p), 0.0)
         pairs[left], pairs[right] = pairs[inner] * (p + both), pairs[inner] * (1 - p + both)

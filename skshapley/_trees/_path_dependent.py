@@ -5,29 +5,34 @@ trees": at the node of an absent player, the row goes to both children in propor
 training weight (cover). For one leaf, this is an imaginary background. Its rows pass the path
 players independently, each with the product of the player's ratios along the path.
 
-In trees that are too deep for tables, every player is present with probability t. A row reaches a
-leaf of value v with probability :math:`P = \prod_j f_j` for :math:`f_j = t x_j + (1 - t) r_j`.
-Here, x_j is 1 if the row passes the path player j and 0 otherwise, and r_j is the ratio. The worth
-of the leaf to player j is the mean over t of :math:`v P g_j` with :math:`g_j = (x_j - r_j) / f_j`;
-to the pair of players i and j, it is that of :math:`v P g_i g_j`. The quotient g_j belongs to the
-last node of j. It is constant over the leaves below, up to the next node of j. Each node therefore
-adds its own quotient, minus the quotient of the previous node of j, times the sum of v P below. In
-a pair, this is multiplied by the quotient of another player above the node.
+In trees that are too deep for tables, every player is present with probability t. A row goes left
+at a node with probability :math:`\pi = s + a (x - s)`. Here, s is the share of training weight that
+goes left, and x is 1 if the row goes left and 0 otherwise. The probability that the node's player
+is present is a. At the player's first node on the path, a = t. At later ones, a is conditional on
+the way down. It is 0 if the row leaves the path at an earlier node of the player. If not, and r is
+the ratio of training weight that stays on the path at the earlier nodes, :math:`a = t / f` with
+:math:`f = t + (1 - t) r`.
+
+One pass down computes the probability R of reaching each node, and one pass up the expected value
+below it. With the difference d between the values of the left and the right child, the node adds
+the mean over t of :math:`R d (x - s)\,da/dt` to its player. To the interaction of its player and
+another player above, it adds this product times the logarithmic derivative of R with respect to the
+other player. The derivative is determined at the last node of the other player. It is :math:`(1 -
+r) / f` if the row stays on the path there, and :math:`-1 / (1 - t)` if not.
 """
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skshapley._trees._paths import traced_runs
 
 # Leaves of the trees in one part: few enough for its arrays to stay in the cache
 LEAVES = 8192
-# In place of the ratio 0, of nodes without training weight
-TINY = 1e-200
 
 
 def training_law(block, chunk) -> NDArray[np.float64]:
@@ -44,13 +49,11 @@ def training_law(block, chunk) -> NDArray[np.float64]:
     law : ndarray
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
-    trees, paths = block.trees, block.paths
-    ratios = np.ones(chunk.leaf_players.shape)
-    share = _shares(trees.cover, paths.parent)
+    paths, ratios = block.paths, np.ones(chunk.leaf_players.shape)
     at, going = chunk.leaves.copy(), np.arange(len(chunk.leaves))
     while len(going := going[paths.parent[at[going]] >= 0]):
         node = paths.parent[at[going]]
-        ratios[going, paths.bit[node]] *= share[at[going]]
+        ratios[going, paths.bit[node]] *= paths.share[at[going]]
         at[going] = node
     law = []
     for k in np.flatnonzero(np.bincount(chunk.n_path)):
@@ -61,14 +64,6 @@ def training_law(block, chunk) -> NDArray[np.float64]:
             weights = np.concatenate([weights * ratio, weights * (1 - ratio)], axis=1)
         law.append(weights.ravel())
     return np.concatenate(law)
-
-
-def _shares(cover, parent) -> NDArray[np.float64]:
-    """Return the share of the training weight of its parent that went to each node; 1 at roots."""
-    above = np.where(parent >= 0, cover[parent], cover)
-    # A node without training weight is never reached: both children get the share 0, not NaN.
-    share = np.divide(cover, above, out=np.zeros(len(cover)), where=above > 0)
-    return np.where(parent >= 0, share, 1.0)
 
 
 class PathWalk:
@@ -91,7 +86,9 @@ class PathWalk:
         self.n_players, self._parts = n_players, []
         for some, nodes, paths in traced_runs(trees, players, LEAVES):
             player = players[some.feature]
-            self._parts.append(_Part(some, paths, player, codes.row[nodes], codes.rank[nodes]))
+            self._parts.append(
+                _Part(some, paths, player, n_players, codes.row[nodes], codes.rank[nodes])
+            )
         self.base_values = trees.base + sum(part.mean for part in self._parts)
 
     def values(self, codes, index) -> NDArray[np.float64]:
@@ -102,10 +99,12 @@ class PathWalk:
         codes : ndarray of shape (n_rows, r), unsigned
         index : Index
         """
-        found = self._zeros(codes, self.n_players)
+        found = np.zeros((codes.shape[1], len(self.base_values), self.n_players))
         for part in self._parts:
-            for row, output, _, worth in part.worths(codes, *index.law(part.most_players - 1)):
-                found[row, output] += np.bincount(part.player, worth.sum(axis=0), self.n_players)
+            t, weights = index.law(part.most_players - 1)
+            for row, output, _, terms in part.terms(codes, t, weights):
+                worth = terms @ np.ones(len(t))
+                found[row, output] += np.bincount(part.player, worth, self.n_players)
         return found.transpose(1, 2, 0)
 
     def pairs(self, codes, index) -> NDArray[np.float64]:
@@ -117,38 +116,25 @@ class PathWalk:
         index : Index
         """
         p = self.n_players
-        found = self._zeros(codes, p * p)
+        found = np.zeros((codes.shape[1], len(self.base_values), p * p))
         for part in self._parts:
-            for row, output, gain, worth in part.worths(codes, *index.law(part.most_players - 2)):
-                # Both children of a node have the same player, and the same nodes above.
-                worth = worth.take(part.left, axis=1) + worth.take(part.right, axis=1)
-                for node, above, player, other in part.above:
-                    both = worth.take(node, axis=1)
-                    both *= gain.take(above, axis=1)
-                    found[row, output] += np.bincount(player * p + other, both.sum(axis=0), p * p)
+            t, weights = index.law(part.most_players - 2)
+            node, above, pair, met = part.above
+            present = presence(part.ratio, t)
+            # Times 1 - t, the derivatives of log R are a / t - 1 and -1.
+            for row, output, stays, terms in part.terms(codes, t, weights / (1 - t)):
+                on_path = stays.take(above).nonzero()[0]
+                both = terms.take(node.take(on_path), axis=0)
+                both *= present.take(above.take(on_path), axis=0)
+                worth = np.bincount(pair.take(on_path), both @ (1 / t), p * p)
+                found[row, output] += worth - met @ (terms @ np.ones(len(t)))
         found = found.reshape(*found.shape[:2], p, p)
         # Each pair of nodes was met once, from the lower one.
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
-    def _zeros(self, codes, n) -> NDArray[np.float64]:
-        return np.zeros((codes.shape[1], len(self.base_values), n))
-
-
-class _Level(NamedTuple):
-    """The inner nodes of a level, as positions among all nodes and among the inner ones.
-
-    Attributes
-    ----------
-    nodes, inner, children : slice
-    """
-
-    nodes: slice
-    inner: slice
-    children: slice
-
 
 class _Part:
-    """Some trees. Their nodes are numbered level by level, and in a level, inner nodes come first.
+    """Some trees. The inner nodes are numbered level by level, and the leaves after them.
 
     Parameters
     ----------
@@ -156,83 +142,90 @@ class _Part:
     paths : Paths
     player : ndarray of shape (n_nodes,), int64
         The player of each node's feature; arbitrary at a leaf.
+    n_players : int
     row, rank : ndarray of shape (n_nodes,)
         As of `Codes`.
 
     Attributes
     ----------
+    levels : list of tuple
+        The inner nodes of each level, as a slice; their positions among the children of the level
+        above (at the first level, among the roots); and their left, then their right children.
     mean : ndarray of shape (n_outputs,)
         Mean response over the training data.
     most_players : int
         Players on the longest path.
-    player : ndarray of shape (n_nodes,), int64
-        The player that decides at the parent of each node; arbitrary at a root.
-    left, right : ndarray of shape (n_inner,), int64
-        The children of each inner node.
+    player : ndarray of shape (n,), int64
+        The player of each inner node.
+    ratio : ndarray of shape (n + 1,)
+        The ratio of training weight that stays on the path to this inner node, at its parent and
+        at the earlier nodes of the parent's player. The last number stands for "no earlier node".
     """
 
-    def __init__(self, trees, paths, player, row, rank) -> None:
-        leaf, self.levels = trees.is_leaf, []
-        parts, n_nodes, n_inner = [], 0, 0
-        for nodes in paths.levels:
-            inner = nodes[~leaf[nodes]]
-            parts += [inner, nodes[leaf[nodes]]]
-            first, m = n_nodes, len(inner)
-            n_nodes, n_inner = n_nodes + len(nodes), n_inner + m
-            here, below = slice(first, first + m), slice(n_nodes, n_nodes + 2 * m)
-            self.levels.append(_Level(here, slice(n_inner - m, n_inner), below))
-        order, inner = np.concatenate(parts), np.concatenate(parts[::2])
-        place = np.empty_like(order)
-        place[order] = np.arange(n_nodes)
-        self.row, self.rank, self.value = row[inner], rank[inner], trees.value[order].T
-        self.left, self.right = place[trees.left[inner]], place[trees.right[inner]]
-        self.parent, self.player = place[paths.parent[order]], player[paths.parent[order]]
-        self.bit, self.most_players = paths.bit[order], int(paths.n_above.max())
-        self.n_roots = trees.n_trees
-        # The last number stands for "no earlier node of this player".
-        self.before = np.full(n_nodes, n_nodes)
-        for level, above, own in self._decided():
-            for children in (self.left[level.inner], self.right[level.inner]):
-                self.before[children] = above[own]
-        share = _shares(trees.cover, paths.parent)[order]
-        self.ratio, reach = np.ones(n_nodes + 1), np.ones(n_nodes)
-        for level in self.levels:
-            below = level.children
-            ratio = share[below] * self.ratio[self.before[below]]
-            self.ratio[below] = np.maximum(ratio, TINY)
-            reach[below] = share[below] * reach[self.parent[below]]
-        self.mean = self.value @ reach
+    def __init__(self, trees, paths, player, n_players, row, rank) -> None:
+        leaf, nodes, levels, n = trees.is_leaf, trees.roots, [], 0
+        place = np.empty(trees.n_nodes, dtype=np.int64)
+        while len(nodes):
+            source = np.flatnonzero(~leaf[nodes])
+            inner, at = nodes[source], slice(n, n + len(source))
+            nodes, n = np.concatenate([trees.left[inner], trees.right[inner]]), at.stop
+            place[inner] = np.arange(at.start, n)
+            levels.append((inner, at, source, nodes))
+        place[leaf] = np.arange(n, trees.n_nodes)
+        inner = np.concatenate([level[0] for level in levels])
+        self.levels = [(at, source, place[children]) for _, at, source, children in levels]
+        self.row, self.rank, self.value = row[inner], rank[inner], trees.value[leaf].T
+        self.player, self.bit, self.n_players = player[inner], paths.bit[inner], n_players
+        self.most_players, self.n_roots = int(paths.n_above.max()), trees.n_trees
+        parent, self.share = paths.parent[inner], paths.share[trees.left[inner]]
+        # A root has no parent. Node 0 stands in for it, and is never used.
+        self.parent = np.where(parent < 0, 0, place[parent])
+        self.is_left = inner == trees.left[parent]
+        self.before, self.earlier = np.full((2, n), n)
+        self.ratio, reach = np.ones(n + 1), np.ones(trees.n_nodes)
+        for (at, _, children), last in self._last_nodes():
+            self.before[at] = last[np.arange(len(last)), self.bit[at]]
+            if at.start:
+                self.earlier[at] = self.before[self.parent[at]]
+                self.ratio[at] = self.ratio[self.earlier[at]] * paths.share[inner[at]]
+            left = reach[at] * self.share[at]
+            reach[children] = np.concatenate([left, reach[at] - left])
+        self.mean = self.value @ reach[n:]
 
-    def _decided(self) -> Iterator[tuple[_Level, NDArray[np.int64], NDArray[np.bool_]]]:
-        """Yield each level with the last node of each player above its inner nodes.
+    def _last_nodes(self) -> Iterator[tuple[Any, NDArray[np.int64]]]:
+        """Yield each level, and the last children of the nodes of each player above its nodes.
 
-        The two arrays ``(n, most_players)`` are these nodes, by the bit of the player, and whether
-        the bit is that of the player of the inner node itself.
+        The array ``(n_nodes, most_players)`` has the inner nodes on the path that follow the last
+        node of each player, by the bit of the player; n if there is none.
         """
-        bits = np.arange(max(1, self.most_players))
-        above = np.full((self.n_roots, len(bits)), len(self.bit))
+        last = np.full((self.n_roots, max(1, self.most_players)), len(self.bit))
         for level in self.levels:
-            above, own = above[: len(self.left[level.inner])], self.bit[level.nodes, None] == bits
-            yield level, above, own
-            below = np.empty((2 * len(above), len(bits)), dtype=np.int64)
-            for children in (self.left[level.inner], self.right[level.inner]):
-                place = children - level.children.start
-                below[place] = above
-                below[place, self.bit[level.nodes]] = children
-            above = below
+            at, source, _ = level
+            last = last[source]
+            if at.start:
+                last[np.arange(len(last)), self.bit[self.parent[at]]] = np.arange(at.start, at.stop)
+            yield level, last
+            last = np.concatenate([last, last])
 
     @cached_property
-    def above(self) -> list[tuple[NDArray[np.int64], ...]]:
-        """Inner nodes, the last nodes of the other players above, and both players, by level."""
-        found: list[tuple[NDArray[np.int64], ...]] = []
-        for level, above, own in self._decided():
-            node, bit = np.nonzero((above < len(self.bit)) & ~own)
-            node, last = level.inner.start + node, above[node, bit]
-            found.append((node, last, self.player[self.left[node]], self.player[last]))
-        return found
+    def above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Any]:
+        """Nodes, the last children of the other players above, and the numbers of the pairs.
 
-    def worths(self, codes, t, weights) -> Iterator[tuple[int, int, NDArray, NDArray]]:
-        """Yield the terms of each row and output at the nodes.
+        The sparse array ``(n_players ** 2, n)`` counts the nodes of each pair.
+        """
+        nodes, children, p = [], [], self.n_players
+        for (at, _, _), last in self._last_nodes():
+            last[np.arange(len(last)), self.bit[at]] = len(self.bit)
+            node, bit = np.nonzero(last < len(self.bit))
+            nodes.append(at.start + node)
+            children.append(last[node, bit])
+        node, child = np.concatenate(nodes), np.concatenate(children)
+        pair = self.player[node] * p + self.player[self.parent[child]]
+        met = sparse.csr_array((np.ones(len(node)), (pair, node)), shape=(p * p, len(self.bit)))
+        return node, child, pair, met
+
+    def terms(self, codes, t, weights) -> Iterator[tuple[int, int, NDArray, NDArray]]:
+        """Yield the contributions of the inner nodes to their players, for each row and output.
 
         Parameters
         ----------
@@ -242,44 +235,49 @@ class _Part:
         Yields
         ------
         row, output : int
-        gain : ndarray of shape (q, n_nodes + 1)
-            The quotients g.
-        worth : ndarray of shape (q, n_nodes)
-            The steps of the quotients, times the weighted sums of v P below.
+        stays : ndarray of shape (n + 1,), bool
+            Whether the row stays on the path to the inner node, at its parent and at the earlier
+            nodes of the parent's player.
+        terms : ndarray of shape (n, q)
+            The weighted terms of the mean over t.
         """
-        n, before, t = len(self.before), self.before, t[:, None]
-        absent = (1 - t) * self.ratio
+        n, q = len(self.share), len(t)
+        present, share = presence(self.ratio[self.before], t), np.repeat(self.share[:, None], q, 1)
+        reach, both = np.empty((n, q)), np.empty((2 * n, q))
+        values = np.empty((len(self.value), n + self.value.shape[1], q))
+        values[:, n:] = self.value[:, :, None]
         for row, code in enumerate(codes.T):
-            passes = self._passes(code)
-            lead = passes - self.ratio
-            # Gauss-Jacobi nodes lie inside (0, 1) and ratios are positive, so no f is zero.
-            f = t * passes
-            f += absent
-            inverse = 1 / f
-            above = inverse.take(before, axis=1)
-            product = f[:, :n] * above
-            product[:, : self.n_roots] = weights[:, None]
-            for level in self.levels:
-                nodes = level.children
-                product[:, nodes] *= product.take(self.parent[nodes], axis=1)
-            # New arrays would cost a tenth of the time.
-            gain = np.multiply(inverse, lead, out=inverse)
-            above *= lead.take(before)
-            step = np.subtract(gain[:, :n], above, out=above)
-            for output, value in enumerate(self.value):
-                below = product * value
-                for nodes, inner, _ in reversed(self.levels):
-                    left, right = self.left[inner], self.right[inner]
-                    below[:, nodes] = below.take(left, axis=1) + below.take(right, axis=1)
-                below *= step
-                yield row, output, gain, below
+            goes_left = code.take(self.row) <= self.rank
+            stays = np.append(goes_left.take(self.parent) == self.is_left, True)
+            for at, _, _ in self.levels:
+                # A row that left the path at an earlier node of the player does not come back.
+                stays[at] &= stays.take(self.earlier[at])
+            lead = (goes_left - self.share) * stays.take(self.before)
+            shift = present * np.repeat(lead[:, None], q, 1)
+            left = shift + share
+            below = np.tile(weights / (t * (1 - t)), (self.n_roots, 1))
+            for at, source, children in self.levels:
+                # With mode="clip", numpy skips the check of each index; all of them are valid.
+                here = below.take(source, axis=0, out=reach[at], mode="clip")
+                m, below = len(here), both[: len(children)]
+                np.multiply(here, left[at], out=below[:m])
+                np.subtract(here, below[:m], out=below[m:])
+            # The derivative of a is a (1 - a) / (t (1 - t)).
+            shift -= shift * present
+            shift *= reach
+            for output, value in enumerate(values):
+                for at, source, children in reversed(self.levels):
+                    m = len(source)
+                    below = value.take(children, axis=0, out=both[: 2 * m], mode="clip")
+                    step = np.subtract(below[:m], below[m:], out=reach[at])
+                    mixed = np.multiply(step, left[at], out=value[at])
+                    mixed += below[m:]
+                yield row, output, stays, reach * shift
 
-    def _passes(self, code) -> NDArray[np.float64]:
-        """Return 1 for nodes where a row passes the player, here and above; 0 elsewhere."""
-        passes = np.ones(len(self.before) + 1)
-        goes_left = code[self.row] <= self.rank
-        passes[self.left], passes[self.right] = goes_left, ~goes_left
-        for level in self.levels:
-            # A player that failed at one node stays failed.
-            passes[level.children] *= passes.take(self.before[level.children])
-        return passes
+
+def presence(ratio, t) -> NDArray[np.float64]:
+    """Return the probability a of the presence of players that stay on the path, ``(n, q)``."""
+    # With an inner dimension of 1, this product is quicker than one with broadcasting.
+    odds = np.dot(ratio[:, None], (1 / t - 1)[None])
+    odds += 1
+    return np.reciprocal(odds, out=odds)

@@ -35,6 +35,8 @@ class Paths:
         The bit of an inner node's player, on every path through the node.
     n_above : ndarray of shape (n_nodes,), int64
         Number of distinct players above a node.
+    share : ndarray of shape (n_nodes,), float64
+        The share of training weight that goes to a node from its parent; arbitrary at a root.
     n_below : ndarray of shape (n_nodes,), int64
         Number of inner nodes in the subtree of a node, itself included.
     leaves : ndarray of shape (n_leaves,), int64
@@ -70,6 +72,11 @@ class Paths:
                 self.parent[children], self.n_above[children] = inner, count
             nodes = np.stack([left[inner], right[inner]], axis=1).ravel()
             seen = np.repeat(seen, 2, axis=0)
+        total = (trees.cover[left] + trees.cover[right])[self.parent]
+        # Nodes without training weight have no proportion, so both children count as equally
+        # likely.
+        self.share = np.full(trees.n_nodes, 0.5)
+        np.divide(trees.cover, total, out=self.share, where=total > 0)
         for nodes in reversed(self.levels):
             inner = nodes[~leaf[nodes]]
             self.n_below[inner] = 1 + self.n_below[left[inner]] + self.n_below[right[inner]]

@@ -247,14 +247,18 @@ def test_path_dependent_values_of_fully_grown_forests(way):
 
 
 @way
-def test_nodes_without_training_rows_have_no_share(fitted, way):
-    """A node that no training weight reached passes nothing on, and divides by nothing."""
+def test_nodes_without_training_rows_share_evenly(fitted, way):
+    """A node that no training weight reached counts both children as equally likely."""
     model, X = fitted("decision tree")
     trees = read_trees(model)
-    cover = trees.cover.copy()
-    inner = np.flatnonzero(~trees.is_leaf)[-1]
-    cover[[inner, trees.left[inner], trees.right[inner]]] = 0
-    solver = solver_by(way, replace(trees, cover=cover)).fit()
+    covers = []
+    for left in (0, 1):
+        cover = trees.cover.copy()
+        inner = np.flatnonzero(~trees.is_leaf)[-1]
+        cover[[inner, trees.left[inner], trees.right[inner]]] = 0, left, left
+        covers.append(cover)
+    solver, even = (solver_by(way, replace(trees, cover=cover)).fit() for cover in covers)
+    np.testing.assert_allclose(solver.values(X), even.values(X), atol=1e-12)
     values = solver.values(X)
     np.testing.assert_allclose(
         solver.base_values + values.sum(axis=1), model.predict(X)[:, None], atol=1e-12
