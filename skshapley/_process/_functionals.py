@@ -41,9 +41,8 @@ class Functional:
     parity : {-1, 1}
         The parity of the remaining players of an interaction: of the powers of u.
     least_counted : float
-        The least weight of an observed value in an entry, times the number of points.
-    doubts_steps : bool
-        Whether another step may be unseen even if all seen steps were predicted.
+        The least weight of an observed value in an entry, times the number of points. If positive,
+        another step may be unseen even if all seen steps were predicted.
     """
 
     index: Index = SHAPLEY
@@ -51,7 +50,6 @@ class Functional:
     order: ClassVar[int] = 1
     parity: ClassVar[int] = 1
     least_counted: ClassVar[float] = 0.0
-    doubts_steps: ClassVar[bool] = False
 
     def entries(self, p: int) -> np.ndarray:
         """Return the players of each entry, ``(order, e)``."""
@@ -174,7 +172,6 @@ class Interactions(Functional):
     order = 2
     # in a plain mean of interactions, a value would weigh 4/n; half of it widens errors by 1 %
     least_counted = 2.0
-    doubts_steps = True
 
     def witnesses(self, p: int) -> np.ndarray:
         """Return the positions of some pairs, evenly spread over all, ``(m,)``."""
