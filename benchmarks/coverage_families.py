@@ -208,8 +208,6 @@ Some numbers are below .92, for these reasons:
 - "stratified" at 30 p has two or three draws in each stratum, and one in ten contributions of a
   player differs from zero in the first family.
 - "uniform" rarely draws the sizes with the largest weights.
-- With "odd-leverage" at 4 p, only a few runs have errors: those in which every pair agrees with a
-  linear game.
 - "odd" on "rough" at 6 and 10 p: four games with nearly one design each. On 24 other random games,
   it holds .923 and .934.
 

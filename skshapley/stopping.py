@@ -24,16 +24,19 @@ class StoppingRule(Parametrised, ABC):
 class StandardError(StoppingRule):
     """Stop a row when all of its attributions are accurate enough, by their standard errors.
 
-    The tolerance is ``tol = atol + rtol * (largest attribution - smallest attribution)``. It holds
-    for all attributions of an output together, with probability `confidence`. A row is done when,
-    for each output,
+    The tolerance is ``atol + rtol * range``, where the range is that of the row's attributions. It
+    holds for all attributions of an output together, with probability `confidence`. A row is done
+    when, for each output,
 
-        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence.
+        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence,  tol = (atol + rtol * range)/(1 + 2 rtol).
 
-    This bounds the probability that any normal error exceeds the tolerance. With p equal standard
-    errors, each may be tol/1.96 for p = 1, tol/2.8 for p = 10, and tol/3.3 for p = 50. Rows stop
-    one by one. The rule checks standard errors many times and may stop by chance; the bound leaves
-    room for this (``doc/methods/odd_gp.md`` has measured shares).
+    This bounds the probability that any normal error exceeds tol. The range of the estimates is at
+    most 2 tol above the true one if no error exceeds tol. Then the errors are also within the
+    tolerance of the true range. Otherwise, rows whose errors widen the range would stop first.
+
+    With p equal standard errors, each may be tol/1.96 for p = 1, tol/2.8 for p = 10, and tol/3.3
+    for p = 50. Rows stop one by one. The rule checks standard errors many times and may stop by
+    chance; the bound leaves room for this (``doc/methods/odd_gp.md`` has measured shares).
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ class StandardError(StoppingRule):
 
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
         """Return True for rows that are accurate enough; rows without standard errors are not."""
-        allowed = (self.atol + self.rtol * np.ptp(values, axis=1))[:, None]
+        allowed = (self.atol + self.rtol * np.ptp(values, axis=1))[:, None] / (1 + 2 * self.rtol)
         ratio = np.full(standard_errors.shape, np.inf)  # an error of 0 is never too large
         np.divide(allowed, standard_errors, out=ratio, where=standard_errors != 0)
         # A sum, not a maximum: players with small errors contribute almost nothing to it.

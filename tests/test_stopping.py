@@ -16,9 +16,9 @@ def test_chances_of_too_large_errors_sum_to_five_percent():
     errors = np.array([[[0.05], [0.08], [0.0]], [[0.08], [0.05], [0.0]]])
     chance = 2 * norm.sf([0.2 / 0.05, 0.2 / 0.08]).sum()
     assert 0.01 < chance < 0.05
-    assert StandardError(rtol=0.05).done(values, errors).tolist() == [True, False]
+    assert StandardError(rtol=0.06).done(values, errors).tolist() == [True, False]
     assert StandardError(atol=0.2).done(values, errors).tolist() == [True, True]
-    assert StandardError(rtol=0.02, atol=0.12).done(values, errors).tolist() == [True, False]
+    assert StandardError(rtol=0.02, atol=0.13).done(values, errors).tolist() == [True, False]
     exact = StandardError(atol=0.2, confidence=1 - 1.001 * chance)
     assert exact.done(values, errors).all()
     assert not exact.set_params(confidence=1 - 0.999 * chance).done(values, errors).any()
@@ -30,6 +30,14 @@ def test_equal_errors_use_the_simultaneous_quantile(p):
     rule = StandardError(atol=1.0)
     assert rule.done(values, np.full((1, p, 1), 0.999 * allowed)).all()
     assert not rule.done(values, np.full((1, p, 1), 1.001 * allowed)).any()
+
+
+def test_the_range_of_the_estimates_may_be_too_wide_by_twice_the_tolerance():
+    """Estimates 0 and 1.2 with errors of .1 at most may have the range 1, of which .1 is 10 %."""
+    allowed = 0.1 / norm.isf(0.025 / 2)
+    for factor, stopped in ((0.999, True), (1.001, False)):
+        errors = np.full((1, 2, 1), factor * allowed)
+        assert StandardError(rtol=0.1).done(np.array([[[0.0], [1.2]]]), errors).item() == stopped
 
 
 def test_every_output_must_be_accurate():
@@ -88,7 +96,7 @@ def test_a_smaller_tolerance_costs_more():
         explain_game(
             game, sampler="antithetic", max_evals=50_000, stopping=StandardError(rtol=rtol)
         ).n_evaluations.mean()
-        for rtol in (0.4, 0.1)
+        for rtol in (0.8, 0.1)
     ]
     # all 256 coalitions at most: each is evaluated once
     assert costs[0] < costs[1] <= 256
@@ -181,6 +189,26 @@ def test_rules_stop_on_a_conjunction_of_few_players(members):
         )
         assert found.converged
         assert np.abs(found.values - game.shapley_values).max() < 0.1 / members
+
+
+@pytest.mark.parametrize(("members", "max_evals"), [(3, 1000), (3, 3000), (4, 3000)])
+def test_runs_with_large_errors_do_not_stop_first(members, max_evals):
+    """Errors widen the range of the estimates, and one run in fifty may be wrong.
+
+    With a tolerance relative to this range, 61 of 300 runs stopped after 1,000 evaluations, and 19
+    of them were wrong. With four members, 39 of 900 were wrong after 3,000 evaluations.
+    """
+    game = DividendGame(20, {tuple(range(members)): 1.0})
+    found = explain_game(
+        as_instances(game, 300),
+        sampler="kernel",
+        max_evals=max_evals,
+        stopping=StandardError(rtol=0.1),
+        random_state=1,
+    )
+    off = np.abs(found.values[:, :, 0] - game.shapley_values).max(axis=1)
+    assert (found.converged & (off > 0.1 / members)).sum() <= 6
+    assert found.converged.all() or max_evals < 3000 or members > 3
 
 
 def test_rows_against_one_background_row_stop_on_rare_interactions():

@@ -15,18 +15,14 @@ from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 
-# Pairs per player for a standard error. With 3, standard errors on data valuation, feature
-# selection and voting games are .4 to .8 of the deviation: they ignore the fitted hyper-parameters
-LEAST_FITTED = 3.5
 PANEL = 128  # pairs deleted at once
 
 
 def corrected(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
     """Return values and errors from a simple random sample of the pairs of each size."""
     points, correction = posterior.process.points, _Corrected(posterior)
-    n, p = len(points) - 1, points.n_players
-    if n < LEAST_FITTED * p or np.linalg.matrix_rank(points.signs) < p:
-        # too few pairs, or players not separated by any pair: deleted pairs would not show it
+    if np.linalg.matrix_rank(points.signs) < points.n_players:
+        # players not separated by any pair: deleted pairs would not show it
         return correction.values, np.full_like(correction.values, np.nan)
     return correction.values, overlooked(posterior, correction.standard_errors(), least=1.0)
 
