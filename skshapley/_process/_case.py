@@ -87,7 +87,7 @@ class Tuned:
 LEAST_PAIRS = 2.0
 # The same for a random sample of pairs. With 3, standard errors on data valuation, feature
 # selection and voting games are .4 to .8 of the deviation: they ignore the fitted hyper-parameters.
-# Twenty random pairs of a vote of ten players may agree with a linear game
+# It also applies to linear fits: 19 random pairs of a vote of ten players may agree with one
 LEAST_RANDOM_PAIRS = 3.5
 # Fewest pairs with errors if values are steps. Often a majority of three players explains twenty
 # values of a vote: errors of 7 or 10 players were up to 25 times too small with 14 to 22 pairs
@@ -171,8 +171,7 @@ class Case:
             values[:, residual], errors[:, residual] = found
         placed = np.isnan(drawn)
         odd, even = every.take(placed), even.take(placed)
-        least = LEAST_PAIRS if self._corrected is None else LEAST_RANDOM_PAIRS
-        if odd.block is None and len(odd) - 1 < least * odd.n_players:
+        if self._corrected is not None and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players:
             errors[:] = np.nan
         if not self.index.symmetric:
             more, apart = self._by_even(odd, even, EvenValues(self.index))
@@ -195,6 +194,8 @@ class Case:
         values = posterior.means
         if self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior)
+        if odd.block is None and len(odd) - 1 < LEAST_PAIRS * p:
+            return values, np.full_like(values, np.nan)
         errors = standard_errors(posterior)
         if self.index == SHAPLEY and odd.block is None:
             if (~placed).sum() >= LEAST_PAIRS * p:
