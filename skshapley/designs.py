@@ -156,7 +156,16 @@ class StepwiseDesign:
         return self.by_player(np.broadcast_to(steps, self.permutations.shape))
 
     def by_player(self, by_step: np.ndarray) -> np.ndarray:
-        """Reorder quantities ``(r, n, p, ...)`` of steps by player."""
+        """Return quantities of steps in the order of the players.
+
+        Parameters
+        ----------
+        by_step : ndarray of shape (r, n, p, ...)
+
+        Returns
+        -------
+        by_player : ndarray of the same shape
+        """
         r, n, p = self.permutations.shape
         # Flat positions make one assignment of all permutations, without an index array per axis.
         at = self.permutations + p * np.arange(r * n).reshape(r, n, 1)
@@ -209,7 +218,13 @@ class StepwiseDesign:
         return np.diff(values.reshape(r, n, p + 1, -1), axis=2)
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
-        """Return the marginal contributions of each player, ``(r, n, p, k)``, as `steps`."""
+        """Return the marginal contributions in each permutation, ``(r, n, p, k)``.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r, n (p + 1), k)
+            As for `steps`.
+        """
         return self.by_player(self.steps(values))
 
     def assemble(
