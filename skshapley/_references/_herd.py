@@ -11,9 +11,7 @@ N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # pairs of rows; their median distance is the bandwidth
 
 
-def fourier(
-    numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES
-) -> Callable[[np.ndarray], np.ndarray]:
+def fourier(numbers, rng, count=N_FEATURES) -> Callable[[np.ndarray], np.ndarray]:
     """Return random Fourier features with a bandwidth from the rows ``(n, c)``.
 
     Rahimi & Recht (2007), Random features for large-scale kernel machines, NeurIPS.

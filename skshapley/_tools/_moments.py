@@ -50,9 +50,8 @@ class Moments:
         deviation = flat - mean[group]
         products = deviation[:, :, None] * deviation[:, None]
         inside = unit_size * (members @ products.reshape(u, -1))
-        wide = (r, b, 1, 1, 1)
         rows = rows[:, None], used
-        old, new = self.size[rows].reshape(wide), (unit_size * count).reshape(wide)
+        old, new = (size.reshape(r, b, 1, 1, 1) for size in (self.size[rows], unit_size * count))
         total = np.maximum(old + new, 1e-300)
         mean = mean.reshape(r, b, *mean.shape[1:])
         shift = np.where(new > 0, mean - self.mean[rows], 0.0)

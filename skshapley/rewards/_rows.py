@@ -135,7 +135,8 @@ class ArrayPool(ColumnPool):
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return mixed rows in the background's container."""
-        present = coalitions.take(self.column_player, axis=1)
+        alone = np.array_equal(self.column_player, np.arange(coalitions.shape[1]))
+        present = coalitions if alone else coalitions.take(self.column_player, axis=1)
         # The common type, since integers of the background must not truncate floats of the rows.
         kind = np.result_type(self.X, self.background)
         (n, q), d = references.shape, present.shape[1]
@@ -144,10 +145,9 @@ class ArrayPool(ColumnPool):
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
         for start in range(0, n, step):
             some = slice(start, start + step)
-            own = rows[some] if np.ptp(rows[some]) else rows[start : start + 1]
-            given = self.X.take(own, axis=0)[:, None].astype(kind, copy=False)
+            given = self.X.take(rows[some], axis=0)[:, None].astype(kind, copy=False)
             other = self.background.take(references[some], axis=0).astype(kind, copy=False)
-            mixed[some] = _chosen(present[some, None], given, other)
+            _choose(present[some, None], given, other, mixed[some])
         hybrid = mixed.reshape(n * q, d)
         if self._names is None:
             return hybrid
@@ -165,19 +165,18 @@ class ArrayPool(ColumnPool):
         return ~((own == other) | (pd.isna(own) & pd.isna(other)))
 
 
-def _chosen(present, given, other) -> NDArray:
-    """Return `given` where present and `other` elsewhere, which may change `other`."""
-    kind = other.dtype
+def _choose(present, given, other, out) -> None:
+    """Write `given` where present and `other` elsewhere."""
+    kind = out.dtype
     if kind.kind not in "iuf" or kind.itemsize > 8:
-        return np.where(present, given, other)
+        out[:] = np.where(present, given, other)
+        return
     # Bits of numbers are blended as integers. A choice by bool mispredicts a branch for every other
     # number, which makes explanations of a perceptron take 1.08 times as long.
-    word = f"i{kind.itemsize}"
-    other, given = other.view(word), given.view(word)
-    other ^= given
-    other &= present.view(np.int8) - np.int8(1)  # all bits where absent
-    other ^= given
-    return other.view(kind)
+    other, given, bits = (part.view(f"i{kind.itemsize}") for part in (other, given, out))
+    np.bitwise_xor(other, given, out=bits)
+    bits &= present.view(np.int8) - np.int8(1)  # all bits where absent
+    bits ^= given
 
 
 class FramePool(ColumnPool):

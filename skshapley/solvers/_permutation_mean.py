@@ -307,8 +307,7 @@ class PermutationMean(Solver):
         self._drifting = design.references is not None and not stratified and adding_up
         # a permutation and its reverse miss the same events
         self._together = 2 if design.unit % 2 == 0 else 1
-        groups = len(self.v_empty_), len(self._weights)
-        self._centring = Centring(groups, (p, k))
+        self._centring = Centring((len(self.v_empty_), len(self._weights)), (p, k))
 
     def _seen(self) -> Centring:
         if self._centring is None:
