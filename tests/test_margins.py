@@ -84,9 +84,23 @@ def test_rows_with_a_probability_next_to_one_do_without():
     known = margins(ROWS[:2], np.array([[0.5], [1 - 1e-8]]))
     assert np.isfinite(known[0]).all()
     assert np.isnan(known[1]).all()
-    steep = GradientBoostingClassifier(n_estimators=60, learning_rate=0.5).fit(X, X[:, 0] > 0)
-    assert steep.predict_proba(TABLE).max() > 1 - 1e-6
-    assert ShapleyExplainer(steep, max_rows=2001).fit(TABLE)._margins is None
+    assert steep(60).predict_proba(TABLE).max() > 1 - 1e-6
+    assert ShapleyExplainer(steep(60), max_rows=2001).fit(TABLE)._margins is None
+
+
+def steep(n_estimators):
+    """A classifier of one sign, whose probabilities tend to 0 and 1."""
+    model = GradientBoostingClassifier(n_estimators=n_estimators, learning_rate=0.5, random_state=0)
+    return model.fit(X, X[:, 0] > 0)
+
+
+def test_a_classifier_that_is_nearly_certain_of_most_rows_does_without():
+    """Log-odds with a large spread say little about the probability; tables would cost time."""
+    spreads = [np.log(1 / steep(n).predict_proba(TABLE)[:, 1] - 1).std() for n in (4, 10)]
+    assert spreads[0] < 4
+    assert spreads[1] > 5
+    assert ShapleyExplainer(steep(4), max_rows=2001).fit(TABLE)._margins is not None
+    assert ShapleyExplainer(steep(10), max_rows=2001).fit(TABLE)._margins is None
 
 
 def test_a_row_without_margins_does_not_change_others():

@@ -25,6 +25,9 @@ from skshapley.rewards import InterventionalReward, Reward
 # probabilities of the second class are precise; those of the first class are 1 minus the second
 LEAST_GAP, LEAST_OF_SECOND = 1e-6, 1e-10
 LOGIT_ATOL = 0.05  # from the trees, on background rows
+# Largest standard deviation of the log-odds of background rows. Beyond it, nearly all probabilities
+# are 0 or 1, and contributions to them hardly depend on the log-odds.
+MOST_SPREAD = 5.0
 
 
 class Margins:
@@ -60,7 +63,7 @@ class Margins:
         odds.method = "log_odds"
         # Background probabilities are known from fit, so this test costs no call of the model.
         said = odds.choose(reward.empty_, 0)
-        if not _precise(said, bool(odds.column)).all():
+        if not _precise(said, bool(odds.column)).all() or logit(said).std() > MOST_SPREAD:
             return None
         try:
             # The method was changed above: this reads the log-odds, not the probability.
