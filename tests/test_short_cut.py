@@ -2,15 +2,19 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skshapley import ShapleyExplainer
+from skshapley.trees import TreeExplainer
 
 CANCER = load_breast_cancer(return_X_y=True, as_frame=True)
 DIABETES = load_diabetes(return_X_y=True, as_frame=True)
@@ -71,3 +75,41 @@ def test_other_models_are_sampled_with_a_recorded_reason(model, data, kwargs, re
     explanation = explained(model, data, max_rows=148 * 40 + 1, **kwargs)
     assert reason in explanation.settings.why_sampled
     assert explanation.standard_errors.max() > 0
+
+
+@pytest.fixture(scope="module", params=["forest", "pipeline"])
+def grown(request):
+    """Some fully grown trees, and the table that they were fitted on."""
+    X, y = make_friedman1(4000, 10, noise=1.0, random_state=0)
+    forest = RandomForestRegressor(4, random_state=0)
+    model = forest if request.param == "forest" else make_pipeline(StandardScaler(), forest)
+    return model.fit(X, y), X
+
+
+def test_fully_grown_trees_against_a_large_table_are_sampled(grown):
+    """Exact values of ten rows would take longer than sampling them with the whole budget."""
+    model, X = grown
+    found = ShapleyExplainer(model, random_state=0, verbose=False).fit(X).explain(X[:5])
+    assert "would cost as much as" in found.settings.why_sampled
+    budget = ShapleyExplainer(model, max_rows=10**6).fit(X).explain(X[:5])
+    assert budget.settings.why_sampled is None
+    off = np.abs(found.values - budget.values) / found.standard_errors
+    # 50 attributions, of which 47.5 are expected within 1.96 errors: 6 in 100,000 are beyond 4
+    assert off.max() < 4.5
+    assert (off < 1.96).mean() > 0.8
+
+
+def test_other_calls_of_fully_grown_trees_are_exact(grown):
+    """For a small background, for interactions, and on request."""
+    model, X = grown
+    small = ShapleyExplainer(model).fit(X[:100]).explain(X[:2])
+    assert small.settings.why_sampled is None
+    pairs = ShapleyExplainer(model, interactions=True).fit(X).explain(X[:1])
+    assert pairs.settings.why_sampled is None
+
+
+def test_the_tree_explainer_does_not_sample():
+    X, y = make_friedman1(4000, 10, noise=1.0, random_state=0)
+    forest = RandomForestRegressor(2, random_state=0).fit(X, y)
+    found = TreeExplainer(forest).fit(X).explain(X[:2])
+    assert (found.standard_errors == 0).all()

@@ -226,12 +226,12 @@ class ShapleyExplainer(Attributor):
         # other rewards know the cost of an evaluation after their fit
         plan, b = None, self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
-            plan = self._decided(Size(self.players_.n_players, b, b))
+            plan = self._planned(Size(self.players_.n_players, b, b), read=self._auto)
         self._fit_reward(reward, response)
         if plan is None:
             r = self.reward_
             size = Size(self.players_.n_players, r.n_references_, r.rows_per_value_)
-            plan = self._decided(size)
+            plan = self._planned(size, read=self._auto)
         self.exact_, self._unread = self._short_cut(plan.max_rows)
         self._margins: Margins | None = None
         self._plan = plan if self.exact_ is not None else self._prepared(plan)
@@ -248,9 +248,6 @@ class ShapleyExplainer(Attributor):
         name = type(self).__name__
         return player_index(self.index, name), pair_index(self.interactions, name)
 
-    def _decided(self, size: Size) -> Plan:
-        return self._planned(size, read=self._auto)
-
     def _prepared(self, plan: Plan) -> Plan:
         """Fit the plan to the background, and return it with its tuned parameters."""
         plan = replace(plan, read=False).sized(plan.size)  # without a closed form
@@ -258,7 +255,7 @@ class ShapleyExplainer(Attributor):
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
             if plan.takes_parts and self._margins is None:
-                self._margins = Margins.of(self.reward_)
+                self._margins = Margins.of(self.reward_, plan.max_rows)
             self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
         return plan if self._auto else replace(plan, tuned=self._tuned(plan))
 

@@ -16,20 +16,19 @@ from skshapley._trees._paths import Paths
 
 # Nodes to count; larger ensembles are represented by some of their trees
 COUNTED = 1 << 15
-# Cost of a node that a pair of rows visits, for values and for interactions
-VISIT_NS, PAIR_VISIT_NS = 28.0, 84.0
-# Cost of one entry of a leaf's table, within and beyond the cache, and overhead per leaf
-ENTRY_NS, LARGE_ENTRY_NS, LEAF_NS = 7.0, 12.0, 5e3
-# Most path players of a leaf with a table that fits into the cache
-CACHED_BITS = 12
+# Cost of a node that a pair of rows visits
+VISIT_NS = 28.0
+# Cost of one entry of a leaf's table, and overhead per leaf
+ENTRY_NS, LEAF_NS = 7.0, 5e3
+# Cost of a background row in a leaf's table, per path player
+REFERENCE_NS = 0.65
 # Cost of a lookup in a leaf's table, per row and path player
 LOOK_UP_NS = 3.0
-# Cost of one entry of a leaf's table of pairs, and of a lookup per two path players
-PAIR_ENTRY_NS, PAIR_LOOK_UP_NS = 5.0, 4.0
-# Fit makes tables if they cost no more than explaining this many rows without tables
-ROWS_WORTH_TABLES = 20
-# Largest cost of the tables of a control variate
-QUICK_NS = 5e8
+# Number of rows that fit prepares for: it makes tables if these rows cost less with them
+ROWS_EXPECTED = 20
+# Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's forests
+# take two to four times as long
+MODEL_NS = 1.0
 # Leaves of more path players have no tables
 MOST_BITS = 18
 # Cost of a leaf for a path-dependent row without tables
@@ -64,55 +63,48 @@ class Costs:
         """Return True if no leaf has too many path players for a table."""
         return len(self.leaves) <= 1 + MOST_BITS
 
-    def _by_tables(self, r) -> float:
-        """Return the cost of making tables, and of looking up r rows."""
+    def _by_tables(self, r, b) -> float:
+        """Return the cost of making tables from b background rows, and of looking up r rows."""
         k = self._players
         # The subset transform adds once for each player and mask, hence k 2^k.
-        make = np.where(k <= CACHED_BITS, ENTRY_NS, LARGE_ENTRY_NS) * k * 2.0**k
-        return float((LEAF_NS + make + r * LOOK_UP_NS * k) @ self.leaves)
+        of_player = ENTRY_NS * 2.0**k + REFERENCE_NS * (b or 0) + LOOK_UP_NS * r
+        return float((LEAF_NS + of_player * k) @ self.leaves)
 
-    def _without_tables(self, r, b, visit=VISIT_NS) -> float:
+    def _without_tables(self, r, b) -> float:
         """Return the cost of r rows against b background rows, or by the training data."""
-        per_row = WALKED_LEAF_NS * self.leaves.sum() if b is None else visit * self.visits * b
+        per_row = WALKED_LEAF_NS * self.leaves.sum() if b is None else VISIT_NS * self.visits * b
         return float(per_row * r)
 
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
-        k = self._players
         # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
-        size, rows = 2 * 2.0**k @ self.leaves, ROWS_WORTH_TABLES
+        size = 2 * 2.0**self._players @ self.leaves
         fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
-        return bool(
-            self.has_tables and fits and self._by_tables(rows) <= self._without_tables(rows, b)
-        )
+        return bool(fits and not self.prefers_pairs(ROWS_EXPECTED, b))
 
-    def quick(self, b) -> bool:
-        """Return True if fit makes tables within about a second."""
-        return self.keeps_tables(b) and self._by_tables(0) <= QUICK_NS
+    def model_rows(self, b) -> float:
+        """Return the cost of each expected row, in predictions of the model for one row."""
+        pairs = self.prefers_pairs(ROWS_EXPECTED, b)
+        cost = (self._without_tables if pairs else self._by_tables)(ROWS_EXPECTED, b)
+        return cost / (ROWS_EXPECTED * MODEL_NS * self.visits)
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
-        return not self.has_tables or self._without_tables(r, b) < self._by_tables(r)
-
-    @property
-    def _pair_entries(self) -> NDArray[np.float64]:
-        """Return the entries of a leaf's table of pairs, by its number of path players."""
-        return self._players * (self._players - 1) / 2 * 2.0**self._players
+        return not self.has_tables or self._without_tables(r, b) < self._by_tables(r, b)
 
     @property
     def keeps_pairs(self) -> bool:
         """Return True if tables of pairs fit into memory."""
-        entries = self.n_outputs * self._pair_entries @ self.leaves
+        k = self._players
+        entries = self.n_outputs * (k * (k - 1) / 2 * 2.0**k) @ self.leaves
         return bool(entries <= working_bytes(PAIR_SHARE) / 8)
 
     def interacts_in_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
-        # Kept tables also serve later calls, so a few rows count as many.
-        rows = max(r, ROWS_WORTH_TABLES) if self.keeps_pairs else r
-        k = self._players
-        tables = PAIR_ENTRY_NS * self._pair_entries + PAIR_LOOK_UP_NS * rows * k * (k - 1) / 2
-        making = float((tables + LEAF_NS) @ self.leaves)
-        return not self.has_tables or self._without_tables(rows, b, PAIR_VISIT_NS) < making
+        # Tables of interactions, and visits for them, both cost about three times as much as those
+        # for values. Kept tables also serve later calls, so a few rows count as many.
+        lasting = self.keeps_pairs and b is not None
+        return self.prefers_pairs(max(r, ROWS_EXPECTED) if lasting else r, b)
 
 
 def count_costs(trees, players) -> Costs:

@@ -149,11 +149,8 @@ class References:
         slot = patterns[chunk.groups].astype(np.intp)
         # group g has the slots from g 2^bits on, one for each pattern
         slot += (np.arange(len(slot)) << bits)[:, None]
-        size = chunk.n_groups << bits
-        if (weights == weights[0]).all():  # Counting takes a third of the time of adding weights
-            law = np.bincount(slot.ravel(), minlength=size) * weights[0]
-        else:
-            law = np.bincount(slot.ravel(), np.tile(weights, len(slot)), size)
+        weights = np.broadcast_to(weights, slot.shape).ravel()
+        law = np.bincount(slot.ravel(), weights, chunk.n_groups << bits)
         if not chunk.is_single_leaves:
             size = 1 << chunk.n_path
             slot = masks + (np.cumsum(size) - size)[:, None]

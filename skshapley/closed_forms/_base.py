@@ -111,6 +111,16 @@ class ClosedForm(Portable, ABC):
         self.base_values_ = self._fit()
         return self
 
+    def expected_cost(self, column_player: Any, n_references: int) -> float:
+        """Return the cost of explaining a row, in model rows, as far as it is known before `fit`.
+
+        Parameters
+        ----------
+        column_player : ndarray of shape (d,), int
+        n_references : int
+        """
+        return 0.0
+
     def _fit(self) -> NDArray[np.float64]:
         """Prepare for the background, and return the base values ``(k,)``."""
         return self.weights_ @ self.predict(self.background_)

@@ -45,12 +45,14 @@ class Margins:
         self.form, self.second = form, second
 
     @classmethod
-    def of(cls, reward: Reward) -> "Margins | None":
+    def of(cls, reward: Reward, most_rows: int) -> "Margins | None":
         """Return the margins of a fitted reward, or None if they are unknown or take long.
 
         Parameters
         ----------
         reward : Reward
+        most_rows : int
+            Largest cost of a row to explain, in model rows: the budget.
         """
         # A derived reward may change the game, and a control variate of another game would not
         # help.
@@ -68,7 +70,8 @@ class Margins:
         try:
             # The method was changed above: this reads the log-odds, not the probability.
             form = read_outputs(odds)
-            if not isinstance(form, Trees) or not form.quick(masked.column_player, len(said)):
+            cost = form.expected_cost(masked.column_player, len(said))
+            if not isinstance(form, Trees) or cost > most_rows:
                 return None
             background = odds.in_its_container(masked.background)
             form.fit(background, masked.weights, masked.column_player, reward.players_.n_players)

@@ -77,10 +77,14 @@ def fitted_form(
     form.index = index
     background = masked.response.in_its_container(masked.background)
     players = masked.column_player, reward.players_.n_players
-    form.fit(background, masked.weights, *players, n_jobs)
-    if form.cost_ > most_rows:
+    # Sampled interactions are so much less precise that exact ones may take longer.
+    cost = form.expected_cost(players[0], len(masked.weights)) if pairs is None else 0.0
+    if cost <= most_rows:
+        form.fit(background, masked.weights, *players, n_jobs)
+        cost = form.cost_
+    if cost > most_rows:
         raise UnreadableModelError(
-            f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows"
+            f"Exact values from {form.label} would cost as much as {cost:.3g} model rows"
             f" per row, and sampling costs {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
             next((other for other in SCORES if _adds(masked.response.estimator, other)), None),

@@ -147,6 +147,10 @@ class Sum(ClosedForm):
         """The indices that pairs of all parts can have."""
         return _common(part.form.pair_indices for part in self.parts)
 
+    def expected_cost(self, column_player: Any, n_references: int) -> float:
+        """Return the sum of the parts' costs."""
+        return sum(p.form.expected_cost(p.owners(column_player), n_references) for p in self.parts)
+
     def _fit(self) -> NDArray[np.float64]:
         players, n_players = self.column_player_, self.n_players_
         for part in self.parts:

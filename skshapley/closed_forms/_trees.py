@@ -65,15 +65,9 @@ class Trees(ClosedForm):
             return self.solver_.fit().base_values
         return self.solver_.fit(self._matrix(self.background_), self.weights_).base_values
 
-    def quick(self, column_player: Any, n_references: int) -> bool:
-        """Return whether the form fits in about a second, and then explains by lookups.
-
-        Parameters
-        ----------
-        column_player : ndarray of shape (d,), int
-        n_references : int
-        """
-        return count_costs(self.trees, column_player).quick(n_references)
+    def expected_cost(self, column_player: Any, n_references: int) -> float:
+        """Return the cost of each of ten rows, in model rows."""
+        return count_costs(self.trees, column_player).model_rows(n_references)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the trees, ``(r, k)``."""

@@ -261,7 +261,7 @@ def test_log_odds_of_two_classes_come_from_the_trees(fitted, name):
 @pytest.mark.parametrize(
     ("name", "method", "output", "reason"),
     [
-        ("xgboost, binary", "auto", None, "predict_proba is not the sum"),
+        ("xgboost, binary", "auto", None, "predict_proba has no closed form"),
         ("lightgbm, classes", "log_odds", None, "log_odds is not the sum"),
         ("hist gradient boosting, classes", "auto", "predicted", "predict_proba is not the sum"),
     ],
