@@ -5,6 +5,11 @@ for many times the budget. Squared errors are relative, |phi - truth|^2/|truth|^
 means over instances; coverage is that of the truth by nominal 95 % intervals. Budgets are in 100 d
 model rows. Run ``make bench-background``; with SKSHAPLEY_DATA, on its tables too. It writes
 benchmarks/results/background.csv and prints a markdown table.
+
+    python -m benchmarks.background --hundred
+
+compares the sampler "odd" with shap's PermutationExplainer at equal budgets, both against 100 drawn
+rows, with exact values against these rows as the truth. It writes benchmarks/results/hundred.csv.
 """
 
 import os
@@ -27,6 +32,7 @@ from skshapley.trees import TreeExplainer
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
 OUT = Path(__file__).parent / "results" / "background.csv"
+HUNDRED, EVALS = OUT.with_name("hundred.csv"), (4, 10, 20)
 MOST_ROWS, N_INSTANCES, DRAWN = 12_000, 10, 100
 TIMES = (2, 4, 10, 20)
 FILES = {  # target, first or last column
@@ -55,27 +61,34 @@ def tables():
 
 
 def tasks():
-    """Yield (name, function, background, instances, truth)."""
+    """Yield (name, function, background, instances, true values against given rows)."""
     for name, X, y in tables():
         order = np.random.default_rng(1).permutation(len(X))[: MOST_ROWS + N_INSTANCES]
         X, y = X[order], y[order]
         background, instances = X[N_INSTANCES:], X[:N_INSTANCES]
         model = XGBRegressor(n_jobs=1).fit(background, y[N_INSTANCES:])
-        truth = TreeExplainer(model).fit(background).explain(instances).values
-        yield f"{name}, XGBoost", model.predict, background, instances, truth
+        exact = TreeExplainer(model)
+        yield f"{name}, XGBoost", model.predict, background, instances, values_of(exact, instances)
         if name in ("friedman1", "cal_housing"):
             network = make_pipeline(
                 StandardScaler(), MLPRegressor(hidden_layer_sizes=(64,), random_state=0)
             )
             network.fit(background, y[N_INSTANCES:])
-            long = ShapleyExplainer(
-                network.predict,
-                sampler="antithetic",
-                max_rows=8 * len(background) * 2 * X.shape[1],
-                random_state=1,
-            )
-            truth = long.fit(background).explain(instances).values
+            # of 100 rows, this budget covers all coalitions
+            max_rows = 8 * len(background) * 2 * X.shape[1]
+            long = ShapleyExplainer(network.predict, max_rows=max_rows, random_state=1)
+            truth = values_of(long, instances)
             yield f"{name}, perceptron", network.predict, background, instances, truth
+
+
+def values_of(explainer, instances):
+    return lambda rows: explainer.fit(rows).explain(instances).values
+
+
+def relative(values, truth):
+    """Return the relative squared error, in the geometric mean over instances."""
+    squared = ((values - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1)
+    return np.exp(np.log(squared).mean())
 
 
 def methods(predict, background, instances, times):
@@ -115,27 +128,64 @@ def methods(predict, background, instances, times):
 
 def measured():
     """Yield a record of each method, task and budget."""
-    for task, predict, background, instances, truth in tasks():
+    for task, predict, background, instances, true_values in tasks():
+        truth = true_values(background)
         for times in TIMES:
             for method, values, errors in methods(predict, background, instances, times):
-                off = values - truth
-                squared = (off**2).sum(axis=1) / (truth**2).sum(axis=1)
-                held = None if errors is None else (np.abs(off) <= 1.96 * errors).mean()
+                held = None if errors is None else (np.abs(values - truth) <= 1.96 * errors).mean()
                 yield {
                     "task": task,
                     "rows": len(background),
                     "columns": instances.shape[1],
                     "times": times,
                     "method": method,
-                    "error": np.exp(np.log(squared).mean()),
+                    "error": relative(values, truth),
                     "coverage": held,
                 }
             print(task, times, file=sys.stderr, flush=True)
 
 
+def against_hundred(times=EVALS):
+    """Yield a record of each task and budget, with the errors of "odd" and of shap."""
+    for task, predict, background, instances, true_values in tasks():
+        rows = background[np.random.default_rng(2).permutation(len(background))[:DRAWN]]
+        truth, d = true_values(rows), rows.shape[1]
+        masker = shap.maskers.Independent(rows, max_samples=DRAWN)
+        for evals in times:
+            how = {"sampler": "odd", "max_rows": evals * d * DRAWN, "random_state": 0}
+            odd = ShapleyExplainer(predict, **how).fit(rows).explain(instances)
+            walks = shap.PermutationExplainer(predict, masker, seed=0)
+            found = walks(instances, max_evals=evals * d, silent=True)
+            yield {
+                "task": task,
+                "columns": d,
+                "times": evals,
+                "odd": relative(odd.values, truth),
+                "shap": relative(found.values, truth),
+                # whole pairs of permutations only
+                "rows of shap": evals * d // (2 * d + 1) * (2 * d + 1) * DRAWN,
+            }
+            print(task, evals, file=sys.stderr, flush=True)
+
+
+def write_hundred():
+    """Measure, write and print the comparison against 100 rows."""
+    table = pd.DataFrame(against_hundred())
+    table.to_csv(HUNDRED, index=False, float_format="%.4g")
+    table["odd / shap"] = table["odd"] / table["shap"]
+    table["per row"] = table["odd / shap"] * table["columns"] * table["times"] * DRAWN
+    table["per row"] /= table["rows of shap"]
+    print(table.to_markdown(index=False, floatfmt=".3g"))
+    ratios = np.log(table.set_index("times")[["odd / shap", "per row"]])
+    print(np.exp(ratios.groupby("times").mean()).to_markdown(floatfmt=".4f"))
+
+
 def main():
     """Measure, write and print."""
     warnings.simplefilter("ignore")
+    if "--hundred" in sys.argv:
+        write_hundred()
+        return
     table = pd.DataFrame(measured())
     OUT.parent.mkdir(exist_ok=True)
     table.to_csv(OUT, index=False, float_format="%.4g")

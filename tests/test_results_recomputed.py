@@ -216,9 +216,15 @@ def of_background(line):
     _, predict, rows, instances, truth = next(background.tasks())
     found = background.methods(predict, rows, instances, line["times"])
     values = next(values for name, values, _ in found if name == line["method"])
-    squared = ((values - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1)
     # The trees are fitted by another version of XGBoost, or on another processor
-    return line["error"], np.exp(np.log(squared).mean()), 0.2 * line["error"]
+    return line["error"], background.relative(values, truth(rows)), 0.2 * line["error"]
+
+
+def of_hundred_rows(line):
+    from benchmarks import background
+
+    found = next(background.against_hundred([line["times"]]))
+    return line["odd"], found["odd"], 0.2 * line["odd"]
 
 
 def of_amortized(line):
@@ -361,6 +367,11 @@ RECOMPUTED = {
         lambda table: table[
             (table["task"] == "friedman1, XGBoost") & table["method"].str.startswith("skshapley")
         ],
+    ),
+    BENCHMARKS / "hundred.csv": Recomputed(
+        of_hundred_rows,
+        "python -m benchmarks.background --hundred",
+        among("task", "friedman1, XGBoost"),
     ),
     BENCHMARKS / "margins.csv": Recomputed(
         of_probabilities, "make bench-margins", among("task", "friedman1, XGBoost")
