@@ -24,15 +24,16 @@ ENTRY_NS, LEAF_NS = 7.0, 5e3
 REFERENCE_NS = 0.65
 # Cost of a lookup in a leaf's table, per row and path player
 LOOK_UP_NS = 3.0
-# Number of rows that fit prepares for: it makes tables if these rows cost less with them
-ROWS_EXPECTED = 20
+# Number of rows that fit prepares for: it makes tables if these rows cost less with them. The
+# second number is for path-dependent rows, which take little time without tables, too.
+ROWS_EXPECTED, WALKS_EXPECTED = 20, 125
 # Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's forests
 # take two to four times as long
 MODEL_NS = 1.0
 # Leaves of more path players have no tables
 MOST_BITS = 18
 # Cost of a leaf for a path-dependent row without tables
-WALKED_LEAF_NS = 500.0
+WALKED_LEAF_NS = 80.0
 # Largest shares of the working memory for kept tables, and for kept tables of pairs
 TABLE_SHARE, PAIR_SHARE = 0.5, 0.25
 
@@ -55,17 +56,13 @@ class Costs:
     n_outputs: int
 
     @property
-    def _players(self) -> NDArray[np.int64]:
-        return np.arange(len(self.leaves))
-
-    @property
     def has_tables(self) -> bool:
         """Return True if no leaf has too many path players for a table."""
         return len(self.leaves) <= 1 + MOST_BITS
 
     def _by_tables(self, r, b) -> float:
         """Return the cost of making tables from b background rows, and of looking up r rows."""
-        k = self._players
+        k = np.arange(len(self.leaves))
         # The subset transform adds once for each player and mask, hence k 2^k.
         of_player = ENTRY_NS * 2.0**k + REFERENCE_NS * (b or 0) + LOOK_UP_NS * r
         return float((LEAF_NS + of_player * k) @ self.leaves)
@@ -78,9 +75,10 @@ class Costs:
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
         # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
-        size = 2 * 2.0**self._players @ self.leaves
+        size = 2 * 2.0 ** np.arange(len(self.leaves)) @ self.leaves
         fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
-        return bool(fits and not self.prefers_pairs(ROWS_EXPECTED, b))
+        rows = WALKS_EXPECTED if b is None else ROWS_EXPECTED
+        return bool(fits and not self.prefers_pairs(rows, b))
 
     def model_rows(self, b) -> float:
         """Return the cost of each expected row, in predictions of the model for one row."""
@@ -95,7 +93,7 @@ class Costs:
     @property
     def keeps_pairs(self) -> bool:
         """Return True if tables of pairs fit into memory."""
-        k = self._players
+        k = np.arange(len(self.leaves))
         entries = self.n_outputs * (k * (k - 1) / 2 * 2.0**k) @ self.leaves
         return bool(entries <= working_bytes(PAIR_SHARE) / 8)
 

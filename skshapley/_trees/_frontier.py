@@ -96,13 +96,16 @@ class Frontier:
         Returns
         -------
         interactions : ndarray of shape (n_outputs, n_players, n_players, r)
-            Symmetric, with zeros on the diagonal.
+            Symmetric, with the values on the diagonal.
         """
         p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
         total, worths = np.zeros((r * k, p * p)), pair_worths(self.layout.most_decided, index)
         for part, tree, instance, walked in self._runs(instances, references, SUMS // p**2):
             for column, at in self._columns(tree, instance):
                 sums = self._pair_sums(walked, worths, weights[part], column, len(tree))
+                values = self._sums(walked, column, len(tree), index) * weights[part, None]
+                # Half of them, since the transpose is added.
+                sums[:, :: p + 1] = values.sum(axis=1) / 2
                 # One after another: the trees of a row add to the same numbers.
                 np.add.at(total, at, sums)
         found = total.reshape(r, k, p, p)
@@ -120,13 +123,8 @@ class Frontier:
         """
         r, p = instances.shape[1], self.n_players
         for part, tree, instance, walked in self._runs(instances, references):
-            b = len(part)
-            n = len(tree) * b
-            # The first n lineages are the starts themselves, which no branching created.
-            slot = walked.origins(n)[n:] * p + walked.players
             for column, at in self._columns(tree, instance):
-                worth = self._worth(walked, n, self.layout.value[column], index)
-                sums = np.bincount(slot, weights=worth, minlength=n * p).reshape(len(tree), b, p)
+                sums = self._sums(walked, column, len(tree), index)
                 if weights is None:
                     at = at[:, None] + part * r * self.layout.n_outputs
                 else:
@@ -162,31 +160,34 @@ class Frontier:
                 at_r = np.tile(np.arange(b) * n_rows, len(tree))
                 yield part, tree, instance, walk(layout, roots, X, at_x, R, at_r)
 
-    def _worth(self, walked, n_starts, value, index) -> NDArray[np.float64]:
-        """Return the worth of each branching to its player, for one column of values."""
-        size = self.layout.most_decided + 1
-        decided, value = self.layout.count_decided(walked.sides), value.take(walked.ends)
+    def _sums(self, walked, column, n_runs, index) -> NDArray[np.float64]:
+        """Return the values of each run, ``(n_runs, b, n_players)``, for one column of leaves."""
+        n_starts, size = len(walked.ends) - len(walked.parents), self.layout.most_decided + 1
+        value = self.layout.value[column].take(walked.ends)
         gains, losses = (
-            value * worth.ravel().take(decided) for worth in meeting_weights(size - 1, index)
+            value * worth.ravel().take(walked.decided) for worth in meeting_weights(size - 1, index)
         )
         worth = np.empty(len(walked.parents))
         # Children before parents: a lineage must have all its sums before it passes them on.
-        for first, last in walked.steps()[::-1]:
+        for first, last in walked.steps[::-1]:
             parent = walked.parents[first:last]
             new = slice(n_starts + first, n_starts + last)
             inside = gains.take(parent)
             np.subtract(inside, losses[new], out=worth[first:last])
             gains[parent] = inside + gains[new]
             losses[parent] += losses[new]
-        return worth
+        # The first lineages are the starts themselves, which no branching created.
+        slot = walked.origins[n_starts:] * self.n_players + walked.players
+        sums: Any = np.bincount(slot, worth, n_starts * self.n_players)
+        return sums.reshape(n_runs, -1, self.n_players)
 
     def _pair_sums(self, walked, worths, weights, column, n_runs) -> NDArray[np.float64]:
-        """Return the interactions in each run, ``(n_runs, n_players ** 2)``, as i, j or as j, i.
+        """Return the interactions of each run, ``(n_runs, n_players ** 2)``, as i, j or as j, i.
 
         Parameters
         ----------
         walked : Walk
-        worths : ndarray of shape (n, 3)
+        worths : ndarray of shape (3, n)
             From `pair_worths`.
         weights : ndarray of shape (b,)
         column : int
@@ -194,27 +195,27 @@ class Frontier:
         n_runs : int
         """
         n, n_starts, p = len(walked.parents), n_runs * len(weights), self.n_players
-        origin = walked.origins(n_starts)
         value = self.layout.value[column].take(walked.ends)
-        value *= np.tile(weights, n_runs).take(origin)
-        worth = worths.take(self.layout.count_decided(walked.sides), axis=0) * value[:, None]
+        value *= np.tile(weights, n_runs).take(walked.origins)
+        two, mixed, none = (value * worth.take(walked.decided) for worth in worths)
         # The interaction of a branching's player with a present player, and with an absent one
-        of_either = np.empty((n, 2))
-        for first, last in walked.steps()[::-1]:
+        of_either = np.empty((2, n))
+        for first, last in walked.steps[::-1]:
             parent, new = walked.parents[first:last], slice(n_starts + first, n_starts + last)
-            present, absent = worth.take(parent, axis=0), worth[new]
-            np.add(present[:, :2], absent[:, 1:], out=of_either[first:last])
-            worth[parent] = present + absent
+            np.add(two.take(parent), mixed[new], out=of_either[0, first:last])
+            np.add(mixed.take(parent), none[new], out=of_either[1, first:last])
+            for worth in (two, mixed, none):
+                worth[parent] += worth[new]
         # Twice the preceding branching, plus 1 where its player is absent
         before, last_of = np.empty(n, dtype=np.int64), np.full(n_starts + n, -1)
-        for first, last in walked.steps():
+        for first, last in walked.steps:
             parent, number = walked.parents[first:last], np.arange(first, last)
             before[first:last] = last_of.take(parent)
             last_of[parent] = 2 * number
             last_of[n_starts + first : n_starts + last] = 2 * number + 1
         # Start by start, so that sums do not depend on the other rows of the block. numpy sorts
         # small integers by radix sort.
-        start = origin[n_starts:]
+        start = walked.origins[n_starts:]
         one = np.argsort(start.astype(np.min_scalar_type(n_starts)), kind="stable")
         cell = (start // len(weights) * p + walked.players) * p
         cells, found, other = [cell[:0]], [value[:0]], before.take(one)
@@ -222,7 +223,7 @@ class Frontier:
             known = (other >= 0).nonzero()[0]
             one, other = one.take(known), other.take(known)
             cells.append(cell.take(one) + walked.players.take(other >> 1))
-            found.append(of_either.ravel().take(2 * one + (other & 1)))
+            found.append(of_either.ravel().take(one + n * (other & 1)))
             other = before.take(other >> 1)
         sums: Any = np.bincount(np.concatenate(cells), np.concatenate(found), n_runs * p * p)
         return sums.reshape(n_runs, p * p)

@@ -175,14 +175,14 @@ def pair_worths(most, index) -> NDArray[np.float64]:
 
     Returns
     -------
-    worths : ndarray of shape ((most + 1) ** 2, 3)
+    worths : ndarray of shape (3, (most + 1) ** 2)
         By ``|c| * (most + 1) + |p|``: to two players of p, to one of each, to two players of c.
     """
     t, weights = index.law(most - 2)
     size = np.arange(most + 1)[:, None]
     moment = ((1 - t) ** size * weights) @ (t**size).T
-    worths = np.zeros((*moment.shape, 3))
-    worths[:, 2:, 0] = moment[:, :-2]
-    worths[1:, 1:, 1] = -moment[:-1, :-1]
-    worths[2:, :, 2] = moment[:-2]
-    return worths.reshape(-1, 3)
+    worths = np.zeros((3, *moment.shape))
+    worths[0, :, 2:] = moment[:, :-2]
+    worths[1, 1:, 1:] = -moment[:-1, :-1]
+    worths[2, 2:] = moment[:-2]
+    return worths.reshape(3, -1)

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from skshapley._trees._paths import traced_runs
 
@@ -110,6 +109,8 @@ class PathWalk:
     def pairs(self, codes, index) -> NDArray[np.float64]:
         """Return the interactions of players, ``(n_outputs, n_players, n_players, r)``.
 
+        The values are on the diagonal.
+
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
@@ -118,16 +119,19 @@ class PathWalk:
         p = self.n_players
         found = np.zeros((codes.shape[1], len(self.base_values), p * p))
         for part in self._parts:
-            t, weights = index.law(part.most_players - 2)
-            node, above, pair, met = part.above
+            t, weights = index.law(part.most_players - 1)
+            node, above, pair = part.above
             present = presence(part.ratio, t)
             # Times 1 - t, the derivatives of log R are a / t - 1 and -1.
             for row, output, stays, terms in part.terms(codes, t, weights / (1 - t)):
                 on_path = stays.take(above).nonzero()[0]
                 both = terms.take(node.take(on_path), axis=0)
                 both *= present.take(above.take(on_path), axis=0)
-                worth = np.bincount(pair.take(on_path), both @ (1 / t), p * p)
-                found[row, output] += worth - met @ (terms @ np.ones(len(t)))
+                found[row, output] += np.bincount(pair.take(on_path), both @ (1 / t), p * p)
+                worth = (terms @ np.ones(len(t))).take(node)
+                found[row, output] -= np.bincount(pair, worth, p * p)
+                # Half of the values, since the transpose is added.
+                found[row, output, :: p + 1] += np.bincount(part.player, terms @ (1 - t) / 2, p)
         found = found.reshape(*found.shape[:2], p, p)
         # Each pair of nodes was met once, from the lower one.
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
@@ -200,19 +204,15 @@ class _Part:
         """
         last = np.full((self.n_roots, max(1, self.most_players)), len(self.bit))
         for level in self.levels:
-            at, source, _ = level
-            last = last[source]
+            at, last = level[0], last[level[1]]
             if at.start:
                 last[np.arange(len(last)), self.bit[self.parent[at]]] = np.arange(at.start, at.stop)
             yield level, last
             last = np.concatenate([last, last])
 
     @cached_property
-    def above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Any]:
-        """Nodes, the last children of the other players above, and the numbers of the pairs.
-
-        The sparse array ``(n_players ** 2, n)`` counts the nodes of each pair.
-        """
+    def above(self) -> tuple[NDArray[np.int64], ...]:
+        """Nodes, the last children of the other players above, and the numbers of the pairs."""
         nodes, children, p = [], [], self.n_players
         for (at, _, _), last in self._last_nodes():
             last[np.arange(len(last)), self.bit[at]] = len(self.bit)
@@ -220,9 +220,7 @@ class _Part:
             nodes.append(at.start + node)
             children.append(last[node, bit])
         node, child = np.concatenate(nodes), np.concatenate(children)
-        pair = self.player[node] * p + self.player[self.parent[child]]
-        met = sparse.csr_array((np.ones(len(node)), (pair, node)), shape=(p * p, len(self.bit)))
-        return node, child, pair, met
+        return node, child, self.player[node] * p + self.player[self.parent[child]]
 
     def terms(self, codes, t, weights) -> Iterator[tuple[int, int, NDArray, NDArray]]:
         """Yield the contributions of the inner nodes to their players, for each row and output.

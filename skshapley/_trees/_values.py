@@ -212,14 +212,29 @@ class TreeValues:
         pairs : ndarray of shape (r, n_players, n_players, n_outputs)
             Symmetric, with zeros on the diagonal.
         """
+        return self.values_and_pairs(X, index)[1]
+
+    def values_and_pairs(self, X, index=None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `values` and `pairs`. Rows that descend the trees do so once for both.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+        index : str, Index or None, default=None
+            Of the pairs.
+        """
         index = self.index if index is None else player_index(index, "TreeValues")
-        codes, b = self._codes(X), self._n_references
-        if self._costs.interacts_in_pairs(len(X), b) or not self._divide():
+        codes, own = self._codes(X), np.arange(self.n_players)
+        descends = self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide()
+        if descends:
             found = self._descended("pairs", codes, index)
         else:
             halves = self._looked_up(self._tables_of_pairs(index), codes)
             found = [half + half.swapaxes(1, 2) for half in halves]
-        return np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
+        pairs = np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
+        values = pairs[:, own, own]
+        pairs[:, own, own] = 0.0
+        return values if descends and index == self.index else self.values(X), pairs
 
     def predict(self, X) -> NDArray[np.float64]:
         """Return the response of the ensemble, ``(r, n_outputs)``, by descending its trees."""

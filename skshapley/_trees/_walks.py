@@ -7,7 +7,6 @@ free, the lineage follows the row to explain, which requires the player to be *p
 lineage branches off along the background row, which requires the player to be *absent*.
 """
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +34,8 @@ class Layout:
     roots : ndarray of shape (n_trees,), int64
     first : ndarray of shape (n_nodes,), int64
         The left child; arbitrary at a leaf.
-    is_leaf : ndarray of shape (n_nodes,), bool
     row : ndarray of shape (n_nodes,), int64
-        The code row that a node compares; 0 at a leaf.
+        The code row that a node compares; -1 at a leaf.
     rank : ndarray of shape (n_nodes,)
         Codes above the rank go right.
     player : ndarray of shape (n_nodes,), int64
@@ -68,11 +66,9 @@ class Layout:
         place[order] = np.arange(len(order))
         value, self.output = _narrow(trees)
         self.value, self.n_outputs = np.ascontiguousarray(value[order].T), trees.n_outputs
-        self.roots, self.is_leaf = place[trees.roots], trees.is_leaf[order]
         # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
         self.first = place[trees.left[order]]
-        # Leaves get row 0: they are never compared, but the index must be valid.
-        self.row, self.rank = np.maximum(codes.row[order], 0), codes.rank[order]
+        self.roots, self.row, self.rank = place[trees.roots], codes.row[order], codes.rank[order]
         self.player = players.take(trees.feature)[order]
         self.present = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)
         self.absent = self.present << np.uint64(WORD_PLAYERS)
@@ -102,32 +98,22 @@ class Walk(NamedTuple):
     ----------
     parents, players : ndarray of shape (n_branchings,), int64
         The parent of each new lineage, and the player of the branching.
-    bounds : list of int
-        The branchings of each step, as positions.
+    steps : list of tuple of int
+        The first branching of each step, and one past the last.
     ends : ndarray of shape (n_lineages,), int64
         The leaf of each lineage: first the starting lineages, then the branched lineages.
-    sides : ndarray of shape (n_words, n_lineages), unsigned
-        Masks of the present and the absent players, see `Layout`.
+    decided : ndarray of shape (n_lineages,), int64
+        The numbers of absent and of present players, as one number, see `Layout`.
+    origins : ndarray of shape (n_lineages,), int64
+        The start of each lineage.
     """
 
     parents: np.ndarray
     players: np.ndarray
-    bounds: list[int]
+    steps: list[tuple[int, int]]
     ends: np.ndarray
-    sides: np.ndarray
-
-    def origins(self, n_starts) -> NDArray[np.int64]:
-        """Return the start of each lineage, ``(n_lineages,)``."""
-        origin = np.empty(len(self.ends), dtype=np.int64)
-        origin[:n_starts] = np.arange(n_starts)
-        branched = origin[n_starts:]
-        for first, last in self.steps():
-            branched[first:last] = origin.take(self.parents[first:last])
-        return origin
-
-    def steps(self) -> list[tuple[int, int]]:
-        """Return the positions of the first branching of each step and one past the last."""
-        return list(pairwise(self.bounds))
+    decided: np.ndarray
+    origins: np.ndarray
 
 
 def walk(layout, roots, X, at_x, R, at_r) -> Walk:
@@ -149,15 +135,16 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     """
     number, node, n = np.arange(len(roots)), roots, len(roots)
     mask = np.zeros((layout.n_words, n), dtype=layout.present.dtype)
-    parents, players, bounds = [number[:0]], [number[:0]], [0]
+    parents, players, steps = [number[:0]], [number[:0]], []
     ended: list[tuple[np.ndarray, ...]] = []
     while len(node):
-        end, go = (side.nonzero()[0] for side in (layout.is_leaf.take(node), ~layout.is_leaf[node]))
+        row = layout.row.take(node)
+        end, go = (row < 0).nonzero()[0], (row >= 0).nonzero()[0]
         if len(end):
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
             number, node, at_x, at_r = (part.take(go) for part in (number, node, at_x, at_r))
-            mask = mask.take(go, axis=1)
-        row, rank, first = layout.row.take(node), layout.rank.take(node), layout.first.take(node)
+            row, mask = row.take(go), mask.take(go, axis=1)
+        rank, first = layout.rank.take(node), layout.first.take(node)
         right, other = X.take(at_x + row) > rank, R.take(at_r + row) > rank
         differ = (right != other).nonzero()[0]
         asked = node.take(differ)
@@ -179,7 +166,7 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
             mask.reshape(-1)[cell] |= present.take(free)
             parents.append(number.take(branch))
             players.append(layout.player.take(asked))
-            bounds.append(bounds[-1] + len(free))
+            steps.append((n - len(roots), n - len(roots) + len(free)))
             number = np.concatenate([number, np.arange(n, n + len(free))])
             n += len(free)
             node = np.concatenate([node, first.take(branch) + other.take(branch)])
@@ -188,4 +175,7 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     ends, sides = np.empty(n, dtype=np.int64), np.empty((layout.n_words, n), dtype=mask.dtype)
     for number, node, mask in ended:
         ends[number], sides[:, number] = node, mask
-    return Walk(np.concatenate(parents), np.concatenate(players), bounds, ends, sides)
+    origins, origin = np.arange(n), np.concatenate(parents)
+    for first, last in steps:
+        origins[len(roots) + first : len(roots) + last] = origins.take(origin[first:last])
+    return Walk(origin, np.concatenate(players), steps, ends, layout.count_decided(sides), origins)

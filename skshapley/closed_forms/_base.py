@@ -176,6 +176,17 @@ class ClosedForm(Portable, ABC):
         in cooperative games, International Journal of Game Theory 28.
         """
 
+    def attributions_and_pairs(self, X: Any, index: Index) -> tuple[Any, Any]:
+        """Return `attributions` and `pairs`, for forms that compute both at once.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        index : Index
+            Of the pairs.
+        """
+        return self.attributions(X), self.pairs(X, index)
+
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows.
 
@@ -259,15 +270,16 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     Outcome
         Its standard errors are zero. The model is not called.
     """
-    values = form.attributions(X)
+    both = None if pairs is None else form.attributions_and_pairs(X, pairs)
+    values = form.attributions(X) if both is None else both[0]
     v_empty = np.tile(form.base_values_, (len(values), 1))
     # The sum, not a second prediction: attributions then add up to the last bit.
     v_full = v_empty + values.sum(axis=1) if form.index.adds_up else form.predict(X)
     outcome = Outcome.exact(values, v_empty, v_full)
-    if pairs is None:
+    if both is None:
         return outcome
     first, second = np.triu_indices(form.n_players_, 1)
-    return outcome.with_pairs(form.pairs(X, pairs)[:, first, second])
+    return outcome.with_pairs(both[1][:, first, second])
 
 
 def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = None) -> Outcome:

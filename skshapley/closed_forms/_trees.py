@@ -80,6 +80,10 @@ class Trees(ClosedForm):
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         return self.solver_.pairs(self._matrix(X), index)
 
+    def attributions_and_pairs(self, X: Any, index: Index) -> tuple[Any, Any]:
+        """Return the values, and the interactions of every pair of players."""
+        return self.solver_.values_and_pairs(self._matrix(X), index)
+
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
         against = self._matrix(take_rows(self.background_, np.asarray(rows)))
