@@ -1,6 +1,7 @@
 """Columns of any table as numbers or codes, to compare rows."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from skshapley._tools._random import generator
 
 MOST_CELLS = 2**22  # largest sparse matrix to make dense: 32 MB
 N_MIXTURES = 64
+MOST_AT_ONCE = 2**16  # cells of columns to standardise at once; a large table is never copied
 MOST_CATEGORIES = 8  # most categories with a column of their own; the other categories share one
 
 
@@ -59,7 +61,7 @@ def standardised(
     Parameters
     ----------
     columns : iterable of ndarrays of shape (n,)
-        They are read one after the other, to limit memory for large tables.
+        A few are read at once, to limit memory for large tables.
     weights : ndarray of shape (n,)
         With sum 1.
     rows : index of m rows, default=slice(None)
@@ -69,17 +71,19 @@ def standardised(
     -------
     numbers : ndarray of shape (m, c)
     """
-    numbers = []
-    for column in columns:
-        column = np.ascontiguousarray(column)  # column by column: no copy of a large table
-        finite = np.isfinite(column)
-        filled = column if finite.all() else np.where(finite, column, 0.0)
-        mean = (weights @ filled) / ((weights @ finite) or 1.0)
-        centred = np.where(finite, filled - mean, 0.0)
-        spread = np.sqrt(weights @ centred**2)
-        if spread > 1e-9 * max(abs(mean), np.finfo(float).tiny):
-            numbers.append(centred[rows, None] / spread)
-    return np.concatenate(numbers or [np.zeros((len(weights[rows]), 1))], axis=1)
+    numbers, left = [], iter(columns)
+    while some := list(islice(left, max(1, MOST_AT_ONCE // len(weights)))):
+        table = np.stack(some)
+        finite = np.isfinite(table)
+        filled = np.where(finite, table, 0.0)
+        share = finite @ weights
+        mean = filled @ weights / np.where(share > 0, share, 1.0)
+        centred = np.where(finite, filled - mean[:, None], 0.0)
+        spread = np.sqrt(centred**2 @ weights)
+        varies = spread > 1e-9 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+        numbers.append((centred[varies][:, rows] / spread[varies, None]).T)
+    both = np.concatenate(numbers, axis=1)
+    return both if both.shape[1] else np.zeros((len(both), 1))
 
 
 def numbers_of(columns: list[np.ndarray]) -> Iterator[np.ndarray]:

@@ -263,17 +263,16 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
         Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
-    rest, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
+    rest, size = rng.permutation(len(features)), GROUP_ROWS
+    groups = rest[:0].reshape(0, size)
     while size > 1:
+        # The rows that do not fill a group form smaller ones.
         count = len(rest) // size
-        groups, rest = rest[: count * size].reshape(count, size), rest[count * size :]
-        by_key = np.argsort(key[groups], axis=1, kind="stable")
-        groups = np.take_along_axis(groups, by_key, axis=1)
-        while groups.shape[1] > 1 and len(groups):
-            groups = _halves(features, groups, rng)
-        parts.append(groups.ravel())
-        size //= 2
-    return np.concatenate([*parts, rest])
+        more, rest = rest[: count * size].reshape(count, size), rest[count * size :]
+        by_key = np.argsort(key[more], axis=1, kind="stable")
+        more = np.take_along_axis(more, by_key, axis=1)
+        groups, size = _halves(features, np.concatenate([groups, more]), rng), size // 2
+    return np.concatenate([groups.ravel(), rest])
 
 
 def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -289,7 +288,7 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
         excess += np.where(chosen[:, None], difference, -difference)
     swapped = rng.random((count, 1)) < 0.5
     halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
-    return halves.swapaxes(1, 2).reshape(2 * count, -1)
+    return halves.swapaxes(1, 2).reshape(2 * count, size // 2)
 
 
 def _regressed(
