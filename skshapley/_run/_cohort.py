@@ -63,6 +63,8 @@ class Cohort:
         Values of the empty and the full coalition, for each group of a sample.
     units : ndarray of shape (r, 1, k) or None
         Scale of the values, from the first values.
+    n_groups : int
+        Number of groups of background rows per coalition.
     groups : Sample or None
         The sample, if each coalition is evaluated against every group of it.
     design : Design or None
@@ -91,7 +93,7 @@ class Cohort:
         self.design: Any = None
         self.estimate: Estimate | None = None
         self.groups: Sample | None = None
-        self.further = 0
+        self.further, self.n_groups = 0, 1
         # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
@@ -116,11 +118,6 @@ class Cohort:
         goes_on = self.sampler.traits.goes_on and self.solver.traits.goes_on
         again = goes_on and not self.sampler.traits.one_shot
         self.rest = Rest(self.price, size, self.left, plan.max_rows, r) if again else None
-
-    @property
-    def n_groups(self) -> int:
-        """The number of groups of background rows per coalition."""
-        return 1 if self.groups is None else self.groups.n_groups
 
     def _next_draws(self) -> int:
         """Return the number of draws to request: as many as stopping and memory allow."""
@@ -164,7 +161,7 @@ class Cohort:
 
     def _group(self, sample: Sample) -> None:
         """Evaluate each coalition against every group of the sample, as outputs of the game."""
-        self.groups = sample
+        self.groups, self.n_groups = sample, sample.n_groups
         # v(empty) against single background rows is known from fit and costs no call of the model.
         groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
         self.v_empty = groups.reshape(len(groups), -1)

@@ -141,7 +141,7 @@ class Block:
             active = np.ones_like(active)
         counts = active.sum(axis=1)
         cohorts = []
-        for count in np.unique(counts):
+        for count in sorted(set(counts.tolist())):
             members = np.flatnonzero(counts == count)
             players = np.nonzero(active[members])[1].reshape(len(members), count)
             if count > 1:

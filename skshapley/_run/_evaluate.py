@@ -73,7 +73,7 @@ class Evaluator:
         client = getattr(backend, "client", None)  # joblib's dask backend
         self._cluster = Cluster(client, game.shared) if self._parallel and client else None
         # joblib's own processes need a parcel, because they would read the object with every task.
-        own = isinstance(backend, LokyBackend | MultiprocessingBackend)
+        own = parallel and isinstance(backend, LokyBackend | MultiprocessingBackend)
         self._shared = Parcel(game.shared) if own and game.shared is not None else game.shared
 
     def __enter__(self) -> Self:

@@ -12,7 +12,7 @@ v(players up to and with i) - v(players before i). Means and squares are merged 
 position is a control variate (`skshapley.solvers._positions`).
 """
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class SampledUnits:
         # background rows and units of each row, part by part
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
         # estimates of each row, until it gets more units
-        self._cases: list[tuple[np.ndarray, ...] | None] = [None for _ in players]
+        self._cases: list[Any] = [None for _ in players]
 
     def add(
         self, rows: np.ndarray, references: np.ndarray, units: np.ndarray, controls: np.ndarray
@@ -74,8 +74,8 @@ class SampledUnits:
             The size of an unseen contribution.
         """
         self._fill()
-        cases = cast(list, self._cases)
-        values, variances, shares, apart = (np.stack(part) for part in zip(*cases, strict=True))
+        parts = (np.stack(part) for part in zip(*self._cases, strict=True))
+        values, variances, shares, apart = parts
         if gain is not None:
             # The known sum removes a share of each variance, as the projection does.
             values, taken = without_gap(values, variances, gain)
@@ -95,7 +95,7 @@ class SampledUnits:
             references, units = (np.stack(part) for part in zip(*joined, strict=True))
             home = _first_alike(references)
             cards = (home == np.arange(home.shape[1])).sum(axis=1)
-            for m in np.unique(cards):
+            for m in set(cards.tolist()):
                 some = np.flatnonzero(cards == m)
                 own = self._players[same][some]
                 found = self._estimate(references[some], units[some], home[some], own)
