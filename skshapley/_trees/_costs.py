@@ -26,7 +26,7 @@ REFERENCE_NS = 0.65
 LOOK_UP_NS = 3.0
 # Number of rows that fit prepares for: it makes tables if these rows cost less with them. The
 # second number is for path-dependent rows, which take little time without tables, too.
-ROWS_EXPECTED, WALKS_EXPECTED = 20, 125
+ROWS_EXPECTED, WALKS_EXPECTED = 20, 100
 # Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's forests
 # take two to four times as long
 MODEL_NS = 1.0

@@ -23,7 +23,7 @@ from skshapley._trees._leaf_games import meeting_weights, pair_worths
 from skshapley._trees._walks import Layout, walk
 
 # Starts in one block: few enough for most of their state to stay in the cache
-STARTS = 1 << 13
+STARTS = 1 << 12
 # Most numbers in the values of one block of starts
 SUMS = 1 << 21
 # Background rows in one sum for a row to explain
