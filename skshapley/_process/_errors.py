@@ -35,9 +35,9 @@ FEW = 0.5
 # Steps are predicted if the error is below this share of the Shapley values' range over sqrt n.
 # Then 3/n of the pairs may hide another step, so 1.96 errors are 3/n of the range. A share of .1
 # widens intervals by 4 %, and 3/n for every game of steps by 8 %, without covering more. Few pairs
-# show a step of an interaction, so its 1.96 errors are always at least 6/n of the largest step. An
-# observed value weighs 2/n to 4/n. With two left gloves and eight to twelve right ones, the even
-# part is constant at most pairs. In 10 of 72 runs, errors were 6 to 11 times too small.
+# show a step of an interaction, so its 1.96 errors are always at least 9/n of the largest step: an
+# observed value counts 3/n. With two left gloves and eight to twelve right ones, the even part is
+# constant at most pairs. In 10 of 72 runs, errors were 6 to 11 times too small.
 PREDICTED = 1e-2
 # Largest share of distinct values in a game with steps, and digits of the comparison.
 MOST_DISTINCT, DIGITS = 0.5, 9

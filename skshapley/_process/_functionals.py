@@ -170,8 +170,9 @@ class Interactions(Functional):
     """Interactions of pairs of players, by a symmetric index."""
 
     order = 2
-    # in a plain mean of interactions, a value would weigh 4/n; half of it widens errors by 1 %
-    least_counted = 2.0
+    # A value would weigh 4/n in a plain mean of interactions. With 4, intervals of games with steps
+    # are 9 % wider. With 2, they are 7 % narrower, and cover .89 instead of .99 on gloves at 10 p.
+    least_counted = 3.0
 
     def witnesses(self, p: int) -> np.ndarray:
         """Return the positions of some pairs, evenly spread over all, ``(m,)``."""

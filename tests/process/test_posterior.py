@@ -248,7 +248,7 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
 
 @pytest.mark.parametrize("noise", [0.05, 50.0])
 def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
-    """The effect of omitting a point, from refits, or at least 2/n of its value."""
+    """The effect of omitting a point, from refits, or at least 3/n of its value."""
     rng = np.random.default_rng(4)
     p, n = 6, 24
     values = np.where(rng.random((n, 1)) < 0.2, 1.0, 0.0)
@@ -263,14 +263,14 @@ def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
         change = np.sqrt(((found.means - without.means) ** 2).mean())
         missed = abs(values[j] - predicted(without, points.take(np.array([j])))[0])[0]
         unseen = 1 - sizes.count(sizes[j]) / (6, 15, 10)[sizes[j] - 1]
-        counts.append((unseen * change, unseen * 2 / n * missed))
+        counts.append((unseen * change, unseen * 3 / n * missed))
     steady, plain = np.max(counts, axis=0)
     assert (steady < plain) == (noise > 1)
     repeated = (n - 2) / n
     jumps = (3 * repeated * max(steady, plain)) ** 2
     stated = np.append(found.means, 0.0)
     # larger than the other two terms; the largest step is 1
-    silent = (1.5 / n * max(stated.max() - stated.min(), 2.0)) ** 2
+    silent = (1.5 / n * max(stated.max() - stated.min(), 3.0)) ** 2
     assert silent > (0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2
     errors = overlooked(found, np.full((15, 1), 0.7))
     np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)

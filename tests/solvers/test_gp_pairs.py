@@ -148,8 +148,8 @@ def test_unseen_interactions_are_within_the_errors():
 def test_steps_that_few_pairs_show_are_within_the_errors(p):
     """Two left gloves and many right ones: the even part is the same at nearly all pairs.
 
-    Errors were 6 to 9 times too small in 8 of these 48 runs. In 216 runs with other seeds they are
-    at most 2.3 times too small, so a run fails by chance with a probability below 3/216.
+    Errors were 6 to 9 times too small in 8 of these 48 runs. In 108 runs with other seeds they are
+    at most 1.9 times too small, so a run fails by chance with a probability below 3/108.
     """
     for seed in range(8):
         gloves = np.random.default_rng(seed).permutation(p) < 2
