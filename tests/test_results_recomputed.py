@@ -246,8 +246,8 @@ def of_interactions(line):
     from benchmarks.interactions import __main__ as interactions
 
     family = line["family"]
-    games = {family: interactions.made("benchmark", 2)[family]}
-    found = interactions.measured(games, [line["times"]], 2, shapiq=False)
+    games = {family: interactions.made("benchmark", 8)[family]}
+    found = interactions.measured(games, [line["times"]], 1, shapiq=False)
     return line["coverage"], np.mean(found["covered"][family, line["times"]]), 0.03
 
 
