@@ -186,7 +186,7 @@ class RowOrder:
         numbers = standardised(numbers_of(columns), weights, rows)
         both = np.concatenate([numbers, predicted], axis=1)[places]
         both = both.astype(np.float32)
-        features = fourier(both, rng, N_FEATURES)(both)
+        features = fourier(both, rng, N_FEATURES).transform(both)
         key = predicted.sum(axis=1)[places]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
@@ -263,16 +263,17 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
         Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
-    rest, size = rng.permutation(len(features)), GROUP_ROWS
-    groups = rest[:0].reshape(0, size)
+    rest, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
     while size > 1:
-        # The rows that do not fill a group form smaller ones.
         count = len(rest) // size
-        more, rest = rest[: count * size].reshape(count, size), rest[count * size :]
-        by_key = np.argsort(key[more], axis=1, kind="stable")
-        more = np.take_along_axis(more, by_key, axis=1)
-        groups, size = _halves(features, np.concatenate([groups, more]), rng), size // 2
-    return np.concatenate([groups.ravel(), rest])
+        groups, rest = rest[: count * size].reshape(count, size), rest[count * size :]
+        by_key = np.argsort(key[groups], axis=1, kind="stable")
+        groups = np.take_along_axis(groups, by_key, axis=1)
+        while groups.shape[1] > 1 and len(groups):
+            groups = _halves(features, groups, rng)
+        parts.append(groups.ravel())
+        size //= 2
+    return np.concatenate([*parts, rest])
 
 
 def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
