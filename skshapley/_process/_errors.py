@@ -7,9 +7,8 @@ hyper-parameters relative to the pairs.
 
 import numpy as np
 
-from skshapley._process._least_squares import MISSED, span
 from skshapley._process._process import Posterior
-from skshapley._tools._degrees import degrees_of_tails, widening
+from skshapley._tools._degrees import UNSEEN, degrees_of_tails, span, widening
 
 # Power of 1 + variances/pairs, for the fitted variances of the prior. With it, intervals of nominal
 # 95 % hold .94 to .98 of players and of pairs on average over 43 families of games, with 6 to 25
@@ -110,7 +109,7 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     hidden = in_steps(values) & (agree | (weight > 0))
     # largest distance between neighbouring values, zero included
     step = np.diff(np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0), axis=0).max(axis=0)
-    silent = np.maximum(silent, hidden * MISSED * np.maximum(wide, weight * step) / n)
+    silent = np.maximum(silent, hidden * UNSEEN * np.maximum(wide, weight * step) / n)
     return np.sqrt(errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2)
 
 

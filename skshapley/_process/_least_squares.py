@@ -6,6 +6,7 @@ import numpy as np
 
 from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior
+from skshapley._tools._degrees import UNSEEN, span
 
 # Rounding, relative to the largest value: smaller residuals count as 0. Least squares with a
 # condition number of 1e6 loses six of sixteen digits.
@@ -15,8 +16,6 @@ ROUNDING = 1e-13
 # Least number of points of a block beyond the unknowns, for least squares: a second spare point
 # confirms the agreement of the first one.
 SPARE = 2
-# Factor of the range over the number of spare points: 3/n over 1.96, the "rule of three".
-MISSED = 1.5
 # Spare points: this many zeros indicate a constant game. With fewer, an event of probability 3 %
 # may be unseen, and its size is unknown, so the error is unknown, too.
 ENOUGH_ZEROS = 100
@@ -122,13 +121,8 @@ def _fitted(
 def _unwitnessed(values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray) -> np.ndarray:
     """Return the errors of values without residual, in the shape of the values."""
     silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
-    errors = np.where(spread > 0, MISSED * spread / np.maximum(witnesses, 1), silence)
+    errors = np.where(spread > 0, UNSEEN * spread / np.maximum(witnesses, 1), silence)
     return np.broadcast_to(errors, values.shape).copy()
-
-
-def span(values: np.ndarray) -> np.ndarray:
-    """Return the range of values ``(e, k)``, zero included, ``(k,)``."""
-    return np.maximum(values.max(axis=0), 0.0) - np.minimum(values.min(axis=0), 0.0)
 
 
 def regression(

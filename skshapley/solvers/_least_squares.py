@@ -12,11 +12,11 @@ Banzhaf values are the slopes of unweighted least squares with a constant and wi
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
-from skshapley._tools._degrees import degrees_of_tails, widening
+from skshapley._tools._degrees import degrees_of_tails, pooled_errors, span
 from skshapley.indices import INDICES
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
-from skshapley.solvers._spread import span, unseen
+from skshapley.solvers._spread import unseen
 
 RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
 
@@ -29,8 +29,9 @@ class LeastSquares(CoalitionSolver):
 
     Standard errors are those of a sandwich over units (pairs), each residual divided by one minus
     the unit's leverage (HC3, an approximate jackknife), and without the part of the population
-    that was enumerated. They are widened as Student's t is against the normal. If few units make up
-    most of the sum, the degrees of freedom are fewer, by their kurtosis. Errors need more units
+    that was enumerated. The variances of all players are pooled (see `PermutationMean`). They are
+    widened as Student's t is against the normal. If few units make up most of the sum, the degrees
+    of freedom are fewer, by their kurtosis. Errors need more units
     than players, and coalitions that tell all players apart; before that they are NaN. The
     attribution ± 1.96 standard errors holds the truth about 95 times in 100, more often with hardly
     more units than players.
@@ -83,12 +84,13 @@ class LeastSquares(CoalitionSolver):
         if spare <= 0 or not full_rank:
             return values, np.full_like(values, np.nan)
         left = 1 - self._fraction_drawn(coalitions, expected)
-        known = np.zeros(len(features) - len(left))  # both ends, where they are among the rows
+        # nothing is left of both ends, where they are among the rows
+        left = np.pad(left, (len(features) - len(left), 0))
         scores = weight[:, None] * (target - features @ found)
-        errors = _sandwich(features, weight, scores, inverse, np.concatenate([known, left]), unit)
+        errors = _sandwich(features, weight, scores, inverse, left, unit, own)
         if np.all(left < 1e-9):  # all coalitions, drawn size by size
-            return values, errors[own]
-        return values, unseen(errors[own], span(values), 1 / spare)
+            return values, errors
+        return values, unseen(errors, span(values), 1 / spare)
 
     def _constrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
         """Return features, weights and target for Shapley values minus equal shares; the shares."""
@@ -122,8 +124,8 @@ class LeastSquares(CoalitionSolver):
         return np.zeros(len(size)) if design.whole is None else design.whole[size] * 1.0
 
 
-def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
-    """Return the standard errors of least squares over units, ``(n, k)``.
+def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
+    """Return the standard errors of the players by least squares over units, ``(p, k)``.
 
     Parameters
     ----------
@@ -134,11 +136,13 @@ def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
         Weighted residuals.
     inverse : ndarray of shape (n, n)
     unit : int
+    own : slice
+        The columns of the players.
     """
     spread = features @ inverse
     leverage = np.einsum("mp,mp,m->m", spread, features, weight).reshape(-1, unit).sum(axis=1)
     # the scores of a unit add up: both rows of a pair have the same direction with opposite signs
-    each = spread[:, :, None] * scores[:, None, :]
+    each = spread[:, own, None] * scores[:, None, :]
     influence = each.reshape(-1, unit, *each.shape[1:]).sum(axis=1)
     # HC3: residuals of units with leverage h are too small by 1 - h. The floor avoids a division by
     # 0.
@@ -147,4 +151,5 @@ def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
     total, n = squares.sum(axis=0), int((keep > 0).sum())
     degrees = degrees_of_tails(n, total, (squares**2).sum(axis=0))
     # The kurtosis of few numbers is too small, so n - 1 degrees remain an upper limit.
-    return np.sqrt(total) * widening(np.minimum(degrees, max(n - 1, 1)))
+    most = max(n - 1, 1)
+    return pooled_errors(total, np.minimum(degrees, most), most)

@@ -35,7 +35,7 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     points : ndarray of shape (r, p, k)
     total : ndarray of shape (r, k)
     radius : float
-        At least ``abs(total) / sqrt(p)``: see `check_radius`.
+        At least ``abs(total) / sqrt(p)``: see `check_radius`. Infinite for no ball.
 
     Returns
     -------
@@ -50,10 +50,11 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     p = points.shape[1]
     centre = (total / p)[:, None]
     offset = project_on_sum(points, total) - centre
-    # Pythagoras: the disc's centre is total / sqrt(p) from the origin. Rounding may make this
-    # negative.
-    reach = np.sqrt(np.maximum(radius**2 - total**2 / p, 0.0))
-    length = np.sqrt((offset**2).sum(axis=1))
+    # Pythagoras: the disc's centre has this distance from the origin. Rounding may make the product
+    # negative. Without squares, large numbers do not overflow.
+    apart = total / np.sqrt(p)
+    reach = np.sqrt(np.maximum((radius - apart) * (radius + apart), 0.0))
+    length = np.hypot.reduce(offset, axis=1)
     shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
     return centre + offset * shrink[:, None]
 

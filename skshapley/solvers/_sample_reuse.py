@@ -20,12 +20,12 @@ import numpy as np
 
 from skshapley._tools._constraints import Count, OneOf
 from skshapley._tools._counting import log_binomial
-from skshapley._tools._degrees import effective_degrees, widening
+from skshapley._tools._degrees import effective_degrees, span, widening
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
-from skshapley.solvers._spread import span, unseen
+from skshapley.solvers._spread import unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 CENTRES = ("line", "empty")

@@ -18,7 +18,7 @@ import numpy as np
 from skshapley._tools._constraints import Count, Maybe, Number, OneOf
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
-from skshapley.solvers._projections import check_radius, project, project_on_sum
+from skshapley.solvers._projections import check_radius, project
 
 STEPS = ("constant", "sqrt", "inverse")
 AVERAGING = ("none", "uniform", "weighted", "tail")
@@ -133,8 +133,8 @@ class ProjectedSGD(Solver):
     def _start(self, task: SolverTask) -> None:
         p = self.n_players_
         self._total = self.v_full_ - self.v_empty_
-        if self.radius is not None:
-            check_radius(self._total, self.radius, p, "ProjectedSGD")
+        self._radius = np.inf if self.radius is None else self.radius
+        check_radius(self._total, self._radius, p, "ProjectedSGD")
         share = (self._total / p)[:, None]
         phi, none = np.repeat(share, p, axis=1), np.zeros((len(share), p, share.shape[2]))
         # the iterate, the weighted sum of all iterates, and this sum before the last and the second
@@ -162,20 +162,14 @@ class ProjectedSGD(Solver):
             pull = step[:, None] * weight[:, batch] / x.shape[1]
             gap = np.matmul(x, state[0]) - target[:, batch]
             phi = state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
-            if self.radius is None:
-                phi = project_on_sum(phi, total)
-            else:
-                phi = project(phi, total, self.radius)
+            phi = project(phi, total, self._radius)
             steps = steps + 1
             state = self._with_next(state, phi, steps)
             if self.trace_every and steps[0] % self.trace_every == 0:
-                self._keep(rows, state, steps)
+                self._state[:, rows], self._steps[rows] = state, steps
                 self._path.append((seen[0], self._state[0].copy(), self.result().values))
-        self._keep(rows, state, steps)
-        self._seen[rows] = seen
-
-    def _keep(self, rows: np.ndarray, state: np.ndarray, steps: np.ndarray) -> None:
         self._state[:, rows], self._steps[rows] = state, steps
+        self._seen[rows] = seen
 
     def _with_next(self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""

@@ -8,7 +8,8 @@ up to 3/n of the range of contributions: ± 1.96 standard errors of 1.5/n contai
 import numpy as np
 from numpy.typing import ArrayLike
 
-UNSEEN = 1.5  # factor of the range over the number of draws: 3/n over 1.96
+from skshapley._tools._degrees import UNSEEN
+
 # FEW**n is the probability that n draws miss an event of probability 2/5. Below six
 # draws, an event of this size is missed more often than once in twenty runs (.6^6 = .047).
 FEW = 0.6
@@ -83,12 +84,3 @@ def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
     If players are estimated separately, some unseen contribution is at least that large.
     """
     return np.abs(gain - values.sum(axis=1))[:, None]
-
-
-def span(values: np.ndarray) -> np.ndarray:
-    """Return the range of attributions ``(..., p, k)``, zero included: ``(..., 1, k)``.
-
-    It replaces the range of contributions in methods without contributions.
-    """
-    low, high = values.min(axis=-2, keepdims=True), values.max(axis=-2, keepdims=True)
-    return np.maximum(high, 0.0) - np.minimum(low, 0.0)

@@ -8,14 +8,11 @@ nodes of a quadrature rule.
 
 import numpy as np
 
-from skshapley._tools._degrees import effective_degrees, widening
+from skshapley._tools._degrees import effective_degrees, pooled_errors
 from skshapley._tools._moments import Moments
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
 from skshapley.solvers._spread import Scale, missed, unseen
-
-# Share of all degrees of freedom. The effective number is uncertain if few strata differ.
-LEAST_FREEDOM = 1 / 3
 
 
 class StratifiedMean(Solver):
@@ -28,8 +25,9 @@ class StratifiedMean(Solver):
     between the sum of the means and v(all) - v(empty) is shared out in proportion to their
     variances (in a stratum with a single unit, to the square of its mean). Errors are
     computed before the gap is shared out, when they are at least as large. They include a share of
-    the gap. On exponentials of sums, where one coalition is worth more than all others together,
-    intervals contain 81 to 93 % of the values.
+    the gap. The variances of all players are pooled (see `PermutationMean`). On exponentials of
+    sums, where one coalition is worth more than all others together, intervals contain 79 to 94 %
+    of the values.
 
     References
     ----------
@@ -105,8 +103,8 @@ class StratifiedMean(Solver):
         scale = np.maximum(self._scale.range, missed(values, gain))
         # `effective_degrees` expects strata on the second axis
         freedom = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
-        freedom = np.maximum(freedom, LEAST_FREEDOM * degrees.sum(axis=2))
-        errors = unseen(np.sqrt(share.sum(axis=2)) * widening(freedom), scale, open_share)
+        most = np.maximum(degrees.sum(axis=2), 1)
+        errors = unseen(pooled_errors(share.sum(axis=2), freedom, most), scale, open_share)
         variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
         means = values
         values, shares = without_gap(means, variances.sum(axis=2), gain)

@@ -4,8 +4,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import norm, t
 
+from skshapley._tools._degrees import pooled_errors
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Kernel, Leverage, SamplerTask
 from skshapley.solvers import LeastSquares, SolverTask
@@ -71,7 +71,7 @@ def test_solution_of_the_constrained_problem(sampler):
 def test_errors_agree_with_the_jackknife(sampler):
     """HC3 over units is the exact sum of squared changes if each unit is omitted.
 
-    The quantile is Student's t with the remaining degrees of freedom.
+    The variances of all players are pooled, as Student's t with the remaining degrees of freedom.
     """
     design = drawn(sampler, 40)
     values, errors = solved(design)
@@ -83,7 +83,7 @@ def test_errors_agree_with_the_jackknife(sampler):
     squares, n = np.square(changes), len(changes)
     kurtosis = n * (squares**2).sum(axis=0) / squares.sum(axis=0) ** 2
     degrees = np.minimum(2 * n / (kurtosis - 1), n - 1)
-    expected = np.sqrt(squares.sum(axis=0)) * t.ppf(0.975, degrees) / norm.ppf(0.975)
+    expected = pooled_errors(squares.sum(axis=0)[:, None], degrees[:, None], n - 1.0)[:, 0]
     np.testing.assert_allclose(errors, expected, rtol=1e-8)
 
 
