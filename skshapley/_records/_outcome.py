@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils._pprint import _EstimatorPrettyPrinter
 
 from skshapley._tools._texts import Hinting, unaddressed
 
@@ -16,13 +14,7 @@ def label(thing: object) -> str:
 
     The label is therefore equal in every process.
     """
-    if isinstance(thing, str):
-        return thing
-    usual = type(thing).__repr__ is BaseEstimator.__repr__
-    # One line: to break lines, scikit-learn formats each step of a pipeline up to seven times. It
-    # shortens reprs of more than 700 letters.
-    text = _EstimatorPrettyPrinter(width=700).pformat(thing) if usual else "\n"
-    return unaddressed(" ".join((repr(thing) if "\n" in text else text).split()))
+    return thing if isinstance(thing, str) else unaddressed(" ".join(repr(thing).split()))
 
 
 @dataclass(frozen=True, repr=False)
