@@ -418,7 +418,7 @@ def errors_over_units(moments, weights, squares, scale, together=1, kurtosis=1.0
         Number of draws that miss the same events.
     kurtosis : ndarray of shape (r, p, k) or float, default=1.0
         Kurtosis of the units. A variance estimated from n numbers with kurtosis c has 2 n/(c - 1)
-        degrees of freedom. None: at least as many as for normal numbers.
+        degrees of freedom.
 
     Returns
     -------
