@@ -80,7 +80,7 @@ def test_known_values_are_those_of_the_log_odds():
 
 def test_rows_with_a_probability_next_to_one_do_without():
     """Where single precision ends, the log-odds are not those of the trees."""
-    margins = Margins.of(ShapleyExplainer(MODEL, max_rows=2001).fit(TABLE).reward_, 2001)
+    margins = Margins.of(ShapleyExplainer(MODEL, max_rows=2001).fit(TABLE).reward_)
     known = margins(ROWS[:2], np.array([[0.5], [1 - 1e-8]]))
     assert np.isfinite(known[0]).all()
     assert np.isnan(known[1]).all()

@@ -255,7 +255,7 @@ class ShapleyExplainer(Attributor):
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
             if plan.takes_parts and self._margins is None:
-                self._margins = Margins.of(self.reward_, plan.max_rows)
+                self._margins = Margins.of(self.reward_)
             self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
         return plan if self._auto else replace(plan, tuned=self._tuned(plan))
 

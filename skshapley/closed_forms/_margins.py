@@ -28,6 +28,9 @@ LOGIT_ATOL = 0.05  # from the trees, on background rows
 # Largest standard deviation of the log-odds of background rows. Beyond it, nearly all probabilities
 # are 0 or 1, and contributions to them hardly depend on the log-odds.
 MOST_SPREAD = 5.0
+# Largest cost of each of twenty rows, in model rows. The budget as the limit would give a hundred
+# rows with 2,000 model rows each twice the squared error.
+MOST_COST = 10_000
 
 
 class Margins:
@@ -45,14 +48,12 @@ class Margins:
         self.form, self.second = form, second
 
     @classmethod
-    def of(cls, reward: Reward, most_rows: int) -> "Margins | None":
+    def of(cls, reward: Reward) -> "Margins | None":
         """Return the margins of a fitted reward, or None if they are unknown or take long.
 
         Parameters
         ----------
         reward : Reward
-        most_rows : int
-            Largest cost of a row to explain, in model rows: the budget.
         """
         # A derived reward may change the game, and a control variate of another game would not
         # help.
@@ -71,7 +72,7 @@ class Margins:
             # The method was changed above: this reads the log-odds, not the probability.
             form = read_outputs(odds)
             cost = form.expected_cost(masked.column_player, len(said))
-            if not isinstance(form, Trees) or cost > most_rows:
+            if not isinstance(form, Trees) or cost > MOST_COST:
                 return None
             background = odds.in_its_container(masked.background)
             form.fit(background, masked.weights, masked.column_player, reward.players_.n_players)
