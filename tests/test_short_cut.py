@@ -87,7 +87,7 @@ def grown(request):
 
 
 def test_fully_grown_trees_against_a_large_table_are_sampled(grown):
-    """Exact values of ten rows would take longer than sampling them with the whole budget."""
+    """Exact values of twenty rows would take longer than sampling with the whole budget."""
     model, X = grown
     found = ShapleyExplainer(model, random_state=0, verbose=False).fit(X).explain(X[:5])
     assert "would cost as much as" in found.settings.why_sampled

@@ -66,7 +66,7 @@ class Trees(ClosedForm):
         return self.solver_.fit(self._matrix(self.background_), self.weights_).base_values
 
     def expected_cost(self, column_player: Any, n_references: int) -> float:
-        """Return the cost of each of ten rows, in model rows."""
+        """Return the cost of each of twenty rows, in model rows."""
         return count_costs(self.trees, column_player).model_rows(n_references)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
