@@ -350,7 +350,8 @@ def _points(name, explanation, features, local) -> pd.DataFrame:
         frame = row_table(explanation).set_index("feature")
     else:
         frame = explanation.importance().rename(columns={"importance": "value"})
-    frame = frame.loc[features, ["value", "standard_error"]].reset_index()
+    # pandas 2.2 takes the name of the index from `features`, which may have none.
+    frame = frame.loc[features, ["value", "standard_error"]].rename_axis("feature").reset_index()
     frame.insert(0, "explanation", str(name))
     return frame
 
