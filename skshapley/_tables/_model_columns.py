@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
@@ -16,7 +17,8 @@ def model_columns(model: Any) -> list | None:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = _of_catboost(model) or _of_booster(model)
-    return None if names is None else list(names)
+    # as objects of Python: a frame with NumPy's strings has no names for scikit-learn 1.6
+    return None if names is None else np.asarray(names, dtype=object).tolist()
 
 
 def _of_catboost(model: Any) -> list | None:
