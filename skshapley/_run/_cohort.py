@@ -63,8 +63,6 @@ class Cohort:
         Values of the empty and the full coalition, for each group of a sample.
     units : ndarray of shape (r, 1, k) or None
         Scale of the values, from the first values.
-    n_groups : int
-        Number of groups of background rows per coalition.
     groups : Sample or None
         The sample, if each coalition is evaluated against every group of it.
     design : Design or None
@@ -93,7 +91,7 @@ class Cohort:
         self.design: Any = None
         self.estimate: Estimate | None = None
         self.groups: Sample | None = None
-        self.further, self.n_groups = 0, 1
+        self.further = 0
         # Random numbers depend on the content of a row, so a row has the same values in any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
@@ -161,7 +159,7 @@ class Cohort:
 
     def _group(self, sample: Sample) -> None:
         """Evaluate each coalition against every group of the sample, as outputs of the game."""
-        self.groups, self.n_groups = sample, sample.n_groups
+        self.groups = sample
         # v(empty) against single background rows is known from fit and costs no call of the model.
         groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
         self.v_empty = groups.reshape(len(groups), -1)

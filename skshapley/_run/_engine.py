@@ -211,7 +211,7 @@ class Block:
         for (cohort, _), part, own, fresh in zip(batches, *parts, strict=True):
             counts = counted(own, fresh, r)
             self.spent += width * counts
-            self.asked += counts // cohort.n_groups
+            self.asked += counts // (1 if cohort.groups is None else cohort.groups.n_groups)
             cohort.tell(part)
 
 

@@ -212,7 +212,7 @@ class TreeValues:
         pairs : ndarray of shape (r, n_players, n_players, n_outputs)
             Symmetric, with zeros on the diagonal.
         """
-        return self.values_and_pairs(X, index)[1]
+        return self._interactions(X, index)[1]
 
     def values_and_pairs(self, X, index=None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return `values` and `pairs`. Rows that descend the trees do so once for both.
@@ -223,6 +223,11 @@ class TreeValues:
         index : str, Index or None, default=None
             Of the pairs.
         """
+        values, pairs = self._interactions(X, index)
+        return self.values(X) if values is None else values, pairs
+
+    def _interactions(self, X, index) -> tuple[Any, NDArray[np.float64]]:
+        """Return the values, or None if they would need a second step, and the interactions."""
         index = self.index if index is None else player_index(index, "TreeValues")
         codes, own = self._codes(X), np.arange(self.n_players)
         descends = self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide()
@@ -234,7 +239,7 @@ class TreeValues:
         pairs = np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
         values = pairs[:, own, own]
         pairs[:, own, own] = 0.0
-        return values if descends and index == self.index else self.values(X), pairs
+        return values if descends and index == self.index else None, pairs
 
     def predict(self, X) -> NDArray[np.float64]:
         """Return the response of the ensemble, ``(r, n_outputs)``, by descending its trees."""
