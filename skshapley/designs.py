@@ -197,14 +197,18 @@ class StepwiseDesign:
         r : int
             Number of rows.
         """
-        p, place, references = self.permutations.shape[2], self.places, self.references
+        (_, n, p), place, references = self.permutations.shape, self.places, self.references
         if self.differing is not None:
             place = np.where(self.differing, place, np.int16(p))  # others never enter
-        instance, walk, step = np.nonzero(self._passed[1])
-        coalitions = place[instance, walk] <= step[:, None].astype(np.int16)
+        # the last step is the full coalition, which is never requested
+        steps, asked = np.arange(p - 1, dtype=np.int16), self._passed[1][:, :, :-1]
+        coalitions = (place[:, :, None] <= steps[:, None]).reshape(-1, p)
+        if not asked.all():
+            coalitions = coalitions[asked.ravel()]
+        walk = np.repeat(np.arange(place.size // p), asked.sum(axis=2).ravel())
         if references is not None:
-            references = references[instance, walk][:, None]
-        return coalitions, instance, references
+            references = references.ravel()[walk][:, None]
+        return coalitions, walk // n, references
 
     def steps(self, values: np.ndarray) -> np.ndarray:
         """Return the marginal contributions at each step of each permutation, ``(r, n, p, k)``.

@@ -54,9 +54,11 @@ class SampledUnits:
     ) -> None:
         """Add units ``(r, u, p, k)`` and their background rows ``(r, u)``.
 
-        The control variates of the units are ``(r, u, p, 1)``, or NaN.
+        The control variates of the units are ``(r, u, p, c)``, with c = 0 for none.
         """
-        units = np.concatenate([units, controls], axis=3)
+        self._n_outputs = units.shape[3]
+        if controls.size:
+            units = np.concatenate([units, controls], axis=3)
         for row, *part in zip(rows, references, units, strict=True):
             self._parts[row].append(tuple(part))
             self._cases[row] = None
@@ -111,8 +113,8 @@ class SampledUnits:
         ----------
         references : ndarray of shape (r, u), int
             Background rows, the same number of different ones for each row to explain.
-        units : ndarray of shape (r, u, p, k + 1)
-            With the control variate, or NaN, behind the outputs.
+        units : ndarray of shape (r, u, p, k + c)
+            With the control variates behind the outputs.
         home : ndarray of shape (r, u), int
             The first unit on the same background row.
         players : ndarray of shape (r, p), int
@@ -128,8 +130,8 @@ class SampledUnits:
         np.add.at(times, place, 1)
         np.add.at(means, place, units[again])
         means /= times
-        control = means[..., -1]
-        means, units = means[..., :-1], units[..., :-1]
+        means, control = np.split(means, [self._n_outputs], axis=3)
+        units = units[..., : self._n_outputs]
         values, missed = self._row_order.mean(means, references[line, firsts], players, control)
         total = _spread_of_chunks(missed, self._row_order.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
@@ -286,13 +288,13 @@ class PermutationMean(Solver):
         self._seen().add(walks, self._scale.range)
 
     def _controls(self, rows, design, values) -> np.ndarray:
-        """Return the units' contributions to the log-odds minus their known means, or NaN.
+        """Return the units' contributions to the log-odds minus their known means, if known.
 
-        They are ``(r, u, p, 1)``.
+        They are ``(r, u, p, 1)``, or ``(r, u, p, 0)``.
         """
         r, n, p = design.permutations.shape
         if self.margins_ is None:
-            return np.full((r, n // design.unit, p, 1), np.nan)
+            return np.empty((r, n // design.unit, p, 0))
         steps = design.contributions(clipped_logit(values[:, :, :1]))
         units = steps.reshape(r, -1, design.unit, p, 1).mean(axis=2)
         return units - self.margins_[rows][:, None, :, None]

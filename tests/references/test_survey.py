@@ -21,7 +21,7 @@ def setting(seed=0, n=2000):
 def surveyed(row_order, rows, values, control=None):
     """Return means and errors of quantities of three players over a sample of rows."""
     players = np.arange(3)[None]
-    control = np.full((1, len(rows), 3), np.nan) if control is None else control
+    control = np.empty((1, len(rows), 3, 0)) if control is None else control
     means, errors = row_order.mean(values[None, :, :, None], rows[None], players, control)
     return means[0], errors[0]
 
@@ -46,9 +46,9 @@ def test_leave_one_out_errors_agree_with_refits(controlled):
     _, quantity, row_order = setting(n=300)
     rows = row_order.shuffled(np.random.default_rng(2))[:40]
     values = quantity[rows][:, :, None]
-    control = None
+    control = np.empty((len(rows), 3, 0))
     if controlled:
-        control = quantity[rows] ** 3
+        control = quantity[rows][..., None] ** 3
         control /= np.sqrt((control**2).mean(axis=0))
     _, errors = _regressed(row_order.traits, values, rows, np.arange(3), control)
     for i in (0, 7, 39):
@@ -57,7 +57,7 @@ def test_leave_one_out_errors_agree_with_refits(controlled):
             common = np.column_stack([np.ones(40), row_order.traits.common[rows]])
             own = row_order.traits.own(rows, np.array([player]))[:, 0]
             if controlled:
-                own = np.column_stack([own, control[:, player]])
+                own = np.column_stack([own, control[:, player, 0]])
             design = np.column_stack([common, own])
             penalty = np.diag([0.0, *np.full(design.shape[1] - 1, 5.0)])
             part = design[others]
@@ -94,7 +94,7 @@ def test_control_variates_remove_the_variance_that_they_explain():
         rows = rng.permutation(2000)[:200]
         control = rng.normal(size=(200, 3))
         values = 7 + 3 * control + 0.3 * rng.normal(size=(200, 3))
-        mean, errors = surveyed(row_order, rows, values, control[None])
+        mean, errors = surveyed(row_order, rows, values, control[None, ..., None])
         off.append(mean[:, 0] - 7)
         assert 0.2 < errors.std() < 0.5
     # the ideal is .3 / sqrt(200) = .021; of 120, the root mean square is above .03 never
