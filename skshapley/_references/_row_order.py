@@ -213,7 +213,7 @@ class RowOrder:
         players : ndarray of shape (r, p), int
             The players to estimate attributions for.
         control : ndarray of shape (r, m, p, c)
-            Control variates of each player, with mean 0 over the table: one, or c = 0 for none.
+            Control variates of each player, with mean 0 over the table; NaN for a sample without.
 
         Returns
         -------
@@ -227,7 +227,8 @@ class RowOrder:
             return means, errors
         samples = zip(values, rows, players, control, strict=True)
         for sample, (of_sample, sampled, chosen, own) in enumerate(samples):
-            fitted, unseen = _regressed(self.traits, of_sample, sampled, chosen, own)
+            known = own[:, :, ~np.isnan(own[0, 0])]
+            fitted, unseen = _regressed(self.traits, of_sample, sampled, chosen, known)
             better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
             means[sample] = np.where(better, fitted, means[sample])
             errors[sample] = np.where(better, unseen, errors[sample])
@@ -305,25 +306,25 @@ def _regressed(
     common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
     penalty = np.full(common.shape[1], PENALTY)
     penalty[0] = 0.0
-    # the prediction of y by the common traits is seen seen' y
-    turn = np.linalg.inv(np.linalg.cholesky(common.T @ common + np.diag(penalty))).T
-    seen = common @ turn
+    # the prediction of y by the common traits is weighed common' y
+    inverse = np.linalg.inv(common.T @ common + np.diag(penalty))
+    weighed = common @ inverse
     own = traits.own(rows, players)  # (m, p, n)
     if control.size:
         size = np.sqrt((control**2).mean(axis=0))
         own = np.concatenate([own, control / np.where(size > 0, size, 1.0)], axis=2)
     n = own.shape[2]
     flat = own.reshape(m, p * n)
-    beyond = seen @ (seen.T @ flat)
+    beyond = weighed @ (common.T @ flat)
     beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
     # by player, as views, so that their products make no copies
     by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
-    inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
-    slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
+    inverses = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
+    slopes = inverses @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
     rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
-    projected = seen.T @ rest
-    left = (rest - seen @ projected).reshape(m, p, k)
-    taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
-    free = 1 - np.einsum("ml,ml->m", seen, seen)[:, None] - taken
+    projected = common.T @ rest
+    left = (rest - weighed @ projected).reshape(m, p, k)
+    taken = np.einsum("pmn,pmn->mp", wide, wide @ inverses)
+    free = 1 - np.einsum("ml,ml->m", weighed, common)[:, None] - taken
     left /= np.maximum(free, 1 - MOST_LEVERAGE)[:, :, None]
-    return (turn[0] @ projected).reshape(p, k), left
+    return (inverse[0] @ projected).reshape(p, k), left

@@ -207,7 +207,7 @@ class Cohort:
         It is a power of two. The scaled largest value is about 1, so its powers do not overflow. It
         is 1 if no scaling is needed, or if the solver takes no powers.
         """
-        largest = np.max([np.abs(part).max(axis=1, keepdims=True) for part in values], axis=0)
+        largest = np.abs(np.concatenate(values, axis=1)).max(axis=1, keepdims=True)
         # Powers of two scale without rounding, so ordinary values have the same bits with and
         # without.
         exponent = np.frexp(largest)[1]

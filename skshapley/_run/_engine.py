@@ -205,14 +205,13 @@ class Block:
             values, sent = evaluator(requests), np.ones(len(requests.rows), dtype=bool)
         else:
             values, sent = ledger.evaluate(evaluator, requests)
-        ends = np.cumsum([len(part.rows) for _, part in batches])[:-1]
-        place, r = requests.rows - self.rows[0], len(self.rows)
-        parts = (np.split(whole, ends) for whole in (values, place, sent))
-        for (cohort, _), part, own, fresh in zip(batches, *parts, strict=True):
-            counts = counted(own, fresh, r)
+        place, r, end = requests.rows - self.rows[0], len(self.rows), 0
+        for cohort, part in batches:
+            own, end = slice(end, end + len(part.rows)), end + len(part.rows)
+            counts = counted(place[own], sent[own], r)
             self.spent += width * counts
             self.asked += counts // (1 if cohort.groups is None else cohort.groups.n_groups)
-            cohort.tell(part)
+            cohort.tell(values[own])
 
 
 def _joined(parts: list[Requests]) -> Requests:

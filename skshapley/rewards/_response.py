@@ -422,9 +422,9 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
             f"{who} returned values that are not numbers{where}, such as {np.ravel(raw)[0]!r}; it"
             f" must return one number, or one row of numbers, per {unit}{hints[0]}."
         )
-    wrong = ~(np.abs(values) <= LARGEST)
-    if wrong.any():
-        bad = np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1))
+    right = np.abs(values) <= LARGEST
+    if not right.all():
+        bad = np.flatnonzero(~right.reshape(len(values), -1).all(axis=1))
         what = f"numbers beyond {LARGEST:.0e}" if np.isfinite(values).all() else "NaN or infinity"
         raise ModelOutputError(
             f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, first for"

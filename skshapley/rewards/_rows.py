@@ -19,7 +19,9 @@ from scipy import sparse
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
 CHUNK_ROWS = 8192  # rows in one call of the model
-PIECE_BYTES = 2**18  # size of the mixed rows made in one step
+# Size of the mixed rows made in one step. Larger arrays are new memory in each step, and a row of
+# ten columns may take three times as long.
+PIECE_BYTES = 2**17
 
 
 def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
@@ -174,9 +176,9 @@ def _choose(present, given, other, out) -> None:
     # Bits of numbers are blended as integers. A choice by bool mispredicts a branch for every other
     # number, which makes explanations of a perceptron take 1.08 times as long.
     other, given, bits = (part.view(f"i{kind.itemsize}") for part in (other, given, out))
-    np.bitwise_xor(other, given, out=bits)
-    bits &= present.view(np.int8) - np.int8(1)  # all bits where absent
-    bits ^= given
+    np.negative(present.view(np.int8), out=bits)  # all bits where present
+    bits &= given ^ other
+    bits ^= other
 
 
 class FramePool(ColumnPool):

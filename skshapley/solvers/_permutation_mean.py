@@ -12,7 +12,7 @@ v(players up to and with i) - v(players before i). Means and squares are merged 
 position is a control variate (`skshapley.solvers._positions`).
 """
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -40,14 +40,16 @@ class SampledUnits:
         The active players of each row.
     unit : int
         Permutations in a unit.
+    n_outputs : int
     """
 
-    def __init__(self, row_order: RowOrder, players: np.ndarray, unit: int) -> None:
+    def __init__(self, row_order: RowOrder, players: np.ndarray, unit: int, n_outputs: int) -> None:
         self._row_order, self._players, self._unit = row_order, players, unit
         # background rows and units of each row, part by part
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
-        # estimates of each row, until it gets more units
-        self._cases: list[Any] = [None for _ in players]
+        # the results of `_estimate` for all rows, and the rows that got units since then
+        self._results = np.empty((4, *players.shape, n_outputs))
+        self._changed = np.zeros(len(players), dtype=bool)
 
     def add(
         self, rows: np.ndarray, references: np.ndarray, units: np.ndarray, controls: np.ndarray
@@ -56,12 +58,10 @@ class SampledUnits:
 
         The control variates of the units are ``(r, u, p, c)``, with c = 0 for none.
         """
-        self._n_outputs = units.shape[3]
-        if controls.size:
-            units = np.concatenate([units, controls], axis=3)
+        units = np.concatenate([units, controls], axis=3) if controls.size else units
         for row, *part in zip(rows, references, units, strict=True):
             self._parts[row].append(tuple(part))
-            self._cases[row] = None
+        self._changed[rows] = True
 
     def estimate(
         self, gain: np.ndarray | None, scale: np.ndarray
@@ -76,8 +76,7 @@ class SampledUnits:
             The size of an unseen contribution.
         """
         self._fill()
-        parts = (np.stack(part) for part in zip(*self._cases, strict=True))
-        values, variances, shares, apart = parts
+        values, variances, shares, apart = self._results
         if gain is not None:
             # The known sum removes a share of each variance, as the projection does.
             values, taken = without_gap(values, variances, gain)
@@ -86,23 +85,19 @@ class SampledUnits:
         return values, errors, np.sqrt(apart)
 
     def _fill(self) -> None:
-        """Estimate the rows with new units: those with equal numbers of units together."""
-        alike: dict[int, list[int]] = {}
-        for row, case in enumerate(self._cases):
-            if case is None:
-                n = sum(len(references) for references, _ in self._parts[row])
-                alike.setdefault(n, []).append(row)
-        for same in alike.values():
-            joined = [map(np.concatenate, zip(*self._parts[row], strict=True)) for row in same]
-            references, units = (np.stack(part) for part in zip(*joined, strict=True))
+        """Estimate rows with new units: together those with as many units and references."""
+        alike: dict[tuple[int, int], list[tuple]] = {}
+        for row in np.flatnonzero(self._changed).tolist():
+            references, units = map(np.concatenate, zip(*self._parts[row], strict=True))
             home = _first_alike(references)
-            cards = (home == np.arange(home.shape[1])).sum(axis=1)
-            for m in set(cards.tolist()):
-                some = np.flatnonzero(cards == m)
-                own = self._players[same][some]
-                found = self._estimate(references[some], units[some], home[some], own)
-                for place, case in zip(some, zip(*found, strict=True), strict=True):
-                    self._cases[same[place]] = case
+            counts = len(home), int((home == np.arange(len(home))).sum())
+            alike.setdefault(counts, []).append((row, references, units, home))
+        for same in alike.values():
+            rows, references, units, home = map(np.stack, zip(*same, strict=True))
+            found = self._estimate(references, units, home, self._players[rows])
+            for result, part in zip(self._results, found, strict=True):
+                result[rows] = part
+        self._changed[:] = False
 
     def _estimate(
         self, references: np.ndarray, units: np.ndarray, home: np.ndarray, players: np.ndarray
@@ -122,7 +117,7 @@ class SampledUnits:
         r, u = home.shape
         line, first = np.arange(r)[:, None], home == np.arange(u)
         firsts = np.nonzero(first)[1].reshape(r, -1)
-        at = np.take_along_axis(np.cumsum(first, axis=1) - 1, home, axis=1)
+        at = np.cumsum(first, axis=1)[line, home] - 1
         # one unit in 17 is the second one on its background row
         m, again = firsts.shape[1], np.nonzero(~first)
         place = again[0], at[again]
@@ -130,8 +125,8 @@ class SampledUnits:
         np.add.at(times, place, 1)
         np.add.at(means, place, units[again])
         means /= times
-        means, control = np.split(means, [self._n_outputs], axis=3)
-        units = units[..., : self._n_outputs]
+        k = self._results.shape[-1]
+        control, means, units = means[..., k:], means[..., :k], units[..., :k]
         values, missed = self._row_order.mean(means, references[line, firsts], players, control)
         total = _spread_of_chunks(missed, self._row_order.chunk)
         # difference between background rows, by the noise of permutations or by the rows themselves
@@ -152,9 +147,10 @@ class SampledUnits:
 
 
 def _first_alike(numbers: np.ndarray) -> np.ndarray:
-    """Return the place of the first equal number in its line, ``(r, u)`` int."""
-    found = (np.unique(line, return_index=True, return_inverse=True) for line in numbers)
-    return np.stack([first[place] for _, first, place in found])
+    """Return the place of the first equal number, ``(u,)`` int."""
+    first = np.empty(numbers.max() + 1, dtype=np.intp)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # the first one is written last
+    return first[numbers]
 
 
 def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
@@ -271,7 +267,7 @@ class PermutationMean(Solver):
             if self._sampled is None:
                 # the engine passes an order with every sample
                 order = cast(RowOrder, self.row_order_)
-                self._sampled = SampledUnits(order, self.players_, design.unit)
+                self._sampled = SampledUnits(order, self.players_, design.unit, k)
             controls = self._controls(rows, design, values)
             self._sampled.add(rows, design.references[:, :: design.unit], units, controls)
             return
