@@ -103,6 +103,12 @@ def test_a_classifier_that_is_nearly_certain_of_most_rows_does_without():
     assert ShapleyExplainer(steep(10), max_rows=2001).fit(TABLE)._margins is None
 
 
+def test_a_small_budget_does_without():
+    """Tables would take longer than the model rows of many rows to explain."""
+    found = [ShapleyExplainer(MODEL, max_rows=n).fit(TABLE)._margins for n in (2000, 2001)]
+    assert [margins is None for margins in found] == [True, False]
+
+
 def test_a_row_without_margins_does_not_change_others():
     """Rows are estimated together, whether or not they have a control variate."""
     explainer = ShapleyExplainer(MODEL, max_rows=2001, random_state=0).fit(TABLE)

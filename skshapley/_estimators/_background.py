@@ -112,24 +112,20 @@ class Background(Portable):
             return X  # the rows of `fit` were checked too
         if is_frame(self.rows) and not is_frame(X):
             X = as_rows_of(X, self.rows, type(owner).__name__)
-        return checked_table(owner, X, self.rows, fitted=True, model=owner.estimator)
+        return checked_table(owner, X, self.rows, owner.estimator)
 
 
-def checked_table(
-    owner: BaseEstimator, X: Any, like: Any = None, fitted: bool = False, model: Any = None
-) -> Any:
+def checked_table(owner: BaseEstimator, X: Any, like: Any = None, model: Any = None) -> Any:
     """Return X checked, in its own container.
 
     Parameters
     ----------
     owner : estimator
-        It stores the number and the names of the columns, or has them already.
+        It has the number and the names of the columns, or stores them without `like`.
     X : array, sparse matrix or frame
         The columns of a frame are sorted like `like`, or else like the model's.
     like : array, sparse matrix or frame, or None
         X must have its container, columns and dtypes.
-    fitted : bool, default=False
-        Whether `owner` knows its columns already.
     model : estimator or None
         Without `like`, X must have its columns; None if the model will be fitted to X.
     """
@@ -138,7 +134,7 @@ def checked_table(
     if like is not None:
         check_container(X, like, name)
     if not is_frame(X):
-        X = validated(owner, X, not fitted)
+        X = validated(owner, X, like is None)
         return X if like is None else check_columns(X, like, name)
     check_frame(X, name)
     if like is not None:
@@ -146,4 +142,4 @@ def checked_table(
     known = model_columns(model)
     X = X if known is None else in_order_of(X, known)
     check_model_columns(X, model, name)
-    return validated(owner, X, not fitted)
+    return validated(owner, X, reset=True)

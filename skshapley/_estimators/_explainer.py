@@ -8,11 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import (
-    COUNTS,
-    NOT_FITTED,
-    Attributor,
-)
+from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
 from skshapley._estimators._background import Background
 from skshapley._estimators._documents import DocumentExplainer
 from skshapley._records._outcome import Outcome, label
@@ -26,7 +22,7 @@ from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._tools._texts import corrected
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._base import explained
-from skshapley.closed_forms._margins import Margins
+from skshapley.closed_forms._margins import LEAST_ROWS, Margins
 from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
@@ -254,7 +250,7 @@ class ShapleyExplainer(Attributor):
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
-            if plan.takes_parts and self._margins is None:
+            if plan.takes_parts and plan.max_rows >= LEAST_ROWS and self._margins is None:
                 self._margins = Margins.of(self.reward_)
             self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
         return plan if self._auto else replace(plan, tuned=self._tuned(plan))

@@ -7,10 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skshapley._estimators._attributor import (
-    COUNTS,
-    TableEstimator,
-)
+from skshapley._estimators._attributor import COUNTS, TableEstimator
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._outcome import Outcome, label
 from skshapley._run._plan import Plan, Size, is_auto

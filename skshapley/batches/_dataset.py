@@ -10,14 +10,7 @@ import pandas as pd
 from skshapley._records._importance import check_confidence, inferred_importance
 from skshapley._tools._constraints import Count, Maybe, check_values
 from skshapley._tools._params import needed
-from skshapley.batches._folder import (
-    MANIFEST,
-    BatchFile,
-    batch_paths,
-    part_path,
-    read_json,
-    run_of,
-)
+from skshapley.batches._folder import MANIFEST, BatchFile, batch_paths, part_path, read_json, run_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 

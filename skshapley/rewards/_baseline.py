@@ -7,13 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import (
-    as_pandas,
-    check_columns,
-    column_names,
-    is_frame,
-    narwhal,
-)
+from skshapley._tables._inputs import as_pandas, check_columns, column_names, is_frame, narwhal
 from skshapley._tables._service import as_rows_of
 from skshapley._tools._constraints import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
