@@ -45,13 +45,7 @@ class Background(Portable):
     players: Players
 
     @classmethod
-    def of(
-        cls,
-        owner: BaseEstimator,
-        X: Any,
-        sample_weight: Any,
-        groups: Any,
-    ) -> Self:
+    def of(cls, owner: BaseEstimator, X: Any, sample_weight: Any, groups: Any) -> Self:
         """Return the background of an estimator, checked.
 
         Parameters

@@ -85,10 +85,7 @@ class DocumentExplainer:
         return replace(self, plan=replace(self.plan, entropy=entropy))
 
     def explain(
-        self,
-        documents: pd.Series,
-        n_jobs: int | None,
-        report: Callable[[int], object],
+        self, documents: pd.Series, n_jobs: int | None, report: Callable[[int], object]
     ) -> Explanation:
         """Explain documents one by one; the budget depends on the number of tokens.
 

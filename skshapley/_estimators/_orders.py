@@ -23,11 +23,7 @@ Sets = dict[tuple[int, ...], np.ndarray]  # players to values ``(k,)``
 
 @corrected
 def interaction_values(
-    reward: Callable[[np.ndarray], Any],
-    *,
-    n_players: int,
-    order: int = 2,
-    index: str = "shapley",
+    reward: Callable[[np.ndarray], Any], *, n_players: int, order: int = 2, index: str = "shapley"
 ) -> pd.DataFrame:
     """Interactions of all sets of at most `order` players, exactly, from all coalitions.
 

@@ -267,21 +267,34 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
         Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
-    rest, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
+    rest, size = rng.permutation(len(features)), min(GROUP_ROWS, 2 ** int(np.log2(len(features))))
+    started, halves = [], np.empty((0, size), dtype=rest.dtype)
     while size > 1:
         count = len(rest) // size
         groups, rest = rest[: count * size].reshape(count, size), rest[count * size :]
         by_key = np.argsort(key[groups], axis=1, kind="stable")
-        groups = np.take_along_axis(groups, by_key, axis=1)
-        while groups.shape[1] > 1 and len(groups):
-            groups = _halves(features, groups, rng)
-        parts.append(groups.ravel())
+        started.append((np.take_along_axis(groups, by_key, axis=1), rng.random(count * (size - 1))))
         size //= 2
-    return np.concatenate([*parts, rest])
+    coins: list[list] = []
+    # Smaller groups join the halves of larger ones, so that all of one size are halved at once.
+    for groups, drawn in started:
+        steps = np.arange(1, groups.shape[1].bit_length() - 1)
+        coins.append(np.split(drawn, len(groups) * (2**steps - 1)))
+        swapped = np.concatenate([left.pop(0) for left in coins]) < 0.5
+        halves = _halves(features, np.concatenate([halves, groups]), swapped)
+    return np.concatenate([halves.ravel(), rest])
 
 
-def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
+def _halves(features: np.ndarray, groups: np.ndarray, swapped: np.ndarray) -> np.ndarray:
+    """Return the two halves of each group, one after the other, ``(2 g, s / 2)``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, m)
+    groups : ndarray of shape (g, s), int
+    swapped : ndarray of shape (g,), bool
+        Whether the second half comes first.
+    """
     count, size = groups.shape
     pairs = groups.reshape(count, size // 2, 2)
     differences = features[pairs[:, :, 0].T] - features[pairs[:, :, 1].T]  # (s / 2, g, m)
@@ -291,17 +304,12 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
         # the assignment with the smaller difference of the halves' sums
         np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=chosen)
         excess += np.where(chosen[:, None], difference, -difference)
-    swapped = rng.random((count, 1)) < 0.5
-    halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
+    halves = np.where((swapped != straight).T[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)
 
 
 def _regressed(
-    traits: Traits,
-    values: np.ndarray,
-    rows: np.ndarray,
-    players: np.ndarray,
-    control: np.ndarray,
+    traits: Traits, values: np.ndarray, rows: np.ndarray, players: np.ndarray, control: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the intercepts ``(p, k)`` and the leave-one-out errors of ridge regressions."""
     m, p, k = values.shape

@@ -4,10 +4,4 @@ from skshapley._trees._ensemble import TreeEnsemble, concatenate
 from skshapley._trees._read import TREE_MODELS, read_trees
 from skshapley._trees._values import TreeValues
 
-__all__ = [
-    "TREE_MODELS",
-    "TreeEnsemble",
-    "TreeValues",
-    "concatenate",
-    "read_trees",
-]
+__all__ = ["TREE_MODELS", "TreeEnsemble", "TreeValues", "concatenate", "read_trees"]

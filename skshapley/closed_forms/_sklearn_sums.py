@@ -292,8 +292,7 @@ def _of_target(model: Any, method: str, ask: Ask) -> Found:
     if isinstance(function, np.ufunc) and function in EXPONENTIALS and form.n_outputs == 1:
         constant = [EXPONENTIALS[function]]
         bent = _bent(
-            form,
-            lambda line: Exponential(line.coef[:, 0], line.intercept[0], constant=constant),
+            form, lambda line: Exponential(line.coef[:, 0], line.intercept[0], constant=constant)
         )
         if bent is not None:
             return bent
