@@ -269,7 +269,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        reward = getattr(self, "reward", "interventional")
+        reward = vars(self).get("reward", "interventional")
         reward = REWARDS.get(reward, Reward) if isinstance(reward, str) else reward
         takes = getattr(reward, "takes", ())
         tags.input_tags.allow_nan = "gaps" in takes

@@ -101,9 +101,12 @@ class Background(Portable):
             For other columns, dtypes or containers.
         """
         # The checks take 90 us of CPU for a row of an array, and exact values of a ridge regression
-        # 45 us. A table like the background needs no checks.
-        if is_like(X, self.rows):
-            return X  # the rows of `fit` were checked too
+        # 45 us. A table like the background needs no checks: the rows of `fit` were checked too.
+        like, known = self.rows, vars(owner)
+        if like is None and "feature_names_in_" not in known:
+            like = np.empty((0, known["n_features_in_"]))
+        if is_like(X, like):
+            return X
         if is_frame(self.rows) and not is_frame(X):
             X = as_rows_of(X, self.rows, type(owner).__name__)
         return checked_table(owner, X, self.rows, owner.estimator)

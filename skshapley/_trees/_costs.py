@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from skshapley._tools._memory import working_bytes
 from skshapley._trees._ensemble import concatenate
 from skshapley._trees._paths import Paths
+from skshapley._trees._walks import narrowed
 
 # Nodes to count; larger ensembles are represented by some of their trees
 COUNTED = 1 << 15
@@ -24,16 +25,17 @@ ENTRY_NS, LEAF_NS = 7.0, 5e3
 REFERENCE_NS = 0.65
 # Cost of a lookup in a leaf's table, per row and path player
 LOOK_UP_NS = 3.0
-# Number of rows that fit prepares for: it makes tables if these rows cost less with them. The
-# second number is for path-dependent rows, which take little time without tables, too.
-ROWS_EXPECTED, WALKS_EXPECTED = 20, 100
+# Number of rows that fit prepares for: it makes tables if these rows cost less with them
+ROWS_EXPECTED = 20
+# Largest cost of tables for path-dependent rows in fit, where single rows need no tables
+FIT_NS = 1e8
 # Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's forests
 # take two to four times as long
 MODEL_NS = 1.0
 # Leaves of more path players have no tables
 MOST_BITS = 18
-# Cost of a leaf for a path-dependent row without tables
-WALKED_LEAF_NS = 80.0
+# Cost of a leaf for a path-dependent row without tables, per node of the mean over presence
+WALKED_NS = 12.0
 # Largest shares of the working memory for kept tables, and for kept tables of pairs
 TABLE_SHARE, PAIR_SHARE = 0.5, 0.25
 
@@ -48,12 +50,13 @@ class Costs:
         Nodes that a pair of rows visits, as expected from the covers.
     leaves : ndarray of shape (n,), int64
         Number of leaves with 0, 1, ... path players.
-    n_outputs : int
+    n_columns : int
+        Values of a leaf: one if every tree adds to one output, else one for each output.
     """
 
     visits: float
     leaves: NDArray[np.int64]
-    n_outputs: int
+    n_columns: int
 
     @property
     def has_tables(self) -> bool:
@@ -69,16 +72,17 @@ class Costs:
 
     def _without_tables(self, r, b) -> float:
         """Return the cost of r rows against b background rows, or by the training data."""
-        per_row = WALKED_LEAF_NS * self.leaves.sum() if b is None else VISIT_NS * self.visits * b
-        return float(per_row * r)
+        walked = WALKED_NS * (len(self.leaves) // 2) * self.leaves.sum()
+        return float(r * (walked if b is None else VISIT_NS * self.visits * b))
 
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
         # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
         size = 2 * 2.0 ** np.arange(len(self.leaves)) @ self.leaves
-        fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
-        rows = WALKS_EXPECTED if b is None else ROWS_EXPECTED
-        return bool(fits and not self.prefers_pairs(rows, b))
+        fits = self.has_tables and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
+        if b is None:
+            return bool(fits and self._by_tables(0, b) <= FIT_NS)
+        return bool(fits and not self.prefers_pairs(ROWS_EXPECTED, b))
 
     def model_rows(self, b) -> float:
         """Return the cost of each expected row, in predictions of the model for one row."""
@@ -94,7 +98,7 @@ class Costs:
     def keeps_pairs(self) -> bool:
         """Return True if tables of pairs fit into memory."""
         k = np.arange(len(self.leaves))
-        entries = self.n_outputs * (k * (k - 1) / 2 * 2.0**k) @ self.leaves
+        entries = self.n_columns * (k * (k - 1) / 2 * 2.0**k) @ self.leaves
         return bool(entries <= working_bytes(PAIR_SHARE) / 8)
 
     def interacts_in_pairs(self, r, b) -> bool:
@@ -137,4 +141,4 @@ def count_costs(trees, players) -> Costs:
         both = np.where(free, p * (1 - p), 0.0)
         pairs[left], pairs[right] = pairs[inner] * (p + both), pairs[inner] * (1 - p + both)
     leaves = np.bincount(paths.n_above[some.is_leaf]) / share
-    return Costs(pairs.sum() / share, np.rint(leaves).astype(np.int64), trees.n_outputs)
+    return Costs(pairs.sum() / share, np.rint(leaves).astype(np.int64), narrowed(trees)[0].shape[1])

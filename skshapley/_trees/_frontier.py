@@ -8,8 +8,8 @@ The player gains the sum of the first number over the side of the row to explain
 of the second number over the other side.
 
 For interactions, a pair consists of the player of a branching and the player of an earlier
-branching of the same lineage. The sums use the three numbers of `pair_worths`. Each branching
-visits its earlier branchings and adds the number for the side taken there.
+branching of the same lineage. The sums use the last three numbers of `meeting_weights`. Each
+branching visits its earlier branchings and adds the number for the side taken there.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._leaf_games import meeting_weights, pair_worths
+from skshapley._trees._leaf_games import meeting_weights
 from skshapley._trees._walks import Layout, walk
 
 # Starts in one block: few enough for most of their state to stay in the cache
@@ -60,9 +60,13 @@ class Frontier:
         -------
         values : ndarray of shape (n_outputs, n_players, r)
         """
-        total = np.zeros((instances.shape[1], self.layout.n_outputs, self.n_players))
-        self._add(total, instances, references, weights, index)
-        return total.transpose(1, 2, 0)
+        r, k, p = instances.shape[1], self.layout.n_outputs, self.n_players
+        total = np.zeros((r * k, p))
+        for part, column, at, walked in self._runs(instances, references):
+            sums = self._sums(walked, column, len(part), index) * weights[part, None]
+            # One after another: the trees of a row add to the same numbers.
+            np.add.at(total, at, sums.sum(axis=1))
+        return total.reshape(r, k, p).transpose(1, 2, 0)
 
     def values_by_reference(self, instances, references, index) -> NDArray[np.float64]:
         """Return the values of rows against each single background row.
@@ -77,10 +81,12 @@ class Frontier:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
-        r, b = instances.shape[1], references.shape[1]
-        total = np.zeros((b, r, self.layout.n_outputs, self.n_players))
-        self._add(total, instances, references, None, index)
-        return total.transpose(1, 0, 3, 2)
+        r, k, b = instances.shape[1], self.layout.n_outputs, references.shape[1]
+        total = np.zeros((r * k, b, self.n_players))
+        for part, column, at, walked in self._runs(instances, references):
+            sums = self._sums(walked, column, len(part), index)
+            np.add.at(total[:, part[0] : part[-1] + 1], at, sums)
+        return total.reshape(r, k, b, -1).transpose(0, 2, 3, 1)
 
     def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
         """Return the interactions of players.
@@ -99,51 +105,22 @@ class Frontier:
             Symmetric, with the values on the diagonal.
         """
         p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
-        total, worths = np.zeros((r * k, p * p)), pair_worths(self.layout.most_decided, index)
-        for part, tree, instance, walked in self._runs(instances, references, SUMS // p**2):
-            for column, at in self._columns(tree, instance):
-                sums = self._pair_sums(walked, worths, weights[part], column, len(tree))
-                values = self._sums(walked, column, len(tree), index) * weights[part, None]
-                # Half of them, since the transpose is added.
-                sums[:, :: p + 1] = values.sum(axis=1) / 2
-                # One after another: the trees of a row add to the same numbers.
-                np.add.at(total, at, sums)
+        total = np.zeros((r * k, p * p))
+        for part, column, at, walked in self._runs(instances, references, SUMS // p**2):
+            sums = self._pair_sums(walked, weights[part], column, index)
+            values = self._sums(walked, column, len(part), index) * weights[part, None]
+            # Half of them, since the transpose is added.
+            sums[:, :: p + 1] = values.sum(axis=1) / 2
+            np.add.at(total, at, sums)
         found = total.reshape(r, k, p, p)
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
-    def _add(self, total, instances, references, weights, index) -> None:
-        """Add the values of rows tree by tree.
-
-        Parameters
-        ----------
-        total : ndarray of shape (r, n_outputs, n_players), or (b, r, ...) without weights
-        instances, references : ndarray of shape (n_rows, r) and (n_rows, b)
-        weights : ndarray of shape (b,), or None
-        index : Index
-        """
-        r, p = instances.shape[1], self.n_players
-        for part, tree, instance, walked in self._runs(instances, references):
-            for column, at in self._columns(tree, instance):
-                sums = self._sums(walked, column, len(tree), index)
-                if weights is None:
-                    at = at[:, None] + part * r * self.layout.n_outputs
-                else:
-                    sums = (sums * weights[part, None]).sum(axis=1)
-                cell = at[..., None] * p + np.arange(p)
-                # One after another: the trees of a row add to the same numbers.
-                np.add.at(total.reshape(-1), cell.ravel(), sums.ravel())
-
-    def _columns(self, tree, instance) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield each column of values, and ``instance * n_outputs + output`` of each run."""
-        for column in range(len(self.layout.value)):
-            output = column if self.layout.output is None else self.layout.output[tree]
-            yield column, instance * self.layout.n_outputs + output
-
     def _runs(self, instances, references, most=STARTS) -> Iterator[tuple[Any, ...]]:
-        """Yield the background rows, trees, rows to explain and lineages of some runs.
+        """Yield the lineages of some runs, with their background rows, for each column of values.
 
-        A run is a tree and a row to explain, with up to `REFERENCES` background rows. A block has
-        at most `most` runs, and at least one.
+        Yields the background rows, the column, and ``row * n_outputs + output`` of each run. A run
+        is a tree and a row to explain, with up to `REFERENCES` background rows. A block has at most
+        `most` runs, and at least one.
         """
         layout, (n_rows, r), b = self.layout, instances.shape, references.shape[1]
         if not n_rows:
@@ -158,15 +135,17 @@ class Frontier:
                 tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
                 roots, at_x = np.repeat(layout.roots[tree], b), np.repeat(instance * n_rows, b)
                 at_r = np.tile(np.arange(b) * n_rows, len(tree))
-                yield part, tree, instance, walk(layout, roots, X, at_x, R, at_r)
+                walked = walk(layout, roots, X, at_x, R, at_r)
+                for column in range(len(layout.value)):
+                    output = column if layout.output is None else layout.output[tree]
+                    yield part, column, instance * layout.n_outputs + output, walked
 
-    def _sums(self, walked, column, n_runs, index) -> NDArray[np.float64]:
+    def _sums(self, walked, column, b, index) -> NDArray[np.float64]:
         """Return the values of each run, ``(n_runs, b, n_players)``, for one column of leaves."""
-        n_starts, size = len(walked.ends) - len(walked.parents), self.layout.most_decided + 1
+        n_starts = len(walked.ends) - len(walked.parents)
         value = self.layout.value[column].take(walked.ends)
-        gains, losses = (
-            value * worth.ravel().take(walked.decided) for worth in meeting_weights(size - 1, index)
-        )
+        worths = meeting_weights(self.layout.most_decided, index)[:2]
+        gains, losses = (value * worth.take(walked.decided) for worth in worths)
         worth = np.empty(len(walked.parents))
         # Children before parents: a lineage must have all its sums before it passes them on.
         for first, last in walked.steps[::-1]:
@@ -179,24 +158,25 @@ class Frontier:
         # The first lineages are the starts themselves, which no branching created.
         slot = walked.origins[n_starts:] * self.n_players + walked.players
         sums: Any = np.bincount(slot, worth, n_starts * self.n_players)
-        return sums.reshape(n_runs, -1, self.n_players)
+        return sums.reshape(-1, b, self.n_players)
 
-    def _pair_sums(self, walked, worths, weights, column, n_runs) -> NDArray[np.float64]:
+    def _pair_sums(self, walked, weights, column, index) -> NDArray[np.float64]:
         """Return the interactions of each run, ``(n_runs, n_players ** 2)``, as i, j or as j, i.
 
         Parameters
         ----------
         walked : Walk
-        worths : ndarray of shape (3, n)
-            From `pair_worths`.
         weights : ndarray of shape (b,)
         column : int
             Of the values of leaves.
-        n_runs : int
+        index : Index
         """
-        n, n_starts, p = len(walked.parents), n_runs * len(weights), self.n_players
+        n, p = len(walked.parents), self.n_players
+        n_starts = len(walked.ends) - n
+        n_runs = n_starts // len(weights)
         value = self.layout.value[column].take(walked.ends)
         value *= np.tile(weights, n_runs).take(walked.origins)
+        worths = meeting_weights(self.layout.most_decided, index)[2:]
         two, mixed, none = (value * worth.take(walked.decided) for worth in worths)
         # The interaction of a branching's player with a present player, and with an absent one
         of_either = np.empty((2, n))
@@ -213,12 +193,10 @@ class Frontier:
             before[first:last] = last_of.take(parent)
             last_of[parent] = 2 * number
             last_of[n_starts + first : n_starts + last] = 2 * number + 1
-        # Start by start, so that sums do not depend on the other rows of the block. numpy sorts
-        # small integers by radix sort.
-        start = walked.origins[n_starts:]
-        one = np.argsort(start.astype(np.min_scalar_type(n_starts)), kind="stable")
-        cell = (start // len(weights) * p + walked.players) * p
-        cells, found, other = [cell[:0]], [value[:0]], before.take(one)
+        # The branchings of a run have the same order with and without other runs, and so do sums.
+        cell = (walked.origins[n_starts:] // len(weights) * p + walked.players) * p
+        cells, found = [cell[:0]], [value[:0]]
+        one, other = np.arange(n), before
         while len(one):
             known = (other >= 0).nonzero()[0]
             one, other = one.take(known), other.take(known)

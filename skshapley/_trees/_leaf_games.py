@@ -37,29 +37,31 @@ LEAST_LEAVES = 8
 
 
 @cache
-def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the worth of a leaf to each player, for a row to explain and a background row.
+def meeting_weights(most, index) -> NDArray[np.float64]:
+    """Return the worth of a leaf to its players, for a row to explain and a background row.
 
     Parameters
     ----------
-    n_path : int
+    most : int
+        Largest number of decided players.
     index : Index
 
     Returns
     -------
-    present, absent : ndarray of shape (n_path + 1, n_path + 1)
-        At ``[|c|, |p|]``: the gain of a player of p, for Shapley (|p| - 1)! |c|! / (|p| + |c|)!,
-        and the loss of a player of c, |p|! (|c| - 1)! / (|p| + |c|)!.
+    worths : ndarray of shape (5, most + 1, most + 1)
+        At ``[|c|, |p|]``: the gain of a player of p, for Shapley (|p| - 1)! |c|! / (|p| + |c|)!;
+        the loss of a player of c, |p|! (|c| - 1)! / (|p| + |c|)!; and the interaction of two
+        players of p, of one of each, and of two players of c.
     """
     # The moment is a polynomial of degree k - 1 in t; this many nodes integrate it exactly.
-    t, weights = index.law(n_path - 1)
-    size = np.arange(n_path + 1)[:, None]
+    t, weights = index.law(most - 1)
+    size = np.arange(most + 1)[:, None]
     moment = (1 - t) ** size @ (t**size * weights).T
-    present, absent = np.zeros_like(moment), np.zeros_like(moment)
-    # Shifted by one: the player itself is excluded from the count of its own side.
-    present[:, 1:] = moment[:, :-1]
-    absent[1:] = moment[:-1]
-    return present, absent
+    gain, loss, two, mixed, none = worths = np.zeros((5, *moment.shape))
+    # Shifted by one or two: the players themselves are excluded from the counts of their sides.
+    gain[:, 1:], loss[1:] = moment[:, :-1], moment[:-1]
+    two[:, 2:], mixed[1:, 1:], none[2:] = moment[:, :-2], -moment[:-1, :-1], moment[:-2]
+    return worths
 
 
 def _reached(h, t) -> NDArray[np.float64]:
@@ -162,27 +164,3 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
         out[:, 0, :, 1] = failed[:, 0, :, 1] + failed_more[:, 1, :, 1]
         out[:, 1, :, 1] = both[:, 1, :, 1]
     return table.reshape(-1, size, n_leaves)
-
-
-def pair_worths(most, index) -> NDArray[np.float64]:
-    """Return the worth of a leaf to two of its players, for a pair of rows.
-
-    Parameters
-    ----------
-    most : int
-        Largest number of decided players.
-    index : Index
-
-    Returns
-    -------
-    worths : ndarray of shape (3, (most + 1) ** 2)
-        By ``|c| * (most + 1) + |p|``: to two players of p, to one of each, to two players of c.
-    """
-    t, weights = index.law(most - 2)
-    size = np.arange(most + 1)[:, None]
-    moment = ((1 - t) ** size * weights) @ (t**size).T
-    worths = np.zeros((3, *moment.shape))
-    worths[0, :, 2:] = moment[:, :-2]
-    worths[1, 1:, 1:] = -moment[:-1, :-1]
-    worths[2, 2:] = moment[:-2]
-    return worths.reshape(3, -1)

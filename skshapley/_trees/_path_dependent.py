@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._trees._paths import traced_runs
+from skshapley._trees._walks import narrowed
 
 # Leaves of the trees in one part: few enough for its arrays to stay in the cache
 LEAVES = 8192
@@ -82,12 +83,11 @@ class PathWalk:
     """
 
     def __init__(self, trees, codes, players, n_players) -> None:
-        self.n_players, self._parts = n_players, []
-        for some, nodes, paths in traced_runs(trees, players, LEAVES):
-            player = players[some.feature]
-            self._parts.append(
-                _Part(some, paths, player, n_players, codes.row[nodes], codes.rank[nodes])
-            )
+        self.n_players, self.n_outputs = n_players, trees.n_outputs
+        self._parts = [
+            _Part(one, paths, players[one.feature], n_players, codes.row[nodes], codes.rank[nodes])
+            for one, nodes, paths in traced_runs(trees, players, LEAVES)
+        ]
         self.base_values = trees.base + sum(part.mean for part in self._parts)
 
     def values(self, codes, index) -> NDArray[np.float64]:
@@ -98,13 +98,13 @@ class PathWalk:
         codes : ndarray of shape (n_rows, r), unsigned
         index : Index
         """
-        found = np.zeros((codes.shape[1], len(self.base_values), self.n_players))
+        k, p = self.n_outputs, self.n_players
+        found = np.zeros((codes.shape[1], k * p))
         for part in self._parts:
-            t, weights = index.law(part.most_players - 1)
-            for row, output, _, terms in part.terms(codes, t, weights):
-                worth = terms @ np.ones(len(t))
-                found[row, output] += np.bincount(part.player, worth, self.n_players)
-        return found.transpose(1, 2, 0)
+            for row, column, _, terms in part.terms(codes, index):
+                sums = found[row, column * p :]
+                sums += np.bincount(part.cell, terms @ np.ones(terms.shape[1]), len(sums))
+        return found.reshape(-1, k, p).transpose(1, 2, 0)
 
     def pairs(self, codes, index) -> NDArray[np.float64]:
         """Return the interactions of players, ``(n_outputs, n_players, n_players, r)``.
@@ -116,23 +116,23 @@ class PathWalk:
         codes : ndarray of shape (n_rows, r), unsigned
         index : Index
         """
-        p = self.n_players
-        found = np.zeros((codes.shape[1], len(self.base_values), p * p))
+        k, p = self.n_outputs, self.n_players
+        found = np.zeros((codes.shape[1], k * p * p))
         for part in self._parts:
-            t, weights = index.law(part.most_players - 1)
+            t, _, _, _ = part.factors(index)
             node, above, pair = part.above
-            present = presence(part.ratio, t)
+            present, own = presence(part.ratio, t), part.cell * p + part.cell % p
             # Times 1 - t, the derivatives of log R are a / t - 1 and -1.
-            for row, output, stays, terms in part.terms(codes, t, weights / (1 - t)):
+            for row, column, stays, terms in part.terms(codes, index):
+                sums = found[row, column * p * p :]
                 on_path = stays.take(above).nonzero()[0]
                 both = terms.take(node.take(on_path), axis=0)
                 both *= present.take(above.take(on_path), axis=0)
-                found[row, output] += np.bincount(pair.take(on_path), both @ (1 / t), p * p)
-                worth = (terms @ np.ones(len(t))).take(node)
-                found[row, output] -= np.bincount(pair, worth, p * p)
+                sums += np.bincount(pair.take(on_path), both @ (1 / (t * (1 - t))), len(sums))
+                sums -= np.bincount(pair, (terms @ (1 / (1 - t))).take(node), len(sums))
                 # Half of the values, since the transpose is added.
-                found[row, output, :: p + 1] += np.bincount(part.player, terms @ (1 - t) / 2, p)
-        found = found.reshape(*found.shape[:2], p, p)
+                sums += np.bincount(own, terms @ np.full(len(t), 0.5), len(sums))
+        found = found.reshape(-1, k, p, p)
         # Each pair of nodes was met once, from the lower one.
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
@@ -159,8 +159,9 @@ class _Part:
         Mean response over the training data.
     most_players : int
         Players on the longest path.
-    player : ndarray of shape (n,), int64
-        The player of each inner node.
+    cell : ndarray of shape (n,), int64
+        ``output * n_players + player`` of each inner node, with output 0 if its tree adds to
+        several outputs.
     ratio : ndarray of shape (n + 1,)
         The ratio of training weight that stays on the path to this inner node, at its parent and
         at the earlier nodes of the parent's player. The last number stands for "no earlier node".
@@ -178,8 +179,10 @@ class _Part:
         place[leaf] = np.arange(n, trees.n_nodes)
         inner = np.concatenate([level[0] for level in levels])
         self.levels = [(at, source, place[children]) for _, at, source, children in levels]
-        self.row, self.rank, self.value = row[inner], rank[inner], trees.value[leaf].T
-        self.player, self.bit, self.n_players = player[inner], paths.bit[inner], n_players
+        (value, output), tree = narrowed(trees), np.searchsorted(trees.roots, inner, "right") - 1
+        self.row, self.rank, self.value = row[inner], rank[inner], value[leaf].T
+        self.cell = player[inner] + (0 if output is None else n_players * output[tree])
+        self.bit, self.n_players = paths.bit[inner], n_players
         self.most_players, self.n_roots = int(paths.n_above.max()), trees.n_trees
         parent, self.share = paths.parent[inner], paths.share[trees.left[inner]]
         # A root has no parent. Node 0 stands in for it, and is never used.
@@ -194,7 +197,8 @@ class _Part:
                 self.ratio[at] = self.ratio[self.earlier[at]] * paths.share[inner[at]]
             left = reach[at] * self.share[at]
             reach[children] = np.concatenate([left, reach[at] - left])
-        self.mean = self.value @ reach[n:]
+        self.mean = reach[n:] @ trees.value[leaf]
+        self._factors: dict[Any, tuple[NDArray[np.float64], ...]] = {}
 
     def _last_nodes(self) -> Iterator[tuple[Any, NDArray[np.int64]]]:
         """Yield each level, and the last children of the nodes of each player above its nodes.
@@ -220,28 +224,39 @@ class _Part:
             nodes.append(at.start + node)
             children.append(last[node, bit])
         node, child = np.concatenate(nodes), np.concatenate(children)
-        return node, child, self.player[node] * p + self.player[self.parent[child]]
+        return node, child, self.cell[node] * p + self.cell[self.parent[child]] % p
 
-    def terms(self, codes, t, weights) -> Iterator[tuple[int, int, NDArray, NDArray]]:
-        """Yield the contributions of the inner nodes to their players, for each row and output.
+    def factors(self, index) -> tuple[NDArray[np.float64], ...]:
+        """Return t, and for each inner node the presence a, the factor of its terms, and s."""
+        if index not in self._factors:
+            t, weights = index.law(self.most_players - 1)
+            present = presence(self.ratio[self.before], t)
+            # The derivative of a is a (1 - a) / (t (1 - t)).
+            gain = present * (1 - present) * (weights / (t * (1 - t)))
+            self._factors[index] = t, present, gain, np.repeat(self.share[:, None], len(t), 1)
+        return self._factors[index]
+
+    def terms(self, codes, index) -> Iterator[tuple[int, int, NDArray, NDArray]]:
+        """Yield the contributions of the inner nodes to their players, for each row and column.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
-        t, weights : ndarray of shape (q,)
+        index : Index
 
         Yields
         ------
-        row, output : int
+        row, column : int
+            The column of the values of leaves: an output, or 0 if each tree adds to one output.
         stays : ndarray of shape (n + 1,), bool
             Whether the row stays on the path to the inner node, at its parent and at the earlier
             nodes of the parent's player.
         terms : ndarray of shape (n, q)
             The weighted terms of the mean over t.
         """
-        n, q = len(self.share), len(t)
-        present, share = presence(self.ratio[self.before], t), np.repeat(self.share[:, None], q, 1)
-        reach, both = np.empty((n, q)), np.empty((2 * n, q))
+        _, present, gain, share = self.factors(index)
+        n, q = present.shape
+        reach, both, terms = np.empty((n, q)), np.empty((2 * n, q)), np.empty((n, q))
         values = np.empty((len(self.value), n + self.value.shape[1], q))
         values[:, n:] = self.value[:, :, None]
         for row, code in enumerate(codes.T):
@@ -251,26 +266,27 @@ class _Part:
                 # A row that left the path at an earlier node of the player does not come back.
                 stays[at] &= stays.take(self.earlier[at])
             lead = (goes_left - self.share) * stays.take(self.before)
-            shift = present * np.repeat(lead[:, None], q, 1)
-            left = shift + share
-            below = np.tile(weights / (t * (1 - t)), (self.n_roots, 1))
+            lead = np.repeat(lead[:, None], q, 1)
+            left = present * lead
+            left += share
+            below = np.ones((self.n_roots, q))
             for at, source, children in self.levels:
                 # With mode="clip", numpy skips the check of each index; all of them are valid.
                 here = below.take(source, axis=0, out=reach[at], mode="clip")
                 m, below = len(here), both[: len(children)]
                 np.multiply(here, left[at], out=below[:m])
                 np.subtract(here, below[:m], out=below[m:])
-            # The derivative of a is a (1 - a) / (t (1 - t)).
-            shift -= shift * present
-            shift *= reach
-            for output, value in enumerate(values):
+            lead *= gain
+            lead *= reach
+            for column, value in enumerate(values):
                 for at, source, children in reversed(self.levels):
                     m = len(source)
                     below = value.take(children, axis=0, out=both[: 2 * m], mode="clip")
-                    step = np.subtract(below[:m], below[m:], out=reach[at])
+                    step = np.subtract(below[:m], below[m:], out=terms[at])
                     mixed = np.multiply(step, left[at], out=value[at])
                     mixed += below[m:]
-                yield row, output, stays, reach * shift
+                terms *= lead
+                yield row, column, stays, terms
 
 
 def presence(ratio, t) -> NDArray[np.float64]:

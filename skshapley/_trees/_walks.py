@@ -7,7 +7,7 @@ free, the lineage follows the row to explain, which requires the player to be *p
 lineage branches off along the background row, which requires the player to be *absent*.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +39,9 @@ class Layout:
     rank : ndarray of shape (n_nodes,)
         Codes above the rank go right.
     player : ndarray of shape (n_nodes,), int64
-    present, absent : ndarray of shape (n_nodes,), uint64
-        The two bits, in a word of a mask, of a player by its position among those of the path:
-        1 << 3 and 1 << 35 for position 3.
-    word : ndarray of shape (n_nodes,), int64
-        The word of a mask that holds the bits.
-    n_words : int
+    present : ndarray of shape (n_words, n_nodes), uint64
+        The bit, in the words of a mask, of a present player by its position among those of the
+        path: 1 << 3 in the first word for position 3. An absent player has the bit 1 << 35.
     most_decided : int
         The largest number of distinct players on a path.
     value : ndarray of shape (n_columns, n_nodes), float64
@@ -64,26 +61,18 @@ class Layout:
         order, bits = np.concatenate(parts), np.concatenate(numbers)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        value, self.output = _narrow(trees)
+        value, self.output = narrowed(trees)
         self.value, self.n_outputs = np.ascontiguousarray(value[order].T), trees.n_outputs
         # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
         self.first = place[trees.left[order]]
         self.roots, self.row, self.rank = place[trees.roots], codes.row[order], codes.rank[order]
         self.player = players.take(trees.feature)[order]
-        self.present = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)
-        self.absent = self.present << np.uint64(WORD_PLAYERS)
-        self.word, self.n_words = bits // WORD_PLAYERS, 1 + int(bits.max()) // WORD_PLAYERS
-
-    def count_decided(self, masks) -> NDArray[Any]:
-        """Return ``n_absent * (most_decided + 1) + n_present`` of masks ``(n_words, n)``."""
-        present, absent = (
-            np.bitwise_count(side).sum(axis=0, dtype=np.int64)
-            for side in (masks << np.uint64(WORD_PLAYERS), masks >> np.uint64(WORD_PLAYERS))
-        )
-        return absent * (self.most_decided + 1) + present
+        bit = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)
+        words = np.arange(1 + int(bits.max()) // WORD_PLAYERS)[:, None]
+        self.present = np.where(bits // WORD_PLAYERS == words, bit, np.uint64(0))
 
 
-def _narrow(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
+def narrowed(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
     """Return values as one column if every tree adds to one output, and that output."""
     output = tree_outputs(trees)
     if trees.n_outputs == 1 or (output < 0).any():
@@ -103,7 +92,7 @@ class Walk(NamedTuple):
     ends : ndarray of shape (n_lineages,), int64
         The leaf of each lineage: first the starting lineages, then the branched lineages.
     decided : ndarray of shape (n_lineages,), int64
-        The numbers of absent and of present players, as one number, see `Layout`.
+        ``n_absent * (most_decided + 1) + n_present``, of decided players.
     origins : ndarray of shape (n_lineages,), int64
         The start of each lineage.
     """
@@ -134,48 +123,50 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     walk : Walk
     """
     number, node, n = np.arange(len(roots)), roots, len(roots)
-    mask = np.zeros((layout.n_words, n), dtype=layout.present.dtype)
+    mask = np.zeros((len(layout.present), n), dtype=layout.present.dtype)
     parents, players, steps = [number[:0]], [number[:0]], []
     ended: list[tuple[np.ndarray, ...]] = []
     while len(node):
         row = layout.row.take(node)
-        end, go = (row < 0).nonzero()[0], (row >= 0).nonzero()[0]
+        end = (row < 0).nonzero()[0]
         if len(end):
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
+            go = (row >= 0).nonzero()[0]
             number, node, at_x, at_r = (part.take(go) for part in (number, node, at_x, at_r))
             row, mask = row.take(go), mask.take(go, axis=1)
         rank, first = layout.rank.take(node), layout.first.take(node)
         right, other = X.take(at_x + row) > rank, R.take(at_r + row) > rank
         differ = (right != other).nonzero()[0]
         asked = node.take(differ)
-        present, absent = layout.present.take(asked), layout.absent.take(asked)
-        # A flat index into `mask` with the axes word and lineage; `take` is quicker than a fancy
-        # index.
-        cell = layout.word.take(asked) * len(node) + differ
-        decided = mask.ravel().take(cell)
+        decided, present = mask.take(differ, axis=1), layout.present.take(asked, axis=1)
+        absent = present << np.uint64(WORD_PLAYERS)
         # If the rows differ and the player is absent, the lineage follows the background row
         # instead.
-        right[differ] ^= (decided & absent) != 0
+        right[differ] ^= (decided & absent).any(axis=0)
         node = first + right
-        free = ((decided & (present | absent)) == 0).nonzero()[0]
+        free = (~(decided & (present | absent)).any(axis=0)).nonzero()[0]
         if len(free):
             # A copy follows the background row; its player is absent.
-            branch, asked, cell = differ.take(free), asked.take(free), cell.take(free)
-            copies = mask.take(branch, axis=1)
-            copies[layout.word.take(asked), np.arange(len(free))] |= absent.take(free)
-            mask.reshape(-1)[cell] |= present.take(free)
+            branch = differ.take(free)
+            copies = decided.take(free, axis=1) | absent.take(free, axis=1)
+            mask[:, branch] |= present.take(free, axis=1)
             parents.append(number.take(branch))
-            players.append(layout.player.take(asked))
+            players.append(layout.player.take(asked.take(free)))
             steps.append((n - len(roots), n - len(roots) + len(free)))
             number = np.concatenate([number, np.arange(n, n + len(free))])
             n += len(free)
             node = np.concatenate([node, first.take(branch) + other.take(branch)])
             at_x, at_r = (np.concatenate([at, at.take(branch)]) for at in (at_x, at_r))
             mask = np.concatenate([mask, copies], axis=1)
-    ends, sides = np.empty(n, dtype=np.int64), np.empty((layout.n_words, n), dtype=mask.dtype)
+    ends, sides = np.empty(n, dtype=np.int64), np.empty((len(mask), n), dtype=np.uint64)
     for number, node, mask in ended:
         ends[number], sides[:, number] = node, mask
+    present, absent = (
+        np.bitwise_count(side).sum(axis=0, dtype=np.int64)
+        for side in (sides << np.uint64(WORD_PLAYERS), sides >> np.uint64(WORD_PLAYERS))
+    )
+    decided = absent * (layout.most_decided + 1) + present
     origins, origin = np.arange(n), np.concatenate(parents)
     for first, last in steps:
         origins[len(roots) + first : len(roots) + last] = origins.take(origin[first:last])
-    return Walk(origin, np.concatenate(players), steps, ends, layout.count_decided(sides), origins)
+    return Walk(origin, np.concatenate(players), steps, ends, decided, origins)
