@@ -66,7 +66,7 @@ class Traits:
     of_player: np.ndarray
 
     @classmethod
-    def of(cls, columns, numbers, predictions, weights, column_player, rows) -> "Traits":
+    def of(cls, columns, numbers, predicted, weights, column_player, rows) -> "Traits":
         """Return the traits of some rows of a table.
 
         Parameters
@@ -74,13 +74,14 @@ class Traits:
         columns : list of d ndarrays of shape (b,)
         numbers : ndarray of shape (n, c)
             The standardised columns of these rows.
-        predictions : ndarray of shape (b, k)
+        predicted : ndarray of shape (n, k)
+            The standardised predictions of these rows.
         weights : ndarray of shape (b,)
             With sum 1.
         column_player : ndarray of shape (d,), int
         rows : ndarray of shape (n,), int
         """
-        common = standardised(predictions[:, :MOST_PREDICTIONS].T, weights, rows)
+        common = predicted[:, :MOST_PREDICTIONS]
         if common.shape[1] + numbers.shape[1] <= MOST_COMMON:
             common = np.concatenate([common, numbers], axis=1)
         codes = np.full((len(rows), len(columns) + 1), NO_BIN, dtype=np.uint8)
@@ -194,7 +195,7 @@ class RowOrder:
         key = predicted.sum(axis=1)[places]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
-            traits = Traits.of(columns, numbers, predictions, weights, column_player, rows)
+            traits = Traits.of(columns, numbers, predicted, weights, column_player, rows)
         order = balanced_order(features, key, rng)
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 

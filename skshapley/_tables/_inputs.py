@@ -284,7 +284,8 @@ def _is_text(dtype: Any) -> bool:
 
 def validated(explainer: Any, X: Any, reset: bool) -> Any:
     """Return X after scikit-learn's checks of its width and names."""
-    if is_frame(X):
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype.kind in "biuf"
+    if plain or is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
     if np.ma.is_masked(X):
