@@ -1,5 +1,6 @@
 """The closed form of a response, fitted to the background and compared with the model."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from skshapley._tables._inputs import take_rows
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._registry import read_model
+from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
 from skshapley.responses import SurvivalAt
@@ -87,7 +89,8 @@ def fitted_form(
             f"Exact values from {form.label} would cost as much as {cost:.3g} model rows"
             f" per row, and sampling costs {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
-            next((other for other in SCORES if _adds(masked.response.estimator, other)), None),
+            # never for trees, which take milliseconds to read
+            None if isinstance(form, Trees) else _additive_score(masked.response.estimator),
         )
     rows = checked_rows(len(masked.weights))
     said = reward.empty_[rows]
@@ -102,12 +105,13 @@ def checked_rows(b: int) -> np.ndarray:
     return np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
 
 
-def _adds(model: Any, method: str) -> bool:
-    """Return whether a response of a model is a sum over its columns, which costs nothing."""
-    try:
-        return read_model(model, method).additive
-    except UnreadableModelError:
-        return False
+def _additive_score(model: Any) -> str | None:
+    """Return the score of a model that is a sum over its columns, which costs nothing, or None."""
+    for method in SCORES:
+        with suppress(UnreadableModelError):
+            if read_model(model, method).additive:
+                return method
+    return None
 
 
 def read_outputs(response: Any) -> ClosedForm:
