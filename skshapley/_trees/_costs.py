@@ -105,7 +105,7 @@ class Costs:
         """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
         # Tables of interactions, and visits for them, both cost about three times as much as those
         # for values. Kept tables also serve later calls, so a few rows count as many.
-        lasting = self.keeps_pairs and b is not None
+        lasting = b is not None and self.keeps_pairs
         return self.prefers_pairs(max(r, ROWS_EXPECTED) if lasting else r, b)
 
 
