@@ -8,7 +8,7 @@ import numpy as np
 from skshapley._records._outcome import Outcome
 from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
-from skshapley._run._memory import Rest
+from skshapley._run._memory import ENOUGH, Rest
 from skshapley._run._plan import Size
 from skshapley._run._sample import Sample
 from skshapley._tools._random import Stream, generator, row_generators
@@ -115,7 +115,9 @@ class Cohort:
         self.sampler.start(SamplerTask(self.count, rngs, self.left, weights, players, *drawn))
         goes_on = self.sampler.traits.goes_on and self.solver.traits.goes_on
         again = goes_on and not self.sampler.traits.one_shot
-        self.rest = Rest(self.price, size, self.left, plan.max_rows, r) if again else None
+        walks = b > 1 and issubclass(self.sampler.produces, StepwiseDesign)
+        rest = self.price, size, self.left, plan.max_rows, r, ENOUGH if walks else 1.0
+        self.rest = Rest(*rest) if again else None
 
     def _next_draws(self) -> int:
         """Return the number of draws to request: as many as stopping and memory allow."""

@@ -70,6 +70,10 @@ def packed(coalitions: np.ndarray) -> np.ndarray:
 # players, 24 designs spend budgets of 1,000 and 4,000 evaluations completely, and 15,900 of 16,000
 MOST_TIMES = 6
 MOST_ASKS = 24
+# Permutations against background rows have spent a budget from this share on. Players that agree
+# with a row save model rows, and the last designs that they buy are small: on adult and bank,
+# single rows take 1.2 to 1.6 times as long if 98 % is spent, with equal errors.
+ENOUGH = 7 / 8
 MOST_ROWS = 2**40  # larger than any practical budget, and safe in int64
 
 
@@ -92,15 +96,23 @@ class Rest:
     max_rows : int
         Model rows per row to explain.
     n_instances : int
+    enough : float
+        Share of the budget to spend at least.
     """
 
     def __init__(
-        self, price: Price, size: Size, planned: int, max_rows: int, n_instances: int
+        self,
+        price: Price,
+        size: Size,
+        planned: int,
+        max_rows: int,
+        n_instances: int,
+        enough: float,
     ) -> None:
         self._price, self._size = price, size
         self._room = np.full(n_instances, (MOST_TIMES - 1) * planned)
         self._budget = min(max_rows - 1, MOST_ROWS)
-        self._everything = min(size.rows(2**size.n_players) - 1, MOST_ROWS)
+        self._enough = min(size.rows(2**size.n_players) - 1, enough * self._budget)
         self._asks = np.zeros(n_instances, dtype=np.int64)
 
     def draws(self, members: np.ndarray, charged: np.ndarray, most: int) -> np.ndarray:
@@ -122,7 +134,7 @@ class Rest:
         rows = left * self._size.n_references // self._size.rows_per_value
         draws = np.minimum(np.minimum(rows // self._price.draw, self._room[members]), most)
         sets = draws // self._price.step
-        over = (charged >= self._everything) | (self._asks[members] >= MOST_ASKS) | (sets <= 0)
+        over = (charged >= self._enough) | (self._asks[members] >= MOST_ASKS) | (sets <= 0)
         # frexp returns a mantissa in [1/2, 1), so this is floor(log2) without rounding errors
         exponents = np.frexp(np.maximum(sets, 1))[1] - 1
         return np.where(over, 0, 2**exponents) * self._price.step
