@@ -195,8 +195,7 @@ class Frontier:
             last_of[n_starts + first : n_starts + last] = 2 * number + 1
         # The branchings of a run have the same order with and without other runs, and so do sums.
         cell = (walked.origins[n_starts:] // len(weights) * p + walked.players) * p
-        cells, found = [cell[:0]], [value[:0]]
-        one, other = np.arange(n), before
+        cells, found, one, other = [cell[:0]], [value[:0]], np.arange(n), before
         while len(one):
             known = (other >= 0).nonzero()[0]
             one, other = one.take(known), other.take(known)

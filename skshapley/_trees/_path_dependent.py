@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from skshapley._trees._paths import traced_runs
 from skshapley._trees._walks import narrowed
 
-# Leaves of the trees in one part: few enough for its arrays to stay in the cache
+# Leaves of the trees in one part, and pairs of nodes in one step: few enough for their arrays to
+# stay in the cache
 LEAVES = 8192
 
 
@@ -126,9 +127,10 @@ class PathWalk:
             for row, column, stays, terms in part.terms(codes, index):
                 sums = found[row, column * p * p :]
                 on_path = stays.take(above).nonzero()[0]
-                both = terms.take(node.take(on_path), axis=0)
-                both *= present.take(above.take(on_path), axis=0)
-                sums += np.bincount(pair.take(on_path), both @ (1 / (t * (1 - t))), len(sums))
+                for some in np.split(on_path, range(LEAVES, len(on_path), LEAVES)):
+                    both = terms.take(node.take(some), axis=0)
+                    both *= present.take(above.take(some), axis=0)
+                    sums += np.bincount(pair.take(some), both @ (1 / (t * (1 - t))), len(sums))
                 sums -= np.bincount(pair, (terms @ (1 / (1 - t))).take(node), len(sums))
                 # Half of the values, since the transpose is added.
                 sums += np.bincount(own, terms @ np.full(len(t), 0.5), len(sums))
