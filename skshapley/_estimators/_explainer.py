@@ -24,6 +24,7 @@ from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._base import explained
 from skshapley.closed_forms._margins import LEAST_ROWS, Margins
 from skshapley.closed_forms._read import fitted_form
+from skshapley.closed_forms._sampled_trees import SampledTrees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
@@ -60,8 +61,9 @@ class ShapleyExplainer(Attributor):
         output. "predicted": the predicted class of each row.
     sampler : str or Sampler, default="auto"
         The choice of coalitions: a name of `skshapley.samplers.SAMPLERS` or an instance. "auto": no
-        sampling if the response has a closed form (`skshapley.closed_forms`); all coalitions if the
-        budget covers them; the Gaussian-process estimator ("odd", "gp") for a single background row
+        sampling if the response has a closed form (`skshapley.closed_forms`); background rows for
+        each tree, if exact values of trees cost too much; all coalitions if the budget covers them;
+        the Gaussian-process estimator ("odd", "gp") for a single background row
         or for interactions; otherwise antithetic permutations, each pair against its own background
         row.
     solver : str or Solver, default="auto"
@@ -230,6 +232,7 @@ class ShapleyExplainer(Attributor):
             plan = self._planned(size, read=self._auto)
         self.exact_, self._unread = self._short_cut(plan.max_rows)
         self._margins: Margins | None = None
+        self._trees: SampledTrees | None = None
         self._plan = plan if self.exact_ is not None else self._prepared(plan)
         self._keep_settings(**self._facts())
         return self
@@ -253,6 +256,8 @@ class ShapleyExplainer(Attributor):
             if plan.takes_parts and plan.max_rows >= LEAST_ROWS and self._margins is None:
                 self._margins = Margins.of(self.reward_)
             self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
+            form = None if self._unread is None else self._unread.form
+            self._trees = SampledTrees.of(form, self.reward_)
         return plan if self._auto else replace(plan, tuned=self._tuned(plan))
 
     def _tuned(self, plan: Plan) -> Any:
@@ -344,6 +349,7 @@ class ShapleyExplainer(Attributor):
         game = self.reward_.game(X)
         if self._margins is not None:
             game.margins = self._margins(game.instances.X, game.full(np.arange(game.n_rows)))
+        game.trees = self._trees
         return self._run(game, self._plan, lambda outcome: self._recorded(outcome, X, self._plan))
 
     def background_errors(self, X) -> np.ndarray:
@@ -385,22 +391,25 @@ class ShapleyExplainer(Attributor):
             values = run(game, replace(self._plan, tuned=None), n_jobs=self.n_jobs).values
             errors = game.errors(values)
             return errors[..., 0] if self._output_names is None else errors
-        if self.exact_ is None:
+        form: Any = self.exact_ if self._trees is None else self._trees.form
+        if form is None:
             explanation = self.explain(X)
             known = explanation.background_errors
             return np.full(explanation.values.shape, np.nan) if known is None else known
         X = self._background.table(self, X)
-        weights = self.background_weights_
+        weights = self.reward_.masked_.weights
         # With 64 rows, the standard deviation of normal numbers is known to 9 %.
         n = min(len(weights), SINGLE_ROWS)
         rng = generator(self._entropy, Stream.SINGLE_ROWS)
         rows = rng.choice(len(weights), n, replace=False, p=weights)
-        given = self.reward_.masked_.transform(X)
-        single = self.exact_.references(
-            self.reward_.masked_.response.in_its_container(given), np.sort(rows)
-        )
+        response = self.reward_.masked_.response
+        given = response.in_its_container(self.reward_.masked_.transform(X))
+        single = form.references(given, np.sort(rows))
+        if response.predicted:
+            winners = response.winners(given, form.predict(given))
+            single = response.choose(single, winners[:, None, None])
         spread = single.std(axis=1, ddof=1) if n > 1 else np.full(single[:, 0].shape, np.nan)
-        errors = spread * np.sqrt(weights @ weights)
+        errors = spread * np.linalg.norm(self.background_weights_)
         return errors[..., 0] if self._output_names is None else errors
 
     @property

@@ -74,7 +74,10 @@ def run(
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
                 block = Block(game, plan, rows, None if known is None else known(rows))
-                block.fill(outcome, evaluator)
+                if game.trees is None:
+                    block.fill(outcome, evaluator)
+                else:
+                    game.trees.fill(outcome, block, n_jobs)
                 outcome.v_empty[rows] = empty_values(whole, rows)
                 outcome.v_full[rows] = whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:

@@ -32,6 +32,9 @@ FIT_NS = 1e8
 # Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's forests
 # take two to four times as long
 MODEL_NS = 1.0
+# Least cost of a prediction, with the row that is made for it. Tables cost more in `fit` than
+# permutations that stop early, so this counts for pairs of rows only.
+ROW_NS = 1e3
 # Leaves of more path players have no tables
 MOST_BITS = 18
 # Cost of a leaf for a path-dependent row without tables, per node of the mean over presence
@@ -88,7 +91,7 @@ class Costs:
         """Return the cost of each expected row, in predictions of the model for one row."""
         pairs = self.prefers_pairs(ROWS_EXPECTED, b)
         cost = (self._without_tables if pairs else self._by_tables)(ROWS_EXPECTED, b)
-        return cost / (ROWS_EXPECTED * MODEL_NS * self.visits)
+        return cost / (ROWS_EXPECTED * max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0))
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""

@@ -62,7 +62,7 @@ class Frontier:
         """
         r, k, p = instances.shape[1], self.layout.n_outputs, self.n_players
         total = np.zeros((r * k, p))
-        for part, column, at, walked in self._runs(instances, references):
+        for part, column, _, at, walked in self._runs(instances, references):
             sums = self._sums(walked, column, len(part), index) * weights[part, None]
             # One after another: the trees of a row add to the same numbers.
             np.add.at(total, at, sums.sum(axis=1))
@@ -83,10 +83,31 @@ class Frontier:
         """
         r, k, b = instances.shape[1], self.layout.n_outputs, references.shape[1]
         total = np.zeros((r * k, b, self.n_players))
-        for part, column, at, walked in self._runs(instances, references):
+        for part, column, _, at, walked in self._runs(instances, references):
             sums = self._sums(walked, column, len(part), index)
             np.add.at(total[:, part[0] : part[-1] + 1], at, sums)
         return total.reshape(r, k, b, -1).transpose(0, 2, 3, 1)
+
+    def values_by_tree(self, instance, references, chosen, index) -> Iterator[tuple[Any, ...]]:
+        """Yield some trees, an output of each, and its values for a row and the tree's references.
+
+        Parameters
+        ----------
+        instance : ndarray of shape (n_rows,)
+            Codes.
+        references : ndarray of shape (n_rows, b)
+        chosen : ndarray of shape (n_trees, m), int
+            The background rows of each tree.
+        index : Index
+
+        Yields
+        ------
+        tree, output : ndarray of shape (n,), int
+        values : ndarray of shape (n, m, n_players)
+        """
+        runs = self._runs(instance[:, None], references, chosen=chosen)
+        for part, column, tree, output, walked in runs:
+            yield tree, output, self._sums(walked, column, len(part), index)
 
     def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
         """Return the interactions of players.
@@ -106,7 +127,7 @@ class Frontier:
         """
         p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
         total = np.zeros((r * k, p * p))
-        for part, column, at, walked in self._runs(instances, references, SUMS // p**2):
+        for part, column, _, at, walked in self._runs(instances, references, SUMS // p**2):
             sums = self._pair_sums(walked, weights[part], column, index)
             values = self._sums(walked, column, len(part), index) * weights[part, None]
             # Half of them, since the transpose is added.
@@ -115,30 +136,34 @@ class Frontier:
         found = total.reshape(r, k, p, p)
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
-    def _runs(self, instances, references, most=STARTS) -> Iterator[tuple[Any, ...]]:
+    def _runs(self, instances, references, most=STARTS, chosen=None) -> Iterator[tuple[Any, ...]]:
         """Yield the lineages of some runs, with their background rows, for each column of values.
 
-        Yields the background rows, the column, and ``row * n_outputs + output`` of each run. A run
-        is a tree and a row to explain, with up to `REFERENCES` background rows. A block has at most
-        `most` runs, and at least one.
+        Yields the background rows, the column, and the tree and ``row * n_outputs + output`` of
+        each run. A run is a tree and a row to explain, with up to `REFERENCES` background rows of
+        all, or of those `chosen` for the tree. A block has at most `most` runs, and at least one.
         """
-        layout, (n_rows, r), b = self.layout, instances.shape, references.shape[1]
+        layout, (n_rows, r) = self.layout, instances.shape
         if not n_rows:
             return  # all trees are single leaves
-        X, n_runs = np.ascontiguousarray(instances.T).ravel(), len(layout.roots) * r
+        if chosen is None:
+            b = references.shape[1]
+            chosen = np.broadcast_to(np.arange(b), (len(layout.roots), b))
+        X, R = (np.ravel(codes, order="F") for codes in (instances, references))
+        n_runs, b = len(layout.roots) * r, chosen.shape[1]
         # The parts of the background have a fixed size, so the order of sums does not depend on
         # other rows.
         for part in np.split(np.arange(b), range(REFERENCES, b, REFERENCES)):
-            R, b = np.ascontiguousarray(references[:, part].T).ravel(), len(part)
+            b = len(part)
             step = max(1, min(STARTS // b, SUMS // self.n_players // b, most))
             for first in range(0, n_runs, step):
                 tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
                 roots, at_x = np.repeat(layout.roots[tree], b), np.repeat(instance * n_rows, b)
-                at_r = np.tile(np.arange(b) * n_rows, len(tree))
+                at_r = chosen[tree][:, part].ravel() * n_rows
                 walked = walk(layout, roots, X, at_x, R, at_r)
                 for column in range(len(layout.value)):
                     output = column if layout.output is None else layout.output[tree]
-                    yield part, column, instance * layout.n_outputs + output, walked
+                    yield part, column, tree, instance * layout.n_outputs + output, walked
 
     def _sums(self, walked, column, b, index) -> NDArray[np.float64]:
         """Return the values of each run, ``(n_runs, b, n_players)``, for one column of leaves."""

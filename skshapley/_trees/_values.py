@@ -59,7 +59,8 @@ class TreeValues:
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
 
     @cached_property
-    def _codes(self) -> Codes:
+    def codes(self) -> Codes:
+        """The encoding of rows for the nodes."""
         return Codes(self.trees)
 
     @cached_property
@@ -67,12 +68,13 @@ class TreeValues:
         return count_costs(self.trees, self.players)
 
     @cached_property
-    def _frontier(self) -> Frontier:
-        return Frontier(Layout(self.trees, self._codes, self.players), self.n_players)
+    def frontier(self) -> Frontier:
+        """The pairs of rows that descend the trees."""
+        return Frontier(Layout(self.trees, self.codes, self.players), self.n_players)
 
     @cached_property
     def _path_walk(self) -> PathWalk:
-        return PathWalk(self.trees, self._codes, self.players, self.n_players)
+        return PathWalk(self.trees, self.codes, self.players, self.n_players)
 
     def fit(self, background=None, weights=None) -> Self:
         """Take background rows, or the training data from the covers of the nodes.
@@ -94,7 +96,7 @@ class TreeValues:
         else:
             b = len(background)
             weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
-            self._references = References(self._codes(background), weights)
+            self._references = References(self.codes(background), weights)
         self._blocks: list[Block] | None = None
         self._tables: Tables | None = None  # if the trees are too deep for kept tables
         self._pair_tables: dict[Any, Tables] = {}  # by index
@@ -119,7 +121,7 @@ class TreeValues:
         """Divide the trees into groups, and return whether these can have tables."""
         if self._blocks is None:
             b = len(self._references.weights)
-            self._blocks = list(make_blocks(self.trees, self._codes, self.players, b))
+            self._blocks = list(make_blocks(self.trees, self.codes, self.players, b))
         return all(c.n_bits <= MOST_BITS for block in self._blocks for c in block.chunks)
 
     def _value_tables(self) -> Tables:
@@ -154,7 +156,7 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
-        codes, b = self._codes(X), self._n_references
+        codes, b = self.codes(X), self._n_references
         if self._tables is None and (self._costs.prefers_pairs(len(X), b) or not self._divide()):
             found = self._descended("values", codes, self.index)
         else:
@@ -164,7 +166,7 @@ class TreeValues:
     def _descended(self, kind, codes, index) -> list[NDArray[np.float64]]:
         """Return the "values" or the "pairs" of rows that descend all trees."""
         background: Any = (self._references.codes, self._references.weights)
-        way: Any = self._frontier
+        way: Any = self.frontier
         if self._references.codes is None:
             way, background = self._path_walk, ()
         return self._each_row(getattr(way, kind), codes, *background, index, n_jobs=self.n_jobs)
@@ -194,9 +196,7 @@ class TreeValues:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
-        return self._frontier.values_by_reference(
-            self._codes(X), self._codes(references), self.index
-        )
+        return self.frontier.values_by_reference(self.codes(X), self.codes(references), self.index)
 
     def pairs(self, X, index=None) -> NDArray[np.float64]:
         """Return the interaction index of all pairs of players.
@@ -229,7 +229,7 @@ class TreeValues:
     def _interactions(self, X, index) -> tuple[Any, NDArray[np.float64]]:
         """Return the values, or None if they would need a second step, and the interactions."""
         index = self.index if index is None else player_index(index, "TreeValues")
-        codes, own = self._codes(X), np.arange(self.n_players)
+        codes, own = self.codes(X), np.arange(self.n_players)
         descends = self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide()
         if descends:
             found = self._descended("pairs", codes, index)
@@ -243,7 +243,7 @@ class TreeValues:
 
     def predict(self, X) -> NDArray[np.float64]:
         """Return the response of the ensemble, ``(r, n_outputs)``, by descending its trees."""
-        return self._predict(self._codes(X))
+        return self._predict(self.codes(X))
 
     def _predict(self, codes) -> NDArray[np.float64]:
         # Each row stands at one node per tree, so many trees mean few rows at a time.
@@ -252,7 +252,7 @@ class TreeValues:
         return np.concatenate([self._descend(part) for part in parts])
 
     def _descend(self, codes) -> NDArray[np.float64]:
-        trees, nodes = self.trees, self._codes
+        trees, nodes = self.trees, self.codes
         node = np.tile(trees.roots, codes.shape[1])
         walking = (trees.left.take(node) >= 0).nonzero()[0]
         while len(walking):

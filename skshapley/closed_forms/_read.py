@@ -91,11 +91,9 @@ def fitted_form(
             "raise the budget, or fit on fewer background rows",
             # never for trees, which take milliseconds to read
             None if isinstance(form, Trees) else _additive_score(masked.response.estimator),
+            form,
         )
-    rows = checked_rows(len(masked.weights))
-    said = reward.empty_[rows]
-    said = said if masked.response.predicted else masked.response.choose(said, 0)
-    compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
+    compare_with(reward, form, background)
     return form
 
 
@@ -153,6 +151,15 @@ def read_outputs(response: Any) -> ClosedForm:
     if response.column is None or form.n_outputs == 1:
         return form
     return form.combined(np.eye(form.n_outputs)[:, [response.column]])
+
+
+def compare_with(reward: Reward, form: ClosedForm, background: Any) -> None:
+    """Raise UnreadableModelError if a form differs from a fitted reward on its background."""
+    masked: Any = reward.masked_
+    rows = checked_rows(len(masked.weights))
+    said = reward.empty_[rows]
+    said = said if masked.response.predicted else masked.response.choose(said, 0)
+    compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
 
 
 def compare(
