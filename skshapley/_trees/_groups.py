@@ -65,11 +65,6 @@ class Chunk:
     leaf_players: np.ndarray
 
     @property
-    def n_groups(self) -> int:
-        """Return the number of groups."""
-        return self.players.shape[1]
-
-    @property
     def is_single_leaves(self) -> bool:
         """Return True if every group is a single leaf, too deep to share a group."""
         return self.n_bits > MAX_BITS

@@ -128,10 +128,6 @@ class References:
     codes: np.ndarray | None
     weights: np.ndarray
 
-    def patterns(self, block) -> np.ndarray | None:
-        """Return the patterns of the background in the groups of a block."""
-        return None if self.codes is None else block.patterns(self.codes)
-
     def law(self, block, chunk, patterns) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the fail masks at the leaves of a chunk, and the background's law there.
 
@@ -150,7 +146,7 @@ class References:
         # group g has the slots from g 2^bits on, one for each pattern
         slot += (np.arange(len(slot)) << bits)[:, None]
         weights = np.broadcast_to(weights, slot.shape).ravel()
-        law = np.bincount(slot.ravel(), weights, chunk.n_groups << bits)
+        law = np.bincount(slot.ravel(), weights, len(slot) << bits)
         if not chunk.is_single_leaves:
             size = 1 << chunk.n_path
             slot = masks + (np.cumsum(size) - size)[:, None]
@@ -238,7 +234,7 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
         games.append((other.take(with_player, axis=1) + mine).ravel())
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group, player = chunk.leaf_group[leaf], chunk.leaf_players[leaf, bit]
-    slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.n_groups + group
+    slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.players.shape[1] + group
     # numpy sorts small integers by radix sort.
     order = np.argsort(slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable")
     leaf, bit, slot = leaf[order], bit[order], slot[order]
@@ -331,7 +327,8 @@ class Tables:
 
     def _made(self, block) -> Iterator[Table]:
         """Yield the tables of a block."""
-        patterns = self.references.patterns(block)
+        codes = self.references.codes
+        patterns = None if codes is None else block.patterns(codes)
         for chunk in block.chunks:
             masks, law = self.references.law(block, chunk, patterns)
             yield from self.make(block, chunk, masks, law)
