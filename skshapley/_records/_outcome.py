@@ -131,7 +131,7 @@ class Settings(Hinting):
             The passed parameter.
         """
         samplers, solvers = (
-            ", ".join(dict.fromkeys(plan.label(part) for part in parts)) or None
+            ", ".join(dict.fromkeys(label(part) for part in parts)) or None
             for parts in (zip(*outcome.methods, strict=True) if outcome.methods else ((), ()))
         )
         return replace(

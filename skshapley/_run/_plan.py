@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from skshapley._records._outcome import label
 from skshapley._tools._constraints import Count
 from skshapley._tools._memory import working_bytes
 from skshapley._tools._params import resolve
@@ -231,18 +230,6 @@ class Plan:
             return clone(self.sampler), clone(self.solver)
         sampler = _ruled(self, n_players)
         return sampler, _default_solver(sampler)
-
-    @cached_property
-    def _labels(self) -> dict[str, str]:
-        return {}
-
-    def label(self, method: Sampler | Solver) -> str:
-        """Return the repr of one of the plan's methods; scikit-learn takes .1 ms to make it."""
-        # all methods of a class have the same parameters
-        kind = type(method).__name__
-        if kind not in self._labels:
-            self._labels[kind] = label(method)
-        return self._labels[kind]
 
     def sized(self, size: Size, given: Any = None) -> Self:
         """Return the plan for a game of another size.
