@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer, ShapleyImportance
-from skshapley._estimators._selection import _same, gains, shuffled_columns, with_noise
+from skshapley._estimators._selection import _same, gains, with_noise
 
 
 def drawn(seed=0, n=120):
@@ -249,5 +249,3 @@ def test_noise_columns_of_sparse_tables(container):
     found = with_noise(container(X), 2, np.random.default_rng(1))
     assert sparse.issparse(found)
     np.testing.assert_array_equal(found.toarray(), dense)
-    order = np.array([2, 0, 1])
-    np.testing.assert_array_equal(shuffled_columns(container(X), order).toarray(), X[:, order])

@@ -25,7 +25,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -34,14 +34,7 @@ from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._background import checked_table
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._inference._means import Means, adjusted, p_values
-from skshapley._tables._inputs import (
-    column_names,
-    in_order_of,
-    is_frame,
-    n_rows,
-    narwhal,
-    take_rows,
-)
+from skshapley._tables._inputs import column_names, is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._constraints import Count, Number, check_parameters
 from skshapley._tools._random import entropy_from, generator
 from skshapley._tools._texts import corrected
@@ -146,14 +139,6 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
         narwhal(take_rows(X, order))[names[j]].alias(name) for name, (j, order) in new.items()
     ]
     return narwhal(X).with_columns(*shuffled).to_native()
-
-
-def shuffled_columns(X: Any, order: np.ndarray) -> Any:
-    """Return a table with its columns in another order."""
-    if isinstance(X, np.ndarray) or sparse.issparse(X):
-        return X[:, order]
-    names = column_names(X)
-    return in_order_of(X, [names[j] for j in order])
 
 
 def _new_names(names: list, n: int) -> list[str]:
@@ -302,7 +287,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         names, rng = column_names(X), generator(entropy, 1)
         table = with_noise(X, self.n_noise, rng)
         order = self._order(table, rng)
-        table, back = shuffled_columns(table, order), np.argsort(order)
+        table, back = _safe_indexing(table, order, axis=1), np.argsort(order)
         folds: list = list(
             check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y)
         )
@@ -431,17 +416,10 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _with_players(explanation: Explanation, order: np.ndarray, named: bool) -> Explanation:
     """Return an explanation with reordered players; unnamed players get the names of positions."""
-    errors, apart = explanation.standard_errors, explanation.background_errors
-    names = explanation.feature_names[order] if named else explanation.feature_names
-    data = explanation.data.iloc[:, order].set_axis(names, axis=1)
-    return replace(
-        explanation,
-        values=explanation.values[:, order],
-        standard_errors=None if errors is None else errors[:, order],
-        background_errors=None if apart is None else apart[:, order],
-        data=data,
-        feature_names=names,
-    )
+    moved, names = explanation[:, order], explanation.feature_names
+    if named:
+        return moved
+    return replace(moved, data=moved.data.set_axis(names, axis=1), feature_names=names)
 
 
 def _rows_of(folds: list, owner: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,16 +27,6 @@ from skshapley.explanation import Explanation
 SAMPLE_ROWS = 10_000
 
 
-class Stored(Protocol):
-    """Explanations read batch by batch, such as an `ExplanationDataset`."""
-
-    def __iter__(self) -> Any:
-        """Yield explanations, each time from the first."""
-
-    def read(self, max_rows: int | None = None) -> Explanation:
-        """Return some rows, evenly spread over all."""
-
-
 class Rows:
     """The rows of an explanation, batch by batch.
 
@@ -47,7 +37,7 @@ class Rows:
         Who takes it, for errors.
     """
 
-    def __init__(self, source: "Explanation | Stored", owner: str) -> None:
+    def __init__(self, source: Explanation | Iterable[Explanation], owner: str) -> None:
         if isinstance(source, Explanation):
             self.batches: Iterable[Explanation] = [source]
             self.sample = source
@@ -223,8 +213,8 @@ class Comparison:
 
 
 def compare(
-    first: "Explanation | Stored",
-    second: "Explanation | Stored",
+    first: Explanation | Iterable[Explanation],
+    second: Explanation | Iterable[Explanation],
     *,
     names: tuple[str, str] = ("first", "second"),
 ) -> Comparison:

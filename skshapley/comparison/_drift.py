@@ -1,7 +1,7 @@
 """Drift: attributions by period, on a control chart."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -19,7 +19,7 @@ from skshapley._records._importance import (
     units,
 )
 from skshapley._tools._constraints import check_values
-from skshapley.comparison._compare import KIND, Rows, Stored
+from skshapley.comparison._compare import KIND, Rows
 from skshapley.explanation import Explanation
 
 ROUNDING = 1e-9  # share of the largest attribution: smaller changes are rounding errors
@@ -68,7 +68,7 @@ class Drift:
 
 
 def drift(
-    explanation: "Explanation | Stored",
+    explanation: Explanation | Iterable[Explanation],
     periods: Any,
     *,
     baseline: Any = None,

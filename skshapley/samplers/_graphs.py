@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction.image import grid_to_graph
 
 NAMES = '"chain", "ring", ("grid", (height, width))'
 
@@ -91,7 +92,8 @@ def is_graph(graph: Any) -> bool:
 
 def _is_shape(shape: Any) -> bool:
     lengths = shape if isinstance(shape, Sequence) else ()
-    return len(lengths) > 0 and all(isinstance(n, int | np.integer) and n >= 1 for n in lengths)
+    whole = all(isinstance(n, int | np.integer) and n >= 1 for n in lengths)
+    return whole and 1 <= len(lengths) <= 3
 
 
 def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
@@ -124,7 +126,8 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
                 f"{owner} got the grid shape {shape} of {prod(shape)} nodes for {n_nodes} players;"
                 f" it needs one node per player."
             )
-        return _from_edges(_grid_edges(shape), n_nodes, grid=shape)
+        edges = np.stack(grid_to_graph(*(*shape, 1, 1)[:3]).nonzero())
+        return _from_edges(edges, n_nodes, grid=shape)
     matrix = _matrix(graph)
     if matrix.shape != (n_nodes, n_nodes):
         raise ValueError(
@@ -137,16 +140,6 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
             f" here: pass A + A.T."
         )
     return _from_edges(np.stack(matrix.nonzero()), n_nodes)
-
-
-def _grid_edges(shape: tuple[int, ...]) -> np.ndarray:
-    """Return the edges ``(2, e)`` between neighbours along each axis."""
-    nodes = np.arange(prod(shape)).reshape(shape)
-    edges = []
-    for axis in range(len(shape)):
-        along = np.moveaxis(nodes, axis, 0)
-        edges.append(np.stack([along[:-1].ravel(), along[1:].ravel()]))
-    return np.concatenate(edges, axis=1)
 
 
 def _matrix(graph: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from skshapley.rewards import Game
 from skshapley.rewards._game import empty_values
-from skshapley.testing._checks import checks_named, run_checks
+from skshapley.testing._checks import assert_equal, checks_named, run_checks
 
 # Six coalitions of three rows reveal a value that depends on its neighbours in a batch. All checks
 # of a game together take 10 to 30 ms of CPU for the named rewards, and 220 ms for "surrogate".
@@ -304,14 +304,10 @@ def _assert_alike(found: dict, expected: dict, rtol: float, who: str) -> None:
 
 
 def assert_close(found, expected, rtol: float, what: str) -> None:
-    """Raise AssertionError unless arrays agree to rounding."""
+    """Raise AssertionError unless arrays agree to rounding, relative to the largest number."""
     assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
-    if found.dtype == bool:
-        assert np.array_equal(found, expected), f"{what}: other flags"
-        return
     largest = max(np.abs(array).max(initial=0.0) for array in (found, expected))
-    apart = np.abs(found - expected).max(initial=0.0)
-    assert apart <= rtol * largest, f"{what}: {apart:.3g} apart, of values up to {largest:.3g}"
+    assert_equal(found, expected, what, rtol * largest)
 
 
 GAME_CHECKS = checks_named("check_game_", globals())
