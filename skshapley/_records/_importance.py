@@ -132,8 +132,13 @@ def flat(array: np.ndarray) -> np.ndarray:
 
 def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np.ndarray:
     """Return errors as `flat` does; NaN without errors."""
-    errors = getattr(explanation, kind)
-    return flat(np.full(explanation.values.shape, np.nan) if errors is None else errors)
+    return flat(errors_of(explanation, kind))
+
+
+def errors_of(record: Any, kind: str = "standard_errors") -> np.ndarray:
+    """Return errors in the shape of the values; NaN if the record has none."""
+    errors = getattr(record, kind)
+    return np.full(record.values.shape, np.nan) if errors is None else errors
 
 
 def long_frame(

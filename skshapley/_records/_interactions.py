@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._records._importance import flat, importance, long_frame
+from skshapley._records._importance import errors_of, flat, importance, long_frame
 from skshapley._records._interchange import NAMES, pairs_of_shapiq, to_shapiq
 from skshapley._records._outcome import Frozen, Outcome, changed, joined
 from skshapley._tools._texts import counted
@@ -335,6 +335,5 @@ def by_pair(record: Interactions) -> tuple[dict[str, np.ndarray], np.ndarray, np
     """Return the names of the players of each pair, and values and errors ``(r, k pairs)``."""
     first, second = np.triu_indices(len(record.feature_names), 1)
     names = {"feature": record.feature_names[first], "other": record.feature_names[second]}
-    values, errors = flat(record.values[:, first, second]), record.standard_errors
-    unknown = np.full(values.shape, np.nan)
-    return names, values, unknown if errors is None else flat(errors[:, first, second])
+    values, errors = (flat(part[:, first, second]) for part in (record.values, errors_of(record)))
+    return names, values, errors

@@ -39,6 +39,7 @@ from skshapley._records._header import (
     kind_of,
     sealed,
 )
+from skshapley._records._importance import errors_of
 from skshapley._records._interactions import Interactions, by_pair
 from skshapley._records._outcome import Settings
 from skshapley._records._tokens import read_tokens, token_columns, tokens_of
@@ -175,9 +176,8 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
 
 def _numbers(explanation: "Explanation", attribute: str) -> np.ndarray:
     """Return numbers of players, ``(r, p, k)``; NaN for None."""
-    numbers, (r, p, *outputs) = getattr(explanation, attribute), explanation.values.shape
-    whole = np.full(explanation.values.shape, np.nan) if numbers is None else numbers
-    return whole.reshape(r, p, *outputs or (1,))
+    r, p, *outputs = explanation.values.shape
+    return errors_of(explanation, attribute).reshape(r, p, *outputs or (1,))
 
 
 def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:

@@ -12,9 +12,9 @@ from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
     HALF_WIDTH,
     closed,
-    errors_of,
     fold,
     kind_of_outputs,
+    points,
     response_name,
     row_table,
 )
@@ -293,8 +293,7 @@ class WaterfallDisplay(ByRow, Display):
 
         def make(whole) -> Any:
             shown = closed(fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features))
-            table = row_table(shown)
-            table["background_error"] = errors_of(shown, "background_errors")[0]
+            table = points(shown).drop(columns="row")
             ends = float(whole.base_values[0]), float(whole.predictions[0])
             return cls(table, *ends, response_name(whole))
 

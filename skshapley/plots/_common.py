@@ -138,22 +138,16 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
     )
 
 
-def errors_of(explanation, kind="standard_errors") -> np.ndarray:
-    """Return errors in the shape of the values; NaN if the explanation has none."""
-    errors = getattr(explanation, kind)
-    return np.full(explanation.values.shape, np.nan) if errors is None else errors
+def points(shown) -> pd.DataFrame:
+    """Return row, feature, data, value and errors of each row and player of one output."""
+    # as objects: tokens are not converted to plain text
+    cells = pd.Series(shown.data.to_numpy(dtype=object).ravel(), dtype=object)
+    return shown.to_frame("long").assign(data=cells)
 
 
 def row_table(shown) -> pd.DataFrame:
     """Return feature, data, value and standard error of each player of the only row."""
-    return pd.DataFrame(
-        {
-            "feature": shown.feature_names,
-            "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
-            "value": shown.values[0],
-            "standard_error": errors_of(shown)[0],
-        }
-    )
+    return points(shown).drop(columns=["row", "background_error"])
 
 
 def response_name(explanation) -> str:

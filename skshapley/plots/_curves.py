@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from skshapley._records._importance import errors_of
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import _style as style
@@ -20,7 +21,6 @@ from skshapley.plots._checks import (
     explainer_of,
 )
 from skshapley.plots._common import (
-    errors_of,
     fold,
     numbers_of_outputs,
     one_output,

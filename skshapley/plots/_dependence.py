@@ -5,13 +5,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from skshapley._records._importance import errors_of
 from skshapley._tools._constraints import OneOf
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, check_names
 from skshapley.plots._common import (
     HALF_WIDTH,
     LEVEL_ENDS,
-    errors_of,
     levels,
     ordered_numbers,
     response_name,

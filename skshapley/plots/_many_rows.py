@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._records._importance import errors_of
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT
-from skshapley.plots._common import HALF_WIDTH, closed, errors_of, fold, levels, response_name
+from skshapley.plots._common import HALF_WIDTH, closed, fold, levels, points, response_name
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._places import dot_size, faintness, swarm
 from skshapley.plots._text import MAX_NAME, number, short_names
@@ -87,7 +88,7 @@ class BeeswarmDisplay(ByRow, Display):
         """
 
         def make(shown) -> Any:
-            return cls(_points(fold(shown, max_features)), response_name(shown))
+            return cls(_by_feature(fold(shown, max_features)), response_name(shown))
 
         return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
 
@@ -127,21 +128,14 @@ class BeeswarmDisplay(ByRow, Display):
             style.colour_bar(ax, key, "value of the feature", ends=["low", "high"])
 
 
-def _points(shown) -> pd.DataFrame:
-    """Return the table of all points, feature by feature."""
+def _by_feature(shown) -> pd.DataFrame:
+    """Return the table of all points, feature by feature, with the level of each value."""
     r, p = shown.values.shape
-    columns = [shown.data.iloc[:, player] for player in range(p)]
-    data = np.concatenate([column.to_numpy(dtype=object) for column in columns])
-    return pd.DataFrame(
-        {
-            "row": np.tile(shown.index.to_numpy(), p),
-            "feature": np.repeat(shown.feature_names, r),
-            "data": pd.Series(data, dtype=object),  # tokens are not converted to plain text
-            "level": np.concatenate([levels(column) for column in columns]),
-            "value": shown.values.T.ravel(),
-            "standard_error": errors_of(shown).T.ravel(),
-        }
-    )
+    order = np.arange(r * p).reshape(r, p).T.ravel()
+    table = points(shown).drop(columns="background_error").iloc[order].reset_index(drop=True)
+    found = [levels(shown.data.iloc[:, player]) for player in range(p)]
+    table.insert(3, "level", np.concatenate(found))
+    return table
 
 
 class MatrixDisplay(ByRow, Display):
@@ -359,15 +353,8 @@ class DecisionDisplay(ByRow, Display):
 
         def make(shown) -> Any:
             shown = closed(fold(shown, max_features))
-            r, p = shown.values.shape
-            table = pd.DataFrame(
-                {
-                    "row": np.repeat(shown.index.to_numpy(), p),
-                    "feature": np.tile(shown.feature_names, r),
-                    "value": shown.values.ravel(),
-                    "base_value": np.repeat(shown.base_values, p),
-                }
-            )
+            table = points(shown)[["row", "feature", "value"]]
+            table["base_value"] = np.repeat(shown.base_values, len(shown.feature_names))
             return cls(table, response_name(shown))
 
         return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._records._importance import errors_of
 from skshapley.explanation import Explanation
-from skshapley.plots._common import errors_of, ordered_numbers, with_players
+from skshapley.plots._common import ordered_numbers, with_players
 
 MAX_BINS = 10
 LEAST_BIN = 12
