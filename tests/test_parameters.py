@@ -15,13 +15,12 @@ from skshapley._tools._constraints import (
     Count,
     Flag,
     Maybe,
-    Named,
     Number,
     OneOf,
     Parametrised,
 )
 from skshapley.rewards import REWARDS
-from skshapley.samplers import SAMPLERS, Sampler
+from skshapley.samplers import SAMPLERS, Herding, MallowsKernel, MonteCarlo, Ordered, Sampler
 from skshapley.solvers import SOLVERS, Solver
 from skshapley.stopping import StandardError, StoppingRule
 
@@ -74,8 +73,6 @@ def wrong_for(constraint):
             outside = [bound for bound in (above, below) if np.isfinite(bound)]
             outside += [least - 1] if np.isfinite(least) else []
             return [NOTHING, "1", True, None, np.nan, np.inf, -np.inf, *outside]
-        case Named(base=base):
-            return [NOTHING, 3, base, "no such name"]
         case Constraint(choices="the position of a row, an int"):
             return [NOTHING, "row 3", 1.5, True]
         case Constraint():
@@ -131,6 +128,25 @@ def test_invalid_parameters_cost_no_model_call(kind, name):
     assert model.calls == 0
 
 
+@pytest.mark.parametrize(
+    ("component", "message"),
+    [
+        (Herding("no such name"), "Herding has no kernel named 'no such name': choose one of"),
+        (Herding(3), "Herding takes kernel as one of 'kendall', .* got 3"),
+        (Herding(MallowsKernel), r"write MallowsKernel\(\)"),
+        (Ordered("no such name"), "Ordered has no sampler named 'no such name': choose one of"),
+        (Ordered(NOTHING), "Ordered takes sampler as one of 'antithetic', .* got Nothing"),
+        (Ordered(MonteCarlo), r"write MonteCarlo\(\)"),
+    ],
+)
+def test_invalid_parts_cost_no_model_call(component, message):
+    model = Counter()
+    for run in runs(component, model):
+        with pytest.raises((ValueError, TypeError), match=message):
+            run()
+    assert model.calls == 0
+
+
 DISPLAYS = [
     kind
     for kind in vars(plots).values()
@@ -166,7 +182,8 @@ def test_all_displays_are_found():
 def test_every_parameter_is_declared_and_its_default_allowed(kind):
     component = made(kind)
     assert isinstance(component, Parametrised)
-    assert set(kind._constraints) == set(component.get_params(deep=False))
+    parts = {"kernel", "sampler"}  # refused by `resolve`
+    assert set(kind._constraints) == set(component.get_params(deep=False)) - parts
     component.check()
 
 

@@ -123,10 +123,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         """Return the reward that the user asked for, with checked parameters."""
         check_parameters(self, COUNTS)
         self._given = {parameter: getattr(self, parameter) for parameter in self._decided_by}
-        owner = type(self).__name__
-        reward = resolve(
-            self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
-        )
+        reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
         reward.check()
         return reward
 

@@ -12,6 +12,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from skshapley._tools._params import needed
+
 MOST_LISTED = 10  # columns listed in a message
 
 
@@ -25,13 +27,7 @@ def is_foreign(X: Any) -> bool:
     # from the class: a lazy frame would compute its columns
     if not hasattr(type(X), "columns") or isinstance(X, pd.DataFrame):
         return False
-    try:
-        import narwhals as nw
-    except ImportError as error:
-        raise ImportError(
-            f"A {type(X).__module__.split('.')[0]} frame needs narwhals; install it or pass a"
-            f" pandas DataFrame."
-        ) from error
+    nw = needed("narwhals", f"A {type(X).__module__.split('.')[0]} frame")
     return nw.dependencies.is_into_dataframe(X)
 
 

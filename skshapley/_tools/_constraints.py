@@ -92,18 +92,6 @@ class Maybe(Constraint):
         super().__init__(lambda value: value is None or other.allows(value), choices, **more)
 
 
-class Named(Constraint):
-    """A name of a registry, or an instance of the registry's base class."""
-
-    def __init__(self, registry: Mapping[str, type], base: type) -> None:
-        self.base = base
-        names = ", ".join(f'"{name}"' for name in sorted(registry))
-        super().__init__(
-            lambda value: isinstance(value, base) or (isinstance(value, str) and value in registry),
-            f"one of {names}, or an instance of {base.__name__}",
-        )
-
-
 class Parametrised(BaseEstimator):
     """Base class of parameter objects: samplers, solvers, rewards, stopping rules.
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def resolve(
-    value: Any, *, registry: Mapping[str, type[T]], base: type[Any], owner: str, parameter: str
+    value: Any, registry: Mapping[str, type[T]], base: type[Any], owner: str, parameter: str
 ) -> T:
     """Return a fresh object for a name of `registry`, or a clone of an instance of `base`.
 

@@ -70,13 +70,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
             f"permutation_discrepancy got weights of shape {weights.shape} for {n} permutations:"
             f" pass one weight for each, shape ({n},), or None."
         )
-    kernel = resolve(
-        kernel,
-        registry=KERNELS,
-        base=PermutationKernel,
-        owner="permutation_discrepancy",
-        parameter="kernel",
-    )
+    kernel = resolve(kernel, KERNELS, PermutationKernel, "permutation_discrepancy", "kernel")
     features, mean = kernel.features(permutations), kernel.mean(p)
     rows = max(1, ENTRIES // n)
     square = mean - 2 * mean * weights.sum()

@@ -9,7 +9,8 @@ sets have ``paired=False``.
 
 import numpy as np
 
-from skshapley._tools._constraints import Count, Named
+from skshapley._tools._constraints import Count
+from skshapley._tools._params import resolve
 from skshapley.samplers._codes import PermutationCode
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_alike
@@ -63,7 +64,6 @@ class Herding(PermutationCode):
     _by_variance = False
     _constraints = {
         **PermutationCode._constraints,
-        "kernel": Named(KERNELS, PermutationKernel),
         "candidates": Count(hint="the paper has 25"),
     }
 
@@ -81,7 +81,7 @@ class Herding(PermutationCode):
         self.candidates = candidates
 
     def _kernel(self) -> PermutationKernel:
-        return KERNELS[self.kernel]() if isinstance(self.kernel, str) else self.kernel
+        return resolve(self.kernel, KERNELS, PermutationKernel, type(self).__name__, "kernel")
 
     def _check_together(self) -> None:
         kernel = self._kernel()

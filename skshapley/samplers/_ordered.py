@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from skshapley._tools._constraints import Constraint, Named
+from skshapley._tools._constraints import Constraint
+from skshapley._tools._params import resolve
 from skshapley.designs import OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._orders import before_of, is_order, taken_apart
@@ -81,7 +81,6 @@ default="antithetic"
 
     produces = OrderedDesign
     _constraints = {
-        "sampler": Named(WALKS, PermutationSampler),
         "graph": Constraint(
             is_order,
             "a list of pairs (cause, effect), a list of layers such as [[0, 1], [2]], or a"
@@ -103,7 +102,7 @@ default="antithetic"
             )
 
     def _walks(self) -> PermutationSampler:
-        return WALKS[self.sampler]() if isinstance(self.sampler, str) else clone(self.sampler)
+        return resolve(self.sampler, WALKS, PermutationSampler, "Ordered", "sampler")
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]

@@ -433,13 +433,7 @@ def draw_permutations(
     given = {"n_permutations": n_permutations, "n_players": n_players}
     check_values("draw_permutations", given, dict.fromkeys(given, Count()))
     registry = {n: s for n, s in SAMPLERS.items() if issubclass(s, PermutationSampler)}
-    sampler = resolve(
-        sampler,
-        registry=registry,
-        base=PermutationSampler,
-        owner="draw_permutations",
-        parameter="sampler",
-    )
+    sampler = resolve(sampler, registry, PermutationSampler, "draw_permutations", "sampler")
     sampler.check()
     n, rng = n_permutations, generator(entropy_from(random_state, "draw_permutations"), 1)
     sampler.start(SamplerTask(n_players, [rng], n))
