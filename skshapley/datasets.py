@@ -7,7 +7,6 @@ x* in S and the values of r elsewhere.
 """
 
 from abc import abstractmethod
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.special import gammaincinv
 
 from skshapley._tools._random import entropy_from, generator
 from skshapley.rewards import Game
-from skshapley.testing import brute_force
+from skshapley.testing._instances import brute_force_rows
 
 
 class Couples(Game):
@@ -86,13 +85,7 @@ class Couples(Game):
 
         It is feasible up to about 20 players.
         """
-
-        def worth(coalitions, row) -> NDArray[np.float64]:
-            return self(coalitions[None], np.array([row]))[0]
-
-        return np.array(
-            [brute_force(partial(worth, row=row), self.n_players) for row in range(self.n_rows)]
-        )
+        return brute_force_rows(self)
 
 
 class ChiSquareCouples(Couples):

@@ -109,7 +109,10 @@ def arrow_table(
         columns.append(("output", _labels(outputs).take(pa.array(output))))
     ends = {name: getattr(explanation, attribute) for name, attribute in ENDS.items()}
     columns += [(name, part.ravel()) for name, part in ends.items() if part is not None]
-    numbers = {kind: _numbers(explanation, attribute) for kind, attribute in KINDS.items()}
+    numbers = {
+        kind: errors_of(explanation, attribute).reshape(r, len(names), k)
+        for kind, attribute in KINDS.items()
+    }
     if tokens is not None:
         columns += token_columns(explanation, numbers, tokens)
     else:
@@ -172,12 +175,6 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
         except (TypeError, NotImplementedError, ValueError) as error:
             raise TypeError(f"Column {column.name!r} cannot be saved: {error}") from error
     return [array for array, _ in found], [note for _, note in found]
-
-
-def _numbers(explanation: "Explanation", attribute: str) -> np.ndarray:
-    """Return numbers of players, ``(r, p, k)``; NaN for None."""
-    r, p, *outputs = explanation.values.shape
-    return errors_of(explanation, attribute).reshape(r, p, *outputs or (1,))
 
 
 def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:

@@ -27,13 +27,13 @@ class HeatMapDisplay(Display):
     table : DataFrame
         Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``. ``row`` is 0 for a
         signal.
+    labels : ndarray of shape (height, width)
+        The player of each pixel. If the players do not form a grid, ``row`` and ``column`` are the
+        centre of its pixels.
     image : ndarray of shape (height, width), (height, width, 3) or (n,), default=None
         Picture under the attributions.
     response : str, default="response"
         Name of the explained response, for the colour bar.
-    labels : ndarray of shape (height, width), default=None
-        The player of each pixel, if the players do not form a grid. ``row`` and ``column`` are then
-        the centre of its pixels.
 
     Attributes
     ----------
@@ -57,13 +57,10 @@ class HeatMapDisplay(Display):
 
     _constraints = {"row": ROW, "ax": AXES}
 
-    def __init__(self, table, image=None, response="response", labels=None) -> None:
+    def __init__(self, table, labels, image=None, response="response") -> None:
         super().__init__(table, response)
-        self.image = None if image is None else np.atleast_2d(image)
-        if labels is None:
-            shape = int(table["row"].max()) + 1, int(table["column"].max()) + 1
-            labels = np.arange(len(table)).reshape(shape)
         self.labels = labels
+        self.image = None if image is None else np.atleast_2d(image)
 
     @classmethod
     def from_explanation(
@@ -111,7 +108,7 @@ class HeatMapDisplay(Display):
             below = image
             if image is None and all(map(pd.api.types.is_numeric_dtype, shown.data.dtypes)):
                 below = shown.data.to_numpy(dtype=float)[0][labels]
-            return cls(table, below, response_name(shown), labels)
+            return cls(table, labels, below, response_name(shown))
 
         return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
 

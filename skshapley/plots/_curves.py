@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._records._importance import errors_of
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import _style as style
@@ -492,25 +491,22 @@ class OverOutputsDisplay(Display):
         """
         given = {"row": row, "max_features": max_features, "ax": ax}
         check_drawing(cls, explanation, output=None, **given)
-        outputs = numbers_of_outputs(explanation)
-        if outputs is None:
+        if numbers_of_outputs(explanation) is None:
             raise ValueError(
                 f"{cls.__name__} got outputs that are not ascending numbers: explain several times,"
                 f" such as response_method=SurvivalAt([1.0, 2.0])."
             )
         chosen, what = one_row(explanation, row), response_name(explanation)
         if len(chosen) == 1:
-            columns = {"value": chosen.values.ravel(), "standard_error": errors_of(chosen).ravel()}
-            index = pd.MultiIndex.from_product([chosen.feature_names, outputs])
+            table = chosen.to_frame("long")
         else:
-            means = chosen.importance()
-            columns = {"value": means["importance"], "standard_error": means["standard_error"]}
-            index, what = means.index.swaplevel(), f"{what}, mean size"
-        table = pd.DataFrame({name: np.asarray(part) for name, part in columns.items()}, index)
-        sizes = table["value"].abs().groupby(level=0, sort=False).max()
+            table = chosen.importance().reset_index().rename(columns={"importance": "value"})
+            what = f"{what}, mean size"
+        sizes = table["value"].abs().groupby(table["feature"], sort=False).max()
         kept = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
-        table = table.sort_index(level=1).loc[kept]
-        return cls(table.rename_axis(["feature", "output"]).reset_index(), what).plot(ax)
+        table = table.astype({"output": float}).sort_values("output", kind="stable")
+        table = table.set_index("feature").loc[kept, ["output", "value", "standard_error"]]
+        return cls(table.reset_index(), what).plot(ax)
 
     def _size(self, alone) -> tuple[float, float]:
         return style.LARGE_PANEL

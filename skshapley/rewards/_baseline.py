@@ -96,9 +96,8 @@ def _typical_row(background, weights) -> Any:
     import narwhals as nw
 
     table = narwhal(background)
-    numbers = [_is_number(column) for _, column in frame.items()]
-    kinds = zip(table.schema.items(), numbers, strict=True)
-    schema = {name: nw.Float64 if number else kind for (name, kind), number in kinds}
+    kinds = table.schema.items()
+    schema = {name: nw.Float64 if _is_number(frame[name]) else kind for name, kind in kinds}
     cells = row.to_dict(orient="list")
     return nw.from_dict(cells, schema=schema, backend=table.implementation).to_native()
 

@@ -17,6 +17,7 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._constraints import Constraint, Count
+from skshapley._tools._counting import uniform_of_size
 from skshapley._tools._random import generator
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame
@@ -40,9 +41,7 @@ def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArr
     sizes = np.arange(1, n_players)
     weights = 1 / (sizes * (n_players - sizes))
     size = rng.choice(sizes, size=n, p=weights / weights.sum())
-    rank = rng.permuted(np.tile(np.arange(n_players), (n, 1)), axis=1)
-    # The players of the first ranks: a uniform coalition of the drawn size.
-    return rank < size[:, None]
+    return uniform_of_size(rng, size, n_players)
 
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")

@@ -101,11 +101,16 @@ class HybridGame(Game):
     @property
     def shapley_values(self) -> np.ndarray:
         """By `brute_force`, ``(r, p, k)``."""
+        return brute_force_rows(self)
 
-        def of_row(row: int) -> np.ndarray:
-            return brute_force(lambda few: self(few[None], np.array([row]))[0], self.n_players)
 
-        return np.array([of_row(row) for row in range(self.n_rows)])
+def brute_force_rows(game: Game) -> np.ndarray:
+    """Return the Shapley values of each row of a game by `brute_force`, ``(r, p, k)``."""
+
+    def of_row(row: int) -> np.ndarray:
+        return brute_force(lambda few: game(few[None], np.array([row]))[0], game.n_players)
+
+    return np.array([of_row(row) for row in range(game.n_rows)])
 
 
 def as_instances(game: Any, n: int = 1) -> HybridGame:
