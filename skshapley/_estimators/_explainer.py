@@ -63,9 +63,8 @@ class ShapleyExplainer(Attributor):
         The choice of coalitions: a name of `skshapley.samplers.SAMPLERS` or an instance. "auto": no
         sampling if the response has a closed form (`skshapley.closed_forms`); background rows for
         each tree, if exact values of trees cost too much; all coalitions if the budget covers them;
-        the Gaussian-process estimator ("odd", "gp") for a single background row
-        or for interactions; otherwise antithetic permutations, each pair against its own background
-        row.
+        the Gaussian-process estimator ("odd", "gp") for a single background row or for
+        interactions; otherwise antithetic permutations, each pair against its own background row.
     solver : str or Solver, default="auto"
         The estimator of values from coalitions: a name of `skshapley.solvers.SOLVERS` or an
         instance.
@@ -77,10 +76,10 @@ class ShapleyExplainer(Attributor):
         players.
     stopping : "auto", StoppingRule or None, default="auto"
         Rule that stops a row when its standard errors are small enough, e.g.
-        ``StandardError(rtol=0.05)``. "auto": permutations stop at a relative error of about 5 %
-        (`skshapley.stopping.RelativeError`), unless `max_rows` is given. None: spend the budget. A
-        sampler that draws its whole design at once (``traits.one_shot``) spends its budget first;
-        ``converged`` then says whether it was enough.
+        ``StandardError(rtol=0.05)``. "auto": permutations and sampled trees stop at a relative
+        error of about 5 % (`skshapley.stopping.RelativeError`), unless `max_rows` is given. None:
+        spend the budget. A sampler that draws its whole design at once (``traits.one_shot``) spends
+        its budget first; ``converged`` then says whether it was enough.
     index : str or Index, default="shapley"
         The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
         1)`. Only Shapley values always add up; ``efficiency_gap`` is the difference.
