@@ -27,6 +27,7 @@ is a constraint.
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -164,15 +165,22 @@ class GraphSampler(Sampler):
         owner = type(self).__name__
         graph = as_graph(self.graph, n_players, owner)
         options = {k: v for k, v in self.get_params().items() if k != "graph"}
-        try:
-            return _planned(type(self), graph, tuple(options.items()), limit)
-        except TooManyCoalitions:
-            given = "".join(f" with {name}={value!r}" for name, value in options.items())
-            raise ValueError(
-                f"{owner}{given} on {n_players} players needs more than the {limit + 2} evaluations"
-                f" per row that the budget allows: raise the budget to n_evaluations({n_players}),"
-                f" put players into groups, or choose a smaller order where there is one."
-            ) from None
+        wanted = options.get("order")
+        given = "" if wanted is None else f" with order={wanted}"
+        advice = "raise the budget or put players into groups"
+        # from the wanted order down to the first one that fits
+        for order in [None] if wanted is None else range(wanted, 0, -1):
+            tried = options if order is None else options | {"order": order}
+            with suppress(TooManyCoalitions):
+                plan = _planned(type(self), graph, tuple(tried.items()), limit)
+                if order == wanted:
+                    return plan
+                advice = f"the largest order that fits is {order}, which needs {plan.n_evals + 2}"
+                break
+        raise ValueError(
+            f"{owner}{given} on {n_players} players needs more than the {limit + 2} evaluations per"
+            f" row that the budget allows: {advice}."
+        )
 
 
 class NeighbourhoodSampler(GraphSampler):
