@@ -248,6 +248,13 @@ def _stacked(parts: list) -> Any:
     if len(parts) == 1:
         return parts[0]
     if is_bare(parts[0]):
+        # numpy's own error would not name the source.
+        widths = {part.shape[1:] for part in parts}
+        if len(widths) > 1:
+            raise ValueError(
+                f"{OWNER} got arrays of different widths, {sorted(widths)}: pass pieces with the"
+                f" same columns."
+            )
         return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
     if isinstance(parts[0], pd.DataFrame):
         return pd.concat(_with_the_same_categories(parts), ignore_index=True)

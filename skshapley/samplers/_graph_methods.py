@@ -27,9 +27,8 @@ is a constraint.
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache, lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,7 +150,8 @@ class GraphSampler(Sampler):
         Raises
         ------
         ValueError
-            If they cost more than `n_rows`. Not many more than the budget are counted.
+            If they cost more than `n_rows`; the error names the largest order that fits. Not many
+            more than the budget are counted.
         """
         n = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
         return max(1, min(n_references, n_rows // max(n, 1)))
@@ -162,24 +162,43 @@ class GraphSampler(Sampler):
         return LinearDesign(coalitions.toarray()[None], weights=weights, exact=exact)
 
     def _affordable(self, n_players: int, limit: int) -> LinearPlan:
-        owner = type(self).__name__
-        graph = as_graph(self.graph, n_players, owner)
-        options = {k: v for k, v in self.get_params().items() if k != "graph"}
-        wanted = options.get("order")
-        given = "" if wanted is None else f" with order={wanted}"
-        advice = "raise the budget or put players into groups"
-        # from the wanted order down to the first one that fits
-        for order in [None] if wanted is None else range(wanted, 0, -1):
-            tried = options if order is None else options | {"order": order}
-            with suppress(TooManyCoalitions):
-                plan = _planned(type(self), graph, tuple(tried.items()), limit)
-                if order == wanted:
-                    return plan
-                advice = f"the largest order that fits is {order}, which needs {plan.n_evals + 2}"
-                break
-        raise ValueError(
-            f"{owner}{given} on {n_players} players needs more than the {limit + 2} evaluations per"
-            f" row that the budget allows: {advice}."
+        graph = as_graph(self.graph, n_players, type(self).__name__)
+        plan = self._within(graph, limit)
+        if plan is None:
+            raise ValueError(self._refusal(graph, limit))
+        return plan
+
+    def _within(self, graph: Graph, limit: int, **changed: Any) -> LinearPlan | None:
+        """Return the plan with some parameters changed, or None above `limit` evaluations."""
+        options = {k: v for k, v in self.get_params().items() if k != "graph"} | changed
+        try:
+            return _planned(type(self), graph, tuple(options.items()), limit)
+        except TooManyCoalitions:
+            return None
+
+    def _refusal(self, graph: Graph, limit: int) -> str:
+        # The message names the cost of methods up to 64 times too dear; beyond that, counting takes
+        # too long.
+        most = min(64 * max(limit, 1), MOST_COALITIONS)
+
+        def cost(**changed: int) -> str:
+            plan = self._within(graph, most, **changed)
+            return f"more than {most + 2}" if plan is None else str(plan.n_evals + 2)
+
+        with_order, advice = "", "raise the budget or put players into groups"
+        if (order := self.get_params().get("order")) is not None:
+            # Costs grow with the order, so the first order that does not fit ends the search.
+            fits = takewhile(lambda k: self._within(graph, limit, order=k), range(1, order))
+            largest = max(fits, default=0)
+            with_order = f" with order={order}"
+            advice = f"not even order=1 fits, which needs {cost(order=1)}: {advice}"
+            if largest:
+                needs = cost(order=largest)
+                advice = f"the largest order that fits is {largest}, which needs {needs}"
+        return (
+            f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost()}"
+            f" evaluations per row, more than the {limit + 2} that the budget allows:"
+            f" {advice}."
         )
 
 
