@@ -132,6 +132,8 @@ def test_other_programs_read_every_number(mixed, tmp_path):
 
 
 MIXED = {
+    "text with NaN": pd.Series(["a", np.nan, "b", "c", np.nan, "a"], dtype=object),
+    "text with None and NaN": pd.Series(["a", np.nan, None, "c", "b", "a"], dtype=object),
     "mixed objects": pd.Series([1, "a", None, 2.5, True, ()], dtype=object),
     "bins": pd.cut(pd.Series([0.5, 1.5, np.nan, 0.1, 1.1, 0.2]), [0, 1, 2]),
     "a sparse column": pd.Series(pd.arrays.SparseArray([0, 0, 3, 0, 1, 0])),
@@ -149,6 +151,9 @@ def test_columns_without_a_parquet_type(kind, mixed, tmp_path):
     if kind == "mixed objects":
         texts = pd.read_parquet(tmp_path / "a")["data:note"]
         assert texts[[0, 1, 3, 4]].tolist() == ["1", '"a"', "2.5", "true"]
+    if kind == "text with NaN":
+        texts = pd.read_parquet(tmp_path / "a")["data:note"]
+        assert texts.dropna().tolist() == ["a", "b", "c", "a"]
 
 
 def test_mixed_output_labels(mixed, tmp_path):

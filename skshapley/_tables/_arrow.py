@@ -10,6 +10,7 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
@@ -58,8 +59,12 @@ def column_to_arrow(
         column = column.astype(object)
     if column.dtype == object:
         values = column.tolist()
-        if {type(value) for value in values} <= {str, type(None)}:
-            return pa.array(values, pa.string()), note
+        kinds = {type(None if isinstance(v, float) and np.isnan(v) else v) for v in values}
+        missing = {type(v) for v in values} - {str}
+        # pandas 2 marks missing text by NaN; with None and NaN, only JSON keeps both
+        if kinds <= {str, type(None)} and len(missing) < 2:
+            note |= {"nan": True} if missing - {type(None)} else {}
+            return pa.array(values, pa.string(), from_pandas=True), note
         texts = [None if v is None else json.dumps(encoded(v, unknown)) for v in values]
         return pa.array(texts, pa.string()), note | {"json": True}
     array = pa.array(column, from_pandas=True)
@@ -81,7 +86,9 @@ def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
         return pd.Series(pd.Categorical.from_codes(codes, groups, ordered=note["ordered"]))
     kind: Any = pandas_dtype(note["dtype"])
     if note["dtype"] == "object":
-        return pd.Series(array.to_pylist(), dtype=object)
+        missing = np.nan if note.get("nan") else None
+        values = [missing if text is None else text for text in array.to_pylist()]
+        return pd.Series(values, dtype=object)
     if hasattr(kind, "__from_arrow__"):
         return pd.Series(kind.__from_arrow__(array))
     column = pd.Series(array.to_pandas().to_numpy()).astype(kind)
