@@ -51,6 +51,7 @@ class Trees(ClosedForm):
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
+        self._counted: Any = (None, None)  # the players of the columns, and the costs for them
         self.n_outputs = trees.n_outputs
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":
@@ -67,7 +68,12 @@ class Trees(ClosedForm):
 
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the cost of each of twenty rows, in model rows."""
-        return count_costs(self.trees, column_player).model_rows(n_references)
+        # counted once: 10 ms for a forest of 100 grown trees
+        known, costs = self._counted
+        if known is None or not np.array_equal(known, column_player):
+            costs = count_costs(self.trees, column_player)
+            self._counted = column_player, costs
+        return costs.model_rows(n_references)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the trees, ``(r, k)``."""
