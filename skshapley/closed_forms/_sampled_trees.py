@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._run._cohort import GROWTH
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._degrees import effective_degrees, widening
 from skshapley._tools._random import row_generators
@@ -25,14 +26,14 @@ from skshapley.closed_forms._read import compare_with
 from skshapley.closed_forms._sums import Part, Sum
 from skshapley.closed_forms._trees import Trees
 from skshapley.solvers._base import without_gap
-from skshapley.solvers._spread import unseen
+from skshapley.solvers._spread import Scale, unseen
 
 # Background rows of a unit. These are balanced; eight are too many for the first check.
 UNIT = 4
 # Background rows; fewer make too few units to show their spread
 LEAST_ROWS = 32
-# Units of all trees before the first check of a stopping rule, and growth between two checks
-FIRST_UNITS, GROWTH = 16, 1.6
+# Units of all trees before the first check of a stopping rule
+FIRST_UNITS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,7 @@ class SampledTrees:
         # cancel.
         start = np.arange(n_trees)[:, None] * len(units) // n_trees
         sums, squares = np.zeros((2, n_trees, self.form.n_outputs, solver.n_players))
-        low, high = np.zeros((2, *sums.shape[1:]))
+        scale = Scale(self.form.n_outputs, solver.n_players, 1)
         n, wanted = 0, max(2, ceil(FIRST_UNITS / n_trees))
         while n < most:
             n, last = min(wanted, most), n
@@ -137,8 +138,7 @@ class SampledTrees:
             chosen = units[(start + np.arange(last, n)) % len(units)].reshape(n_trees, -1)
             runs = solver.frontier.values_by_tree(code, self.codes, chosen, solver.index)
             for tree, output, found in runs:
-                np.minimum.at(low, output, found.min(axis=1))
-                np.maximum.at(high, output, found.max(axis=1))
+                scale.add(output, found[..., None])
                 means = found.reshape(len(tree), -1, UNIT, found.shape[2]).mean(axis=2)
                 sums[tree, output] += means.sum(axis=1)
                 squares[tree, output] += (means**2).sum(axis=1)
@@ -147,7 +147,5 @@ class SampledTrees:
             variances = left * np.maximum(squares - sums**2 / n, 0.0) / (n * (n - 1))
             degrees = effective_degrees(variances[None], np.full((1, n_trees, 1, 1), n - 1))[0]
             errors = np.sqrt(variances.sum(axis=0)) * widening(degrees)
-            widest = high.max(axis=1, keepdims=True) - low.min(axis=1, keepdims=True)
-            likely = n_trees * (high - low + widest) / 2
-            errors = unseen(errors, likely, left / (n * n_trees))
+            errors = unseen(errors, n_trees * scale.likely[..., 0], left / (n * n_trees))
             yield np.stack([sums.sum(axis=0) / n, errors]).swapaxes(1, 2)

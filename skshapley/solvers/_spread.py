@@ -32,9 +32,9 @@ class Scale:
         self._low, self._high = np.zeros((2, n_rows, n_players, n_outputs))
 
     def add(self, rows: np.ndarray, seen: np.ndarray) -> None:
-        """Add contributions ``(r, n, p, k)`` of the given `rows`."""
-        self._low[rows] = np.minimum(self._low[rows], seen.min(axis=1))
-        self._high[rows] = np.maximum(self._high[rows], seen.max(axis=1))
+        """Add contributions ``(r, n, p, k)`` of the given `rows`, which may repeat."""
+        np.minimum.at(self._low, rows, seen.min(axis=1))
+        np.maximum.at(self._high, rows, seen.max(axis=1))
 
     @property
     def own(self) -> np.ndarray:
