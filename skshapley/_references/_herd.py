@@ -1,35 +1,22 @@
 """A few rows that represent a table, by kernel herding on random Fourier features."""
 
-from collections.abc import Callable
-
 import numpy as np
+from sklearn.kernel_approximation import RBFSampler
 
 from skshapley._references._columns import columns_of, numbers_of, standardised
 from skshapley._tables._inputs import n_rows
-from skshapley._tools._random import numpy_state
 
 N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # pairs of rows; their median distance is the bandwidth
 
 
-def fourier(numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> Callable:
-    """Return random Fourier features of rows, with a bandwidth from the rows ``(n, c)``.
-
-    They equal those of `sklearn.kernel_approximation.RBFSampler`, without the time of its checks.
-    """
+def fourier(numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> RBFSampler:
+    """Return a sampler of random Fourier features with a bandwidth from the rows ``(n, c)``."""
     first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))
     squares = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
     gamma = 1 / (2 * np.median(squares[squares > 0])) if squares.any() else 1.0
-    random = numpy_state(rng)
-    normal = random.normal(size=(numbers.shape[1], count))
-    weights = ((2.0 * gamma) ** 0.5 * normal).astype(numbers.dtype)
-    offsets = random.uniform(0, 2 * np.pi, size=count).astype(numbers.dtype)
-
-    def features(rows: np.ndarray) -> np.ndarray:
-        projected = rows @ weights + offsets
-        return np.cos(projected, out=projected) * (2.0 / count) ** 0.5
-
-    return features
+    seed = int(rng.integers(2**31))
+    return RBFSampler(gamma=gamma, n_components=count, random_state=seed).fit(numbers[:1])
 
 
 MOST_CANDIDATES = 2**16
@@ -77,13 +64,13 @@ def herded(
     return candidates[chosen]
 
 
-def _features(numbers: np.ndarray, smooth: Callable) -> np.ndarray:
+def _features(numbers: np.ndarray, smooth: RBFSampler) -> np.ndarray:
     """Return weighted smooth functions of rows and the rows themselves, ``(n, m)``."""
     linear = numbers * np.sqrt(LINEAR_SHARE / numbers.shape[1])
-    return np.concatenate([smooth(numbers), linear], axis=1).astype(np.float32)
+    return np.concatenate([smooth.transform(numbers), linear], axis=1).astype(np.float32)
 
 
-def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: Callable) -> np.ndarray:
+def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: RBFSampler) -> np.ndarray:
     """Return the weighted mean of the features, chunk by chunk."""
     starts = range(0, len(numbers), CHUNK_ROWS)
     chunks = (slice(start, start + CHUNK_ROWS) for start in starts)

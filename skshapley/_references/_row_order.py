@@ -191,7 +191,7 @@ class RowOrder:
         numbers = standardised(numbers_of(columns), weights, rows)
         both = np.concatenate([numbers, predicted], axis=1)[places]
         both = both.astype(np.float32)
-        features = fourier(both, rng, N_FEATURES)(both)
+        features = fourier(both, rng, N_FEATURES).transform(both)
         key = predicted.sum(axis=1)[places]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):

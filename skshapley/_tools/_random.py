@@ -73,11 +73,6 @@ def generator(entropy: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))
 
 
-def numpy_state(rng: np.random.Generator) -> np.random.RandomState:
-    """Return a RandomState with a seed from a generator, for draws equal to scikit-learn's."""
-    return check_random_state(int(rng.integers(2**31)))
-
-
 def uniform_permutations(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     """Return independent uniform permutations, ``(n, p)``."""
     return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
