@@ -90,12 +90,11 @@ class Traits:
             bins = _bins(column, rows)
             codes[:, j] = bins[rows]
             centred[j] -= np.bincount(bins, weights, NO_BIN + 1)[:BINS]
-        order, counts = np.argsort(column_player, kind="stable"), np.bincount(column_player)
-        most = min(counts.max(), MOST_OWN_COLUMNS)
-        of_player = np.full((len(counts), most), -1)
-        place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        first = order[place < most]
-        of_player[column_player[first], place[place < most]] = first
+        most = min(np.bincount(column_player).max(), MOST_OWN_COLUMNS)
+        of_player = np.full((column_player.max() + 1, most), -1)
+        for j, own in enumerate(of_player):
+            at = np.flatnonzero(column_player == j)[:most]
+            own[: len(at)] = at
         return cls(np.ascontiguousarray(common), codes, centred, of_player)
 
     def own(self, rows: np.ndarray, players: np.ndarray) -> np.ndarray:
@@ -268,44 +267,32 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
         Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
-    rest, size = rng.permutation(len(features)), min(GROUP_ROWS, 2 ** int(np.log2(len(features))))
-    started, halves = [], np.empty((0, size), dtype=rest.dtype)
+    rest, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
     while size > 1:
         count = len(rest) // size
         groups, rest = rest[: count * size].reshape(count, size), rest[count * size :]
         by_key = np.argsort(key[groups], axis=1, kind="stable")
-        started.append((np.take_along_axis(groups, by_key, axis=1), rng.random(count * (size - 1))))
+        groups = np.take_along_axis(groups, by_key, axis=1)
+        while groups.shape[1] > 1 and len(groups):
+            groups = _halves(features, groups, rng)
+        parts.append(groups.ravel())
         size //= 2
-    coins: list[list] = []
-    # Smaller groups join the halves of larger ones, so that all of one size are halved at once.
-    for groups, drawn in started:
-        steps = np.arange(1, groups.shape[1].bit_length() - 1)
-        coins.append(np.split(drawn, len(groups) * (2**steps - 1)))
-        swapped = np.concatenate([left.pop(0) for left in coins]) < 0.5
-        halves = _halves(features, np.concatenate([halves, groups]), swapped)
-    return np.concatenate([halves.ravel(), rest])
+    return np.concatenate([*parts, rest])
 
 
-def _halves(features: np.ndarray, groups: np.ndarray, swapped: np.ndarray) -> np.ndarray:
-    """Return the two halves of each group, one after the other, ``(2 g, s / 2)``.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, m)
-    groups : ndarray of shape (g, s), int
-    swapped : ndarray of shape (g,), bool
-        Whether the second half comes first.
-    """
+def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
     count, size = groups.shape
     pairs = groups.reshape(count, size // 2, 2)
     differences = features[pairs[:, :, 0].T] - features[pairs[:, :, 1].T]  # (s / 2, g, m)
-    straight = np.ones((size // 2, count), dtype=bool)
-    excess = differences[0].copy()
-    for chosen, difference in zip(straight[1:], differences[1:], strict=True):
+    straight = np.empty((size // 2, count), dtype=bool)
+    excess = np.zeros(differences.shape[1:], dtype=features.dtype)
+    for chosen, difference in zip(straight, differences, strict=True):
         # the assignment with the smaller difference of the halves' sums
         np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=chosen)
         excess += np.where(chosen[:, None], difference, -difference)
-    halves = np.where((swapped != straight).T[:, :, None], pairs, pairs[:, :, ::-1])
+    swapped = rng.random((count, 1)) < 0.5
+    halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)
 
 
