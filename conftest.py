@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Workers import the functions of a test by the name of its module, `tests.test_...`. Last on the
-# path, so that an installed package is tested and not the sources beside this file.
+# Workers import the functions of a test by the name of its module, `tests.test_...`.
+# Last on the path, so that an installed package is tested and not the sources beside
+# this file.
 sys.path.append(str(Path(__file__).parent))
 
 # No window ever opens during tests, on a desktop either.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Bytecode is kept whatever the shell says: the tests start some sixty interpreters and workers, and
-# each would compile for four seconds.
+# Bytecode is kept whatever the shell says: the tests start some sixty interpreters and
+# workers, and each would compile for four seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Examples are not judged by the clock. Each run draws the same ones, but for the slow tests.
+# Examples are not judged by the clock. Each run draws the same ones, but for the slow
+# tests.
 settings.register_profile("skshapley", deadline=None, derandomize=True, database=None)
 settings.load_profile("skshapley")
 
@@ -43,7 +45,9 @@ def without(cases):
     times = dict.fromkeys(set().union(*values.values()), 0)
     left = list(cases)
     while not all(times.values()):
-        best = min(left, key=lambda case: sorted(times[value] for value in values[case]))
+        best = min(
+            left, key=lambda case: sorted(times[value] for value in values[case])
+        )
         times.update((value, times[value] + 1) for value in values[best])
         left.remove(best)
     return left

@@ -1,9 +1,9 @@
 """Learned attributions beside sampled ones: model rows for the same error, coverage, CPU time.
 
-Perceptrons on tables of scikit-learn and, where SKSHAPLEY_DATA is set, of that folder. The truth is
-sampled at twenty times the background rows for each player. Errors are squared, relative to the
-squares of the truth: their geometric mean over rows. Run ``python -m benchmarks.amortized``;
-it writes benchmarks/results/amortized.md.
+Perceptrons on tables of scikit-learn and, where SKSHAPLEY_DATA is set, of that folder.
+The truth is sampled at twenty times the background rows for each player. Errors are
+squared, relative to the squares of the truth: their geometric mean over rows. Run
+``python -m benchmarks.amortized``; it writes benchmarks/results/amortized.md.
 """
 
 import os
@@ -31,21 +31,27 @@ MANY = 100_000
 def from_folder(name):
     """Return the numbers and the target of a table of the folder; texts are numbered."""
     table = pd.read_csv(f"{DATA}/{name}.csv.gz")
-    numbers = [c if c.dtype.kind in "if" else pd.factorize(c)[0] for _, c in table.items()]
+    numbers = [
+        c if c.dtype.kind in "if" else pd.factorize(c)[0] for _, c in table.items()
+    ]
     table = np.column_stack(numbers).astype(float)
     return table[:, :-1], table[:, -1]
 
 
 TABLES = {
     "friedman1": lambda: make_friedman1(MOST_ROWS, 10, noise=0.5, random_state=0),
-    "classification": lambda: make_classification(MOST_ROWS, 12, n_informative=8, random_state=0),
+    "classification": lambda: make_classification(
+        MOST_ROWS, 12, n_informative=8, random_state=0
+    ),
     "digits, odd or even": lambda: (
         load_digits().data[:, load_digits().data.std(axis=0) > 3],
         load_digits().target % 2,
     ),
 }
 if DATA:
-    TABLES |= {name: lambda name=name: from_folder(name) for name in ("cal_housing", "bank")}
+    TABLES |= {
+        name: lambda name=name: from_folder(name) for name in ("cal_housing", "bank")
+    }
 
 
 def task(name):
@@ -74,7 +80,9 @@ def sampled(response, background, X, truth):
     points = []
     for budget in BUDGETS:
         rows = int(budget * BACKGROUND * X.shape[1])
-        explainer = ShapleyExplainer(response, max_rows=rows, random_state=0).fit(background)
+        explainer = ShapleyExplainer(response, max_rows=rows, random_state=0).fit(
+            background
+        )
         explanation, seconds = timed(explainer.explain, X)
         spent = explanation.n_model_rows.mean()
         points.append((spent, error(explanation.values, truth), seconds / len(X)))
@@ -94,15 +102,24 @@ def measured(name):
     p = X.shape[1]
     fine = ShapleyExplainer(response, max_rows=20 * BACKGROUND * p, random_state=1)
     truth = fine.fit(background).explain(rows).values
-    teacher = ShapleyExplainer(response, max_rows=TEACHER_ROWS, random_state=0).fit(background)
+    teacher = ShapleyExplainer(response, max_rows=TEACHER_ROWS, random_state=0).fit(
+        background
+    )
     amortized, fitting = timed(AmortizedExplainer(teacher).fit, X[len(X) * 2 // 3 :])
     learned = amortized.explain(rows)
     reached = error(learned.values, truth)
     held = np.abs(learned.values - truth) < 1.645 * learned.standard_errors
-    cost, spent, errors, seconds = 8 * p + 1, *sampled(response, background, rows, truth).T
+    cost, spent, errors, seconds = (
+        8 * p + 1,
+        *sampled(response, background, rows, truth).T,
+    )
     order = np.argsort(errors)
-    same = np.exp(np.interp(np.log(reached), np.log(errors[order]), np.log(spent[order])))
-    same_s = np.exp(np.interp(np.log(reached), np.log(errors[order]), np.log(seconds[order])))
+    same = np.exp(
+        np.interp(np.log(reached), np.log(errors[order]), np.log(spent[order]))
+    )
+    same_s = np.exp(
+        np.interp(np.log(reached), np.log(errors[order]), np.log(seconds[order]))
+    )
     many = X[:TIMED]
     explained, explaining = timed(amortized.explain, many)
     near, near_s = timed(amortized.explain, many[explained.n_model_rows == cost])

@@ -1,15 +1,17 @@
 """Errors against the whole table: what a part of the background costs, and what is said of it.
 
-XGBoost models with exact values against all rows as the truth; a perceptron with walks on all rows
-for many times the budget. Squared errors are relative, |phi - truth|^2/|truth|^2, in geometric
-means over instances; coverage is that of the truth by nominal 95 % intervals. Budgets are in 100 d
-model rows. Run ``make bench-background``; with SKSHAPLEY_DATA, on its tables too. It writes
-benchmarks/results/background.csv and prints a markdown table.
+XGBoost models with exact values against all rows as the truth; a perceptron with walks
+on all rows for many times the budget. Squared errors are relative, |phi -
+truth|^2/|truth|^2, in geometric means over instances; coverage is that of the truth by
+nominal 95 % intervals. Budgets are in 100 d model rows. Run ``make bench-background``;
+with SKSHAPLEY_DATA, on its tables too. It writes benchmarks/results/background.csv and
+prints a markdown table.
 
     python -m benchmarks.background --hundred
 
-compares the sampler "odd" with shap's PermutationExplainer at equal budgets, both against 100 drawn
-rows, with exact values against these rows as the truth. It writes benchmarks/results/hundred.csv.
+compares the sampler "odd" with shap's PermutationExplainer at equal budgets, both
+against 100 drawn rows, with exact values against these rows as the truth. It writes
+benchmarks/results/hundred.csv.
 """
 
 import os
@@ -55,7 +57,9 @@ def tables():
         frame = pd.read_csv(Path(DATA) / file)
         target = frame.columns[0] if name == "msd_year" else frame.columns[-1]
         y, X = frame.pop(target), frame
-        coded = X.apply(lambda c: c if c.dtype.kind in "ifb" else c.astype("category").cat.codes)
+        coded = X.apply(
+            lambda c: c if c.dtype.kind in "ifb" else c.astype("category").cat.codes
+        )
         y = y if y.dtype.kind in "if" else (y == y.unique()[0])
         yield name, coded.to_numpy(float), y.to_numpy(float)
 
@@ -68,7 +72,13 @@ def tasks():
         background, instances = X[N_INSTANCES:], X[:N_INSTANCES]
         model = XGBRegressor(n_jobs=1).fit(background, y[N_INSTANCES:])
         exact = TreeExplainer(model)
-        yield f"{name}, XGBoost", model.predict, background, instances, values_of(exact, instances)
+        yield (
+            f"{name}, XGBoost",
+            model.predict,
+            background,
+            instances,
+            values_of(exact, instances),
+        )
         if name in ("friedman1", "cal_housing"):
             network = make_pipeline(
                 StandardScaler(), MLPRegressor(hidden_layer_sizes=(64,), random_state=0)
@@ -99,10 +109,14 @@ def methods(predict, background, instances, times):
     choices = {
         "the table": background,
         "100 drawn": background[rows],
-        "100 herded": herd(background, DRAWN, predictions=predict(background), random_state=0),
+        "100 herded": herd(
+            background, DRAWN, predictions=predict(background), random_state=0
+        ),
     }
     for name, chosen in choices.items():
-        explainer = ShapleyExplainer(predict, max_rows=max_rows, random_state=0).fit(chosen)
+        explainer = ShapleyExplainer(predict, max_rows=max_rows, random_state=0).fit(
+            chosen
+        )
         explanation = explainer.explain(instances)
         yield f"skshapley, {name}", explanation.values, explanation.standard_errors
     evals = max_rows // DRAWN
@@ -116,7 +130,11 @@ def methods(predict, background, instances, times):
             found = walks(instances, max_evals=evals, silent=True)
             yield f"shap permutation, {name}", found.values, None
     kernel = shap.KernelExplainer(predict, background[rows])
-    yield "shap kernel, 100 drawn", kernel.shap_values(instances, nsamples=evals, silent=True), None
+    yield (
+        "shap kernel, 100 drawn",
+        kernel.shap_values(instances, nsamples=evals, silent=True),
+        None,
+    )
     try:
         from lightshap import explain_any
     except ImportError:
@@ -131,8 +149,14 @@ def measured():
     for task, predict, background, instances, true_values in tasks():
         truth = true_values(background)
         for times in TIMES:
-            for method, values, errors in methods(predict, background, instances, times):
-                held = None if errors is None else (np.abs(values - truth) <= 1.96 * errors).mean()
+            for method, values, errors in methods(
+                predict, background, instances, times
+            ):
+                held = (
+                    None
+                    if errors is None
+                    else (np.abs(values - truth) <= 1.96 * errors).mean()
+                )
                 yield {
                     "task": task,
                     "rows": len(background),
@@ -197,7 +221,9 @@ def main():
     print(ratio.map("{:.3f}".format).to_markdown())
     print("\nCoverage")
     print(
-        table.pivot_table(index="times", columns="method", values="coverage").round(3).to_markdown()
+        table.pivot_table(index="times", columns="method", values="coverage")
+        .round(3)
+        .to_markdown()
     )
 
 

@@ -1,12 +1,12 @@
 """Tables of 100,000 rows: peak memory, and rows per second.
 
-XGBoost, 100 trees of depth 6, on 30 inputs (the sum of six functions of Friedman, 1991), a
-background of 100 rows.
+XGBoost, 100 trees of depth 6, on 30 inputs (the sum of six functions of Friedman,
+1991), a background of 100 rows.
 
-A new process explains a Parquet file of that many rows into a folder. The table has the process's
-peak memory, with the model and all libraries, and the rows per CPU second, reading and writing
-included. "trees" is the default; "sampled" has 64 evaluations in permutations, and a background of
-10 rows.
+A new process explains a Parquet file of that many rows into a folder. The table has the
+process's peak memory, with the model and all libraries, and the rows per CPU second,
+reading and writing included. "trees" is the default; "sampled" has 64 evaluations in
+permutations, and a background of 10 rows.
 
 Run ``OMP_NUM_THREADS=1 python -m benchmarks.batches``; it writes
 ``benchmarks/results/batches.md``.
@@ -48,10 +48,14 @@ def explain_table(kind, path, folder):
     """Explain a file, and print what it took: run in a process of its own."""
     model, respond, X, train, _ = fitted("friedman30", "xgb")
     names = [f"x{j}" for j in range(X.shape[1])]
-    parameters = {"sampler": "antithetic", "max_rows": 62 * 10 + 1} if kind == "sampled" else {}
+    parameters = (
+        {"sampler": "antithetic", "max_rows": 62 * 10 + 1} if kind == "sampled" else {}
+    )
     if kind == "sampled":
         parameters["response_method"] = respond
-    background = pd.DataFrame(X[train[: 10 if kind == "sampled" else 100]], columns=names)
+    background = pd.DataFrame(
+        X[train[: 10 if kind == "sampled" else 100]], columns=names
+    )
     explainer = ShapleyExplainer(model, random_state=0, **parameters).fit(background)
     begin = time.process_time()
     explain_batches(explainer, path, folder)
@@ -75,13 +79,18 @@ def memory():
                     str(path),
                     f"{folder}/phi",
                 ]
-                out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                out = subprocess.run(
+                    command, check=True, capture_output=True, text=True
+                ).stdout
             found = json.loads(out.splitlines()[-1])
             yield f"| {kind} | {rows:,} | {found['peak']:.0f} | {rows / found['seconds']:,.0f} |"
 
 
 def main():
-    lines = ["| way | rows | peak memory, MiB | rows per CPU second |", "|---|---:|---:|---:|"]
+    lines = [
+        "| way | rows | peak memory, MiB | rows per CPU second |",
+        "|---|---:|---:|---:|",
+    ]
     for line in memory():
         lines.append(line)
         print(line, flush=True)

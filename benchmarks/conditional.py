@@ -1,8 +1,9 @@
 """Conditional rewards: errors by model rows, time, coverage, margins, and held-out errors.
 
-Errors are relative squared errors of attributions, pooled over instances. Truth is the true
-covariance on rows of a scrambled Sobol sequence: all coalitions of 8 columns, long walks of 30. Run
-``python -m benchmarks.conditional``; it writes benchmarks/results/conditional.md, in ten minutes.
+Errors are relative squared errors of attributions, pooled over instances. Truth is the
+true covariance on rows of a scrambled Sobol sequence: all coalitions of 8 columns, long
+walks of 30. Run ``python -m benchmarks.conditional``; it writes
+benchmarks/results/conditional.md, in ten minutes.
 """
 
 import time
@@ -47,7 +48,11 @@ class Columns:
 def explained(rows, x, reward, seed=0, model=rough, evals=None, **options):
     if evals is not None:
         options["max_rows"] = (evals - 2) * options.get("max_background", len(rows)) + 1
-    return ShapleyExplainer(model, reward=reward, random_state=seed, **options).fit(rows).explain(x)
+    return (
+        ShapleyExplainer(model, reward=reward, random_state=seed, **options)
+        .fit(rows)
+        .explain(x)
+    )
 
 
 def truth(columns, x, sigma=None):
@@ -70,21 +75,35 @@ def errors(d, seeds=4):
     expected, lines = truth(columns, x), []
     for name, reward, options in (
         ("pairs of permutations", "conditional", {"sampler": "antithetic"}),
-        ("the same, covariance known", ConditionalReward(columns.sigma), {"sampler": "antithetic"}),
+        (
+            "the same, covariance known",
+            ConditionalReward(columns.sigma),
+            {"sampler": "antithetic"},
+        ),
         ("odd", "conditional", {"sampler": "odd"}),
-        ("pairs of permutations, interventional", "interventional", {"sampler": "antithetic"}),
+        (
+            "pairs of permutations, interventional",
+            "interventional",
+            {"sampler": "antithetic"},
+        ),
     ):
         found = []
         for seed in range(seeds):
             rows = columns.draw(TRAINING_ROWS, np.random.default_rng(seed))
-            found.append(explained(rows, x, reward, seed, max_rows=MODEL_ROWS, **options))
+            found.append(
+                explained(rows, x, reward, seed, max_rows=MODEL_ROWS, **options)
+            )
         each = [error(one.values, expected) for one in found]
         rows = np.mean([one.n_model_rows.mean() for one in found])
-        lines.append((d, name, f"{rows:.0f}", f"{np.mean(each):.1e}", f"{max(each):.1e}"))
+        lines.append(
+            (d, name, f"{rows:.0f}", f"{np.mean(each):.1e}", f"{max(each):.1e}")
+        )
     for n in (1000, TRAINING_ROWS):
         known = ledoit_wolf(columns.draw(n, np.random.default_rng(0)))[0]
         found = error(truth(columns, x, known), expected)
-        lines.append((d, f"a long run, the covariance of {n} rows", "", f"{found:.1e}", ""))
+        lines.append(
+            (d, f"a long run, the covariance of {n} rows", "", f"{found:.1e}", "")
+        )
     return lines
 
 
@@ -95,7 +114,9 @@ def clock(d=30):
     options = {"sampler": "antithetic", "max_rows": MODEL_ROWS}
     lines = []
     for reward in ("interventional", "conditional", "copula"):
-        explainer = ShapleyExplainer(rough, reward=reward, random_state=0, **options).fit(rows)
+        explainer = ShapleyExplainer(
+            rough, reward=reward, random_state=0, **options
+        ).fit(rows)
         explainer.explain(x[:2])
         spent = []
         for _ in range(3):
@@ -115,9 +136,15 @@ def coverage(seeds=6):
             rng = np.random.default_rng(seed)
             rows, x = columns.draw(100, rng), columns.draw(20, rng)
             expected = explained(rows, x, reward, sampler="exact").values
-            for sampler, evals in (("antithetic", 60), ("orthogonal", 60), ("antithetic", 200)):
+            for sampler, evals in (
+                ("antithetic", 60),
+                ("orthogonal", 60),
+                ("antithetic", 200),
+            ):
                 found = explained(rows, x, reward, seed, sampler=sampler, evals=evals)
-                inside.append(np.abs(found.values - expected) <= 1.96 * found.standard_errors)
+                inside.append(
+                    np.abs(found.values - expected) <= 1.96 * found.standard_errors
+                )
         lines.append((reward, f"{np.mean(inside):.3f}", np.size(inside)))
     return lines
 
@@ -134,7 +161,11 @@ def wide_coverage(d=30):
         found = explained(rows, x, "conditional", seed, **options)
         allowed = 1.96 * np.hypot(found.standard_errors, expected.standard_errors)
         inside.append(np.abs(found.values - expected.values) <= allowed)
-    return "conditional, 30 columns, 14,000 model rows", f"{np.mean(inside):.3f}", np.size(inside)
+    return (
+        "conditional, 30 columns, 14,000 model rows",
+        f"{np.mean(inside):.3f}",
+        np.size(inside),
+    )
 
 
 def margins():
@@ -143,7 +174,11 @@ def margins():
     rows, x = columns.draw(1000, rng), columns.draw(INSTANCES, rng)
     expected, lines = truth(columns, x), []
     for name, there, back in (
-        ("exp", np.exp, lambda z: np.log(np.maximum(z, 1e-3))),  # of what a normal law makes of it
+        (
+            "exp",
+            np.exp,
+            lambda z: np.log(np.maximum(z, 1e-3)),
+        ),  # of what a normal law makes of it
         ("cube", lambda z: z**3, np.cbrt),
         ("sinh", np.sinh, np.arcsinh),
     ):
@@ -160,7 +195,10 @@ def tables():
     """Name, training rows, held-out rows and model of some tables."""
     rng, columns = np.random.default_rng(0), Columns(8)
     yield "normal", columns.draw(1000, rng), columns.draw(300, rng), rough
-    tails = [columns.draw(n, rng) / np.sqrt(rng.chisquare(4, (n, 1)) / 4) for n in (1000, 300)]
+    tails = [
+        columns.draw(n, rng) / np.sqrt(rng.chisquare(4, (n, 1)) / 4)
+        for n in (1000, 300)
+    ]
     yield "heavy tails", *tails, rough
     signs = [rng.choice([-1.5, 1.5], size=(n, 1)) for n in (1000, 300)]
     flips = np.array([1, 1, -1, 1, -1, 1, 1, -1])
@@ -185,7 +223,9 @@ def held_out():
     rewards = ["interventional", "conditional", "copula", "empirical", "surrogate"]
     for name, rows, others, model in tables():
         explainer = ShapleyExplainer(model).fit(rows)
-        found = conditional_error(explainer, rewards, others, n_coalitions=16, random_state=0)
+        found = conditional_error(
+            explainer, rewards, others, n_coalitions=16, random_state=0
+        )
         cells = zip(found["error"], found["standard_error"], strict=True)
         yield name, *(f"{value:.3f} ± {spread:.3f}" for value, spread in cells)
 
@@ -205,7 +245,9 @@ def main():
     parts = [
         section("Relative squared errors", names, errors(8) + errors(30)),
         section(time_of, ("reward", "ms"), clock()),
-        section("Coverage of 95 % intervals", ("reward", "share", "intervals"), coverage()),
+        section(
+            "Coverage of 95 % intervals", ("reward", "share", "intervals"), coverage()
+        ),
         section("Margins", ("margins", "conditional", "copula"), margins()),
         section("Held-out errors", ("table", *rewards), held_out()),
     ]

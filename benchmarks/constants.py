@@ -3,9 +3,10 @@
     python -m benchmarks.constants                 # Shapley values
     python -m benchmarks.constants --interactions
 
-Ten kinds of games with ten players, three games each, at 40, 100 and 200 evaluations. Each constant
-of `skshapley._process` is changed by itself. The true values are enumerated. The comments at the
-constants quote the output. A run takes four minutes on one core.
+Ten kinds of games with ten players, three games each, at 40, 100 and 200 evaluations.
+Each constant of `skshapley._process` is changed by itself. The true values are
+enumerated. The comments at the constants quote the output. A run takes four minutes on
+one core.
 """
 
 import argparse
@@ -94,12 +95,18 @@ def truth(values, players):
         added = sum(1 << i for k, i in enumerate(players) if present >> k & 1)
         change += (-1) ** (len(players) - present.bit_count()) * values[without | added]
     size = COALITIONS[without].sum(axis=1)
-    return change @ (1 / ((rest + 1) * np.array([comb(rest, s) for s in range(rest + 1)])[size]))
+    return change @ (
+        1 / ((rest + 1) * np.array([comb(rest, s) for s in range(rest + 1)])[size])
+    )
 
 
 def runs(interactions):
     """Return kind, relative squared error, stated squared error and coverage of each run."""
-    entries = [[int(i), int(j)] for i, j in zip(*PAIRS, strict=True)] if interactions else None
+    entries = (
+        [[int(i), int(j)] for i, j in zip(*PAIRS, strict=True)]
+        if interactions
+        else None
+    )
     entries = entries or [[i] for i in range(P)]
     bits, found = 1 << np.arange(P), []
     for kind in KINDS:
@@ -143,8 +150,9 @@ def line(found, usual):
     by_kind = {k: np.nanmean([run[3] for run in found if run[0] == k]) for k in KINDS}
     worst = min(by_kind, key=by_kind.get)
     return (
-        f"coverage {np.nanmean([run[3] for run in found]):.3f}, {by_kind[worst]:.2f} ({worst}); "
-        f"squared error x {ratio(found, usual, 1):.2f}; width x {ratio(found, usual, 2) ** 0.5:.2f}"
+        f"coverage {np.nanmean([run[3] for run in found]):.3f}, {by_kind[worst]:.2f} "
+        f"({worst}); squared error x {ratio(found, usual, 1):.2f}; width x "
+        f"{ratio(found, usual, 2) ** 0.5:.2f}"
     )
 
 
@@ -153,7 +161,9 @@ def changed(name, value, interactions):
     home, name = name.split(".")
     package = "skshapley._process"
     old = getattr(import_module(f"{package}.{home}"), name)
-    modules = [module for path, module in sys.modules.items() if path.startswith(package)]
+    modules = [
+        module for path, module in sys.modules.items() if path.startswith(package)
+    ]
     modules = [m for m in modules if vars(m).get(name) is old]
     try:
         for module in modules:
@@ -173,7 +183,9 @@ def main():
     for name, others in (OF_INTERACTIONS if interactions else VALUES).items():
         for value in others:
             old, found = changed(name, value, interactions)
-            print(f"{name} = {value} instead of {old}: {line(found, usual)}", flush=True)
+            print(
+                f"{name} = {value} instead of {old}: {line(found, usual)}", flush=True
+            )
 
 
 if __name__ == "__main__":

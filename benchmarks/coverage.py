@@ -1,18 +1,21 @@
 """The coverage of nominal 95 % intervals, by sampler, solver and number of units.
 
-Each line is one sampler and solver on one game at one budget, run many times with independent
-seeds. `coverage` is the share of (run, player) with abs(estimate - truth) <= 1.96 standard errors;
-`SE/SD` the mean standard error over the true standard deviation of the estimate (mean over
-players); `bias` the largest abs(mean error) over its own standard error. Players with
-constant estimates are left out. An arrow marks shares outside 92-98 %, with the cause if it is
-known: few units, or rare events (a player that matters in few permutations).
+Each line is one sampler and solver on one game at one budget, run many times with
+independent seeds. `coverage` is the share of (run, player) with abs(estimate - truth)
+<= 1.96 standard errors; `SE/SD` the mean standard error over the true standard
+deviation of the estimate (mean over players); `bias` the largest abs(mean error) over
+its own standard error. Players with constant estimates are left out. An arrow marks
+shares outside 92-98 %, with the cause if it is known: few units, or rare events (a
+player that matters in few permutations).
 
-    python -m benchmarks.coverage [--runs 60] [--only walks|references|regression|others]
-    python -m benchmarks.coverage --table [--runs 60] [--seconds 200]
+    python -m benchmarks.coverage [--runs 60] [--only
+    walks|references|regression|others] python -m benchmarks.coverage --table [--runs
+    60] [--seconds 200]
 
-The latter runs every sampler of the registry with every solver that accepts its designs and has
-standard errors, on seven games at three budgets, and stopping rules. It resumes an interrupted
-run, and writes the tables of `doc/results/coverage`. Remove these files to start again.
+The latter runs every sampler of the registry with every solver that accepts its designs
+and has standard errors, on seven games at three budgets, and stopping rules. It resumes
+an interrupted run, and writes the tables of `doc/results/coverage`. Remove these files
+to start again.
 
 Truths are closed forms, or enumeration by `skshapley.testing.brute_force`.
 """
@@ -52,7 +55,9 @@ from skshapley.testing import (
 )
 
 COLUMNS = "{:<28}{:<16}{:>4}{:>4}{:>7}{:>7}{:>10}{:>7}{:>6}"
-HEADER = COLUMNS.format("method", "game", "p", "b", "evals", "units", "coverage", "SE/SD", "bias")
+HEADER = COLUMNS.format(
+    "method", "game", "p", "b", "evals", "units", "coverage", "SE/SD", "bias"
+)
 
 
 def sparse_fourier(p, seed):
@@ -82,7 +87,9 @@ def cooperative_games():
         "voting": WeightedVotingGame(np.arange(1, 21), quota=106),
         "fourier 30": sparse_fourier(30, seed=4),
     }
-    return {name: (as_instances(game), game.shapley_values) for name, game in games.items()}
+    return {
+        name: (as_instances(game), game.shapley_values) for name, game in games.items()
+    }
 
 
 class Triples:
@@ -147,11 +154,15 @@ def background_games(b):
 
 def measure(sampler, solver, game, truth, max_evals, n_runs):
     """Return coverage, mean(SE)/SD and the worst bias in standard errors."""
-    # rows with tuned hyper-parameters share a design, so their runs would not be independent
+    # rows with tuned hyper-parameters share a design, so their runs would not be
+    # independent
     if solver == "gp":
         solver = GaussianProcess(tuning_rows=0)
     many = HybridGame(
-        game.function, np.repeat(game.X, n_runs, 0), game.background, game.reference_weights
+        game.function,
+        np.repeat(game.X, n_runs, 0),
+        game.background,
+        game.reference_weights,
     )
     outcome = explain_game(
         many, sampler=sampler, solver=solver, max_evals=max_evals, random_state=7
@@ -165,7 +176,9 @@ def measure(sampler, solver, game, truth, max_evals, n_runs):
         return np.nan, np.nan, np.nan
     error, se, spread = error[:, varies], se[:, varies], spread[varies]
     bias = np.abs(error.mean(axis=0)) / (spread / np.sqrt(n_runs))
-    known = ~np.isnan(se).any(axis=1)  # a run whose coalitions cannot tell players apart has none
+    known = ~np.isnan(se).any(
+        axis=1
+    )  # a run whose coalitions cannot tell players apart has none
     held = np.abs(error[known]) <= 1.96 * se[known]
     return held.mean(), (se[known].mean(axis=0) / spread).mean(), bias.max()
 
@@ -192,7 +205,15 @@ def line(label, sampler, name, game, truth, max_evals, n_runs, solver="auto"):
     if np.isnan(coverage):
         return
     row = COLUMNS.format(
-        label, name, p, b, max_evals, units, f"{coverage:.3f}", f"{ratio:.2f}", f"{bias:.1f}"
+        label,
+        name,
+        p,
+        b,
+        max_evals,
+        units,
+        f"{coverage:.3f}",
+        f"{ratio:.2f}",
+        f"{bias:.1f}",
     )
     print(row + ("" if 0.92 <= coverage <= 0.98 else "  <-"), flush=True)
 
@@ -218,7 +239,10 @@ def references(n_runs):
                         if kind == "all" and b > 10:
                             continue
                         label = f"{factory.__name__} {kind}"
-                        sampler, budget = factory(references=kind), n_walks * (p - 1) + 2
+                        sampler, budget = (
+                            factory(references=kind),
+                            n_walks * (p - 1) + 2,
+                        )
                         line(label, sampler, name, game, truth, budget, n_runs)
 
 
@@ -229,7 +253,9 @@ def regression(n_runs):
         for factory in (Kernel, Leverage):
             for paired, again in ((True, False), (True, True), (False, True)):
                 for times in (3, 4, 6, 10, 20, 40):
-                    kind = ("pairs" if paired else "singles") + (" again" if again else "")
+                    kind = ("pairs" if paired else "singles") + (
+                        " again" if again else ""
+                    )
                     sampler = factory(paired=paired, replacement=again)
                     label = f"{factory.__name__} {kind}"
                     line(label, sampler, name, game, truth, times * p + 2, n_runs)
@@ -242,7 +268,13 @@ def others(n_runs):
         ("Owen", Owen(), "stratified-mean", (2, 4, 10, 30), n_runs),
         ("Classical", Classical(), "marginal-mean", (2, 4, 8, 30), n_runs),
         ("Leverage, sample reuse", Leverage(), "sample-reuse", (2, 3, 5, 10), n_runs),
-        ("Leverage, adjusted", Leverage(), "regression-adjustment", (2, 3, 5, 10), n_runs // 2),
+        (
+            "Leverage, adjusted",
+            Leverage(),
+            "regression-adjustment",
+            (2, 3, 5, 10),
+            n_runs // 2,
+        ),
     ]
     for name, (game, truth) in cooperative_games().items():
         for label, sampler, solver, times, runs in methods:
@@ -252,7 +284,7 @@ def others(n_runs):
                     line(label, sampler, name, game, truth, budget, runs, solver)
 
 
-# --- every pair of the registries ----------------------------------------------------------------
+# --- every pair of the registries -----------------------------------------------------
 
 RESULTS = Path(__file__).parents[1] / "doc" / "results" / "coverage"
 CELLS = RESULTS / "cells.csv"
@@ -260,7 +292,14 @@ COLUMNS_OF_CELLS = ["sampler", "solver", "times", "task", "runs", "coverage", "r
 TIMES = (4, 10, 30)
 GP_RUNS = 30
 # Their aim is another value than Shapley's on these games, or they give it exactly.
-ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression", "myerson", "exact"}
+ELSEWHERE = {
+    "local",
+    "local-permutations",
+    "connected",
+    "connected-regression",
+    "myerson",
+    "exact",
+}
 
 
 def table_games():
@@ -288,7 +327,11 @@ def pairs():
     for sampler, solver in product(SAMPLERS, SOLVERS):
         made = SAMPLERS[sampler].produces
         fits = issubclass(made, SOLVERS[solver].accepts)
-        if fits and sampler not in ELSEWHERE and SOLVERS[solver]().traits.standard_errors:
+        if (
+            fits
+            and sampler not in ELSEWHERE
+            and SOLVERS[solver]().traits.standard_errors
+        ):
             both.append((sampler, solver))
     return sorted(both, key=lambda pair: not is_default(*pair))
 
@@ -312,7 +355,9 @@ def keep(path, columns, line):
 
 def measure_pairs(n_runs, enough):
     """Measure what is missing in cells.csv, until `enough` says so."""
-    done = set(known(CELLS, COLUMNS_OF_CELLS).iloc[:, :4].itertuples(index=False, name=None))
+    done = set(
+        known(CELLS, COLUMNS_OF_CELLS).iloc[:, :4].itertuples(index=False, name=None)
+    )
     for (sampler, solver), times in product(pairs(), TIMES):
         for task, (game, truth) in table_games().items():
             key = sampler, solver, times, task
@@ -320,7 +365,10 @@ def measure_pairs(n_runs, enough):
             budget, component = times * p, SAMPLERS[sampler]()
             if key in done or enough():
                 continue
-            runs, found = min(n_runs, GP_RUNS) if solver == "gp" else n_runs, (np.nan, np.nan)
+            runs, found = (
+                min(n_runs, GP_RUNS) if solver == "gp" else n_runs,
+                (np.nan, np.nan),
+            )
             if budget < 2**p and component.afford((budget - 2) * b, p, b).n_draws:
                 found = measure(component, solver, game, truth, budget, runs)[:2]
             keep(CELLS, COLUMNS_OF_CELLS, (*key, runs, *found))
@@ -365,10 +413,18 @@ def write_tables():
     table[own].drop(columns="SE/SD").to_csv(RESULTS / "defaults.csv", index=False)
 
 
-# --- rules that stop -----------------------------------------------------------------------------
+# --- rules that stop ------------------------------------------------------------------
 
 STOPPING = RESULTS / "stopping_cells.csv"
-COLUMNS_OF_STOPS = ["sampler", "rtol", "task", "runs", "converged", "kept", "evaluations"]
+COLUMNS_OF_STOPS = [
+    "sampler",
+    "rtol",
+    "task",
+    "runs",
+    "converged",
+    "kept",
+    "evaluations",
+]
 STOPPED = ("antithetic", "orthogonal", "monte-carlo", "odd")
 TOLERANCES = (0.1, 0.05)
 ODD_STOPS = 20  # runs, for the process takes seconds a run
@@ -376,7 +432,9 @@ ODD_STOPS = 20  # runs, for the process takes seconds a run
 
 def measure_stops(n_runs, enough):
     """Measure what is missing: of a rule with 95 % confidence, how often it is right."""
-    done = set(known(STOPPING, COLUMNS_OF_STOPS).iloc[:, :3].itertuples(index=False, name=None))
+    done = set(
+        known(STOPPING, COLUMNS_OF_STOPS).iloc[:, :3].itertuples(index=False, name=None)
+    )
     for sampler, rtol in product(STOPPED, TOLERANCES):
         for task, (game, truth) in table_games().items():
             if (sampler, rtol, task) in done or enough():
@@ -414,11 +472,29 @@ def write_stops():
     cells, lines = known(STOPPING, COLUMNS_OF_STOPS), []
     for (sampler, rtol), found in cells.groupby(["sampler", "rtol"], sort=False):
         kept = found["kept"].dropna()
-        per_player = found["evaluations"] / found["task"].str.extract(r"(\d+)")[0].astype(int)
-        shown = f"{kept.mean():.3f} ({kept.min():.2f}-{kept.max():.2f})" if len(kept) else "-"
-        line = len(found), f"{found['converged'].mean():.2f}", shown, f"{per_player.mean():.0f}"
+        per_player = found["evaluations"] / found["task"].str.extract(r"(\d+)")[
+            0
+        ].astype(int)
+        shown = (
+            f"{kept.mean():.3f} ({kept.min():.2f}-{kept.max():.2f})"
+            if len(kept)
+            else "-"
+        )
+        line = (
+            len(found),
+            f"{found['converged'].mean():.2f}",
+            shown,
+            f"{per_player.mean():.0f}",
+        )
         lines.append((f'"{sampler}"', f"{rtol:g}", *line))
-    head = ["sampler", "rtol", "games", "stopped", "within the tolerance", "evaluations a player"]
+    head = [
+        "sampler",
+        "rtol",
+        "games",
+        "stopped",
+        "within the tolerance",
+        "evaluations a player",
+    ]
     pd.DataFrame(lines, columns=head).to_csv(RESULTS / "stopping.csv", index=False)
 
 
@@ -429,8 +505,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=60, help="runs a line")
     parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--table", action="store_true", help="all pairs of the registries")
-    parser.add_argument("--seconds", type=float, default=np.inf, help="CPU after which to stop")
+    parser.add_argument(
+        "--table", action="store_true", help="all pairs of the registries"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=np.inf, help="CPU after which to stop"
+    )
     args = parser.parse_args()
     start = time.process_time()
     if args.table:

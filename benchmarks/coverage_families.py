@@ -2,8 +2,8 @@
 
     python -m benchmarks.coverage_families [--runs 100] [--quick]
 
-Writes `benchmarks/results/coverage.md`; `--quick` prints it from a tenth of the runs, in two
-minutes of CPU. Truths are enumerated or known.
+Writes `benchmarks/results/coverage.md`; `--quick` prints it from a tenth of the runs,
+in two minutes of CPU. Truths are enumerated or known.
 """
 
 import argparse
@@ -53,14 +53,19 @@ class Game(CooperativeGame):
 
 
 def each(worth):
-    return lambda coalitions: np.array([worth(c) if c.any() else 0.0 for c in coalitions])
+    return lambda coalitions: np.array(
+        [worth(c) if c.any() else 0.0 for c in coalitions]
+    )
 
 
 def valuation(seed):
     """The R^2 of a ridge regression on ten points."""
     rng = np.random.default_rng(seed)
     X, rows = rng.normal(size=(P, 2)), rng.normal(size=(60, 2))
-    y, target = X @ [1, 0.5] + rng.normal(size=P) / 2, rows @ [1, 0.5] + rng.normal(size=60) / 2
+    y, target = (
+        X @ [1, 0.5] + rng.normal(size=P) / 2,
+        rows @ [1, 0.5] + rng.normal(size=60) / 2,
+    )
 
     def worth(c):
         slope = np.linalg.solve(X[c].T @ X[c] + 0.1 * np.eye(2), X[c].T @ y[c])
@@ -74,7 +79,9 @@ def selection(seed):
     rng = np.random.default_rng(seed)
     relation = np.full((P, P), 0.8) + 0.2 * np.eye(P)
     target = 0.8 + 0.1 * rng.normal(size=P)
-    return Game(each(lambda c: target[c] @ np.linalg.solve(relation[np.ix_(c, c)], target[c])))
+    return Game(
+        each(lambda c: target[c] @ np.linalg.solve(relation[np.ix_(c, c)], target[c]))
+    )
 
 
 def exponential(seed):
@@ -99,7 +106,10 @@ def families():
         ],
         "rough": [RandomGame(P, seed=seed) for seed in range(1, 5)],
         "airport": [AirportGame(np.arange(1.0, 11.0) ** power) for power in (0.5, 1.5)],
-        "and": [DividendGame(P, {(0, 1, 2): 1.0}), DividendGame(P, {(0, 1, 2, 3): 1.0, (5,): 0.5})],
+        "and": [
+            DividendGame(P, {(0, 1, 2): 1.0}),
+            DividendGame(P, {(0, 1, 2, 3): 1.0, (5,): 0.5}),
+        ],
         "exponential": [exponential(seed) for seed in range(3)],
     }
 
@@ -153,10 +163,17 @@ def of_importances(runs):
             rng, held, known = np.random.default_rng(0), [], []
             for _ in range(runs):
                 table = record(draw(rng, (n, P))).importance(confidence=0.95)
-                held.append(table["low"].le(truth).all() and table["high"].ge(truth).all())
+                held.append(
+                    table["low"].le(truth).all() and table["high"].ge(truth).all()
+                )
                 known.append(np.isfinite(table["high"]).mean())
             lines.append(
-                {"attributions": law, "rows": n, "held": np.mean(held), "known": np.mean(known)}
+                {
+                    "attributions": law,
+                    "rows": n,
+                    "held": np.mean(held),
+                    "known": np.mean(known),
+                }
             )
     return pd.DataFrame(lines).assign(runs=runs)
 
@@ -166,7 +183,10 @@ def of_drift(runs):
     lines = []
     for law, draw in LAWS.items():
         for n in (40, 200):
-            rng, periods = np.random.default_rng(0), np.repeat(np.arange(6), [n, *5 * [40]])
+            rng, periods = (
+                np.random.default_rng(0),
+                np.repeat(np.arange(6), [n, *5 * [40]]),
+            )
             rang = [
                 len(drift(record(draw(rng, (len(periods), 5))), periods).alarms) > 0
                 for _ in range(runs)
@@ -178,7 +198,9 @@ def of_drift(runs):
 def of_stopping(runs):
     """Share of runs that stop, and share of them with an error above the tolerance."""
     lines = []
-    games = {f"and of {n} in 20": DividendGame(20, {tuple(range(n)): 1.0}) for n in (2, 3, 4)}
+    games = {
+        f"and of {n} in 20": DividendGame(20, {tuple(range(n)): 1.0}) for n in (2, 3, 4)
+    }
     for name, game in games.items():
         for sampler in ("auto", "antithetic", "monte-carlo", "kernel", "odd"):
             found = explain_game(
@@ -232,19 +254,34 @@ PARTS = {
         1,
         "First players have nearly the whole contribution in the first family.",
     ),
-    "Importances": (of_importances, 5, "Nominally .95, for ten features simultaneously."),
+    "Importances": (
+        of_importances,
+        5,
+        "Nominally .95, for ten features simultaneously.",
+    ),
     "Drift": (of_drift, 5, "Nominally .05."),
-    "Stopping": (of_stopping, 0.3, "The tolerance is 10 %, and the budget is 3,000 evaluations."),
+    "Stopping": (
+        of_stopping,
+        0.3,
+        "The tolerance is 10 %, and the budget is 3,000 evaluations.",
+    ),
 }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--quick", action="store_true", help="print a tenth of the runs")
+    parser.add_argument(
+        "--quick", action="store_true", help="print a tenth of the runs"
+    )
     args = parser.parse_args()
-    runs, shown = args.runs // 10 if args.quick else args.runs, ["# Coverage by families\n"]
-    shown.append("Made by `make bench-coverage`. The numbers of values are in parentheses.\n")
+    runs, shown = (
+        args.runs // 10 if args.quick else args.runs,
+        ["# Coverage by families\n"],
+    )
+    shown.append(
+        "Made by `make bench-coverage`. The numbers of values are in parentheses.\n"
+    )
     shown.append(NOTE)
     for title, (part, share, note) in PARTS.items():
         table = part(max(2, int(runs * share)))

@@ -1,8 +1,8 @@
 """One row, ten rows, a hundred: explaining after fit, beside the model's own time for its rows.
 
-CPU seconds of one thread, medians of alternated runs in one process: ``explain`` of n rows, and
-the model's predictions of as many rows as that gave it, in the same pieces. Run
-``make bench-latency``; it writes benchmarks/results/latency.md.
+CPU seconds of one thread, medians of alternated runs in one process: ``explain`` of n
+rows, and the model's predictions of as many rows as that gave it, in the same pieces.
+Run ``make bench-latency``; it writes benchmarks/results/latency.md.
 """
 
 import time
@@ -52,7 +52,8 @@ def measured():
             fit = time.process_time() - start
             for n, repeats in REPEATS.items():
                 pairs = [
-                    timed(explainer, predict, X, X[10_000 + i * n :][:n]) for i in range(repeats)
+                    timed(explainer, predict, X, X[10_000 + i * n :][:n])
+                    for i in range(repeats)
                 ]
                 explained, model_s = np.median(pairs, axis=0)
                 yield {

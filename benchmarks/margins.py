@@ -1,9 +1,10 @@
 """Probabilities of boosted trees: errors with and without their known log-odds.
 
-A model has a control variate, and the same model as a function has none. The truth is the mean of
-long runs of both. Errors are squared and relative, ``|phi - truth|^2/|truth|^2``, in means over
-rows and seeds. Run ``make bench-margins``; with SKSHAPLEY_DATA, on its tables too. It writes
-benchmarks/results/margins.csv and prints a markdown table.
+A model has a control variate, and the same model as a function has none. The truth is
+the mean of long runs of both. Errors are squared and relative,
+``|phi - truth|^2/|truth|^2``, in means over rows and seeds. Run ``make bench-margins``;
+with SKSHAPLEY_DATA, on its tables too. It writes benchmarks/results/margins.csv and
+prints a markdown table.
 """
 
 import sys
@@ -43,13 +44,18 @@ def tasks():
         y = y > np.median(y) if len(np.unique(y)) > 2 else y > y.min()
         for kind, model in MODELS.items():
             model.fit(X[:N_ROWS], y[:N_ROWS])
-            ways = {"without": lambda Z, m=model: m.predict_proba(Z)[:, 1], "with": model}
+            ways = {
+                "without": lambda Z, m=model: m.predict_proba(Z)[:, 1],
+                "with": model,
+            }
             yield f"{table}, {kind}", ways, X[:N_BACKGROUND], X[N_ROWS:]
 
 
 def true_values(ways, background, instances):
     """Return the mean of long runs of both ways."""
-    long = [explained(m, background, instances, LONG_ROWS, 99).values for m in ways.values()]
+    long = [
+        explained(m, background, instances, LONG_ROWS, 99).values for m in ways.values()
+    ]
     return np.mean(long, axis=0)
 
 
@@ -93,8 +99,14 @@ def main():
     )
     print(ratios.round(2).to_markdown())
     print("\nGeometric means over tasks")
-    print(np.exp(np.log(ratios).groupby("budget", sort=False).mean()).round(2).to_markdown())
-    print("\n", table.groupby(["budget", "way"], sort=False)["coverage"].mean().round(3))
+    print(
+        np.exp(np.log(ratios).groupby("budget", sort=False).mean())
+        .round(2)
+        .to_markdown()
+    )
+    print(
+        "\n", table.groupby(["budget", "way"], sort=False)["coverage"].mean().round(3)
+    )
 
 
 if __name__ == "__main__":

@@ -1,25 +1,28 @@
 """Pipelines at the speed of their model: preprocessing once against preprocessing every hybrid row.
 
-The table has 30 columns: numbers with missing values, and strings with 6 values each. The pipeline
-is fitted on 10,000 rows. It imputes and scales the numbers, and ends in an XGBoost classifier with
-100 trees of depth 6 ("shallow": 3). 20 rows are explained against 100 background rows by antithetic
-permutations, with 250 evaluations each. Exact values of trees are switched off.
+The table has 30 columns: numbers with missing values, and strings with 6 values each.
+The pipeline is fitted on 10,000 rows. It imputes and scales the numbers, and ends in an
+XGBoost classifier with 100 trees of depth 6 ("shallow": 3). 20 rows are explained
+against 100 background rows by antithetic permutations, with 250 evaluations each. Exact
+values of trees are switched off.
 
-"once" is the default. "every row" is ``InterventionalReward(transformed=False)``. Costs are CPU
-seconds on one thread for `fit` and `explain` together, the smaller of two alternated runs. "model
-alone" is the last step on as many rows, transformed beforehand. The ratio of both ways cannot
-exceed the ratio of "every row" to "model alone". The last column is the largest difference of
-attributions.
+"once" is the default. "every row" is ``InterventionalReward(transformed=False)``. Costs
+are CPU seconds on one thread for `fit` and `explain` together, the smaller of two
+alternated runs. "model alone" is the last step on as many rows, transformed beforehand.
+The ratio of both ways cannot exceed the ratio of "every row" to "model alone". The last
+column is the largest difference of attributions.
 
-The second table shows responses that are sums of trees: regressions and log-odds. Their default is
-exact, with raw columns as players. "every row" samples without either shortcut. "difference" is the
-largest difference to `TreeExplainer` on the transformed table, with one group of columns for each
-raw column. "error" is the root mean squared error of the sampled values. It is shown beside the
-root mean square of their standard errors.
+The second table shows responses that are sums of trees: regressions and log-odds. Their
+default is exact, with raw columns as players. "every row" samples without either
+shortcut. "difference" is the largest difference to `TreeExplainer` on the transformed
+table, with one group of columns for each raw column. "error" is the root mean squared
+error of the sampled values. It is shown beside the root mean square of their standard
+errors.
 
-The goal was to be five times as fast as "every row". For regressions and log-odds, the default is
-faster than that. The probability of a classifier is sampled. In the first line, predicting alone
-takes more than a fifth of the time of "every row", so no method can reach the goal there.
+The goal was to be five times as fast as "every row". For regressions and log-odds, the
+default is faster than that. The probability of a classifier is sampled. In the first
+line, predicting alone takes more than a fifth of the time of "every row", so no method
+can reach the goal there.
 
 Run ``OMP_NUM_THREADS=1 python -m benchmarks.pipelines``; it writes
 ``benchmarks/results/pipelines.md``.
@@ -128,10 +131,17 @@ def grouped(pipeline, X):
     rows = pipeline[0].transform(X[: B + R])
     made = [name.split("__", 1)[1] for name in pipeline[0].get_feature_names_out()]
     groups = {
-        name: [f"x{j}" for j, end in enumerate(made) if f"{end}_".startswith(f"{name}_")]
+        name: [
+            f"x{j}" for j, end in enumerate(made) if f"{end}_".startswith(f"{name}_")
+        ]
         for name in X
     }
-    return TreeExplainer(pipeline[-1], groups=groups).fit(rows[:B]).explain(rows[B:]).values
+    return (
+        TreeExplainer(pipeline[-1], groups=groups)
+        .fit(rows[:B])
+        .explain(rows[B:])
+        .values
+    )
 
 
 def read(n_words):
@@ -139,7 +149,10 @@ def read(n_words):
     X, y = table(n_words)
     _, pipeline = next(pipelines(X))
     trees = {"n_estimators": 100, "max_depth": 6, "n_jobs": 1}
-    for last, method in ((XGBRegressor(**trees), "auto"), (XGBClassifier(**trees), "log_odds")):
+    for last, method in (
+        (XGBRegressor(**trees), "auto"),
+        (XGBClassifier(**trees), "log_odds"),
+    ):
         model = make_pipeline(pipeline[0], last).fit(X, y)
         times = []
         for _ in range(REPEATS):
@@ -159,7 +172,10 @@ def read(n_words):
 
 def main():
     lines = [
-        "| pipeline | every row, CPU s | once, CPU s | ratio | model alone, CPU s | difference |",
+        (
+            "| pipeline | every row, CPU s | once, CPU s | ratio | model alone, CPU s | "
+            "difference |"
+        ),
         "|---|---:|---:|---:|---:|---:|",
     ]
     for n_words in (10, 20):
@@ -173,7 +189,10 @@ def main():
             print(lines[-1], flush=True)
     lines += [
         "",
-        "| pipeline | every row, CPU s | trees read, CPU s | ratio | difference | error | its SE |",
+        (
+            "| pipeline | every row, CPU s | trees read, CPU s | ratio | difference | "
+            "error | its SE |"
+        ),
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for n_words in (10, 20):

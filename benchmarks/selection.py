@@ -1,9 +1,10 @@
 """Features that are selected: useless ones should be few, and weak ones many.
 
-Of 12 columns 4 tell of the target, 4 are noise, and 4 are permuted copies of the first four. Beside
-`ShapleyImportance`, by the same test and the same adjustment: permutation importance on the same
-folds; and, where they are installed, hidimstat's permutation importance and powershap. Run
-``make bench-selection``; it prints a markdown table. ``--runs 500`` is the size of the table kept.
+Of 12 columns 4 tell of the target, 4 are noise, and 4 are permuted copies of the first
+four. Beside `ShapleyImportance`, by the same test and the same adjustment: permutation
+importance on the same folds; and, where they are installed, hidimstat's permutation
+importance and powershap. Run ``make bench-selection``; it prints a markdown table.
+``--runs 500`` is the size of the table kept.
 """
 
 import argparse
@@ -37,7 +38,9 @@ def drawn(rng):
 def shapley(model, X, y, rng, n_noise=0):
     """Return the selection and the p-values of `ShapleyImportance`."""
     seed = int(rng.integers(2**31))
-    found = ShapleyImportance(model, cv=FOLDS, n_noise=n_noise, random_state=seed).fit(X, y)
+    found = ShapleyImportance(model, cv=FOLDS, n_noise=n_noise, random_state=seed).fit(
+        X, y
+    )
     return found.get_support(), found.p_values_
 
 
@@ -54,7 +57,9 @@ def permutation(model, X, y, rng):
         before = (y[test] - fitted.predict(X[test])) ** 2
         for j in range(X.shape[1]):
             shuffled = np.tile(X[test], (REPEATS, 1))
-            shuffled[:, j] = np.concatenate([rng.permutation(X[test, j]) for _ in range(REPEATS)])
+            shuffled[:, j] = np.concatenate(
+                [rng.permutation(X[test, j]) for _ in range(REPEATS)]
+            )
             errors = (np.tile(y[test], REPEATS) - fitted.predict(shuffled)) ** 2
             rises[test, j] = errors.reshape(REPEATS, -1).mean(axis=0) - before
     p = p_values(Means.of(rises, np.full(len(X), 1 / len(X))))
@@ -79,7 +84,11 @@ def powershap(model, X, y, rng):
     from powershap import PowerShap
 
     found = PowerShap(
-        clone(model), power_iterations=10, automatic=False, power_alpha=ALPHA, show_progress=False
+        clone(model),
+        power_iterations=10,
+        automatic=False,
+        power_alpha=ALPHA,
+        show_progress=False,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -106,7 +115,13 @@ def measured(model, method, n_runs):
     chosen, small = np.array(chosen), np.array(small)
     seconds = (time.process_time() - start) / n_runs
     useful, useless = chosen[:, :4].mean(axis=0), chosen[:, 4:].mean()
-    return useful, useless, chosen[:, 4:].any(axis=1).mean(), small[:, 4:].mean(), seconds
+    return (
+        useful,
+        useless,
+        chosen[:, 4:].any(axis=1).mean(),
+        small[:, 4:].mean(),
+        seconds,
+    )
 
 
 def main():

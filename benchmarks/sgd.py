@@ -1,12 +1,12 @@
 """Reproduce the experiments of Grah & Thouvenot (2020), section 5: Figures 2 and 3.
 
-The mean over 50 couples of the norm of the error (not squared, although the axes of the figures
-say so) by the number of evaluations of the reward. These are different coalitions, v(empty) and
-v(all) included: one that comes again is free, and what it leaves buys further draws. The paper
-counts draws. Column `asked` is what was asked, of the budget `evaluations`. Steps of SGD are the
-authors' code's, for F/2. Beside the paper's methods stand what this package makes of the same
-evaluations. For every task it writes `doc/results/sgd/<task>.csv` and `.png`, and `tables.md` of
-all tasks.
+The mean over 50 couples of the norm of the error (not squared, although the axes of the
+figures say so) by the number of evaluations of the reward. These are different
+coalitions, v(empty) and v(all) included: one that comes again is free, and what it
+leaves buys further draws. The paper counts draws. Column `asked` is what was asked, of
+the budget `evaluations`. Steps of SGD are the authors' code's, for F/2. Beside the
+paper's methods stand what this package makes of the same evaluations. For every task it
+writes `doc/results/sgd/<task>.csv` and `.png`, and `tables.md` of all tasks.
 
     python -m benchmarks.sgd [--quick] [--task classification-16 ...]
 """
@@ -76,7 +76,9 @@ def sampled_truth(game, n_walks):
             sums = start + np.cumsum(change[order], axis=1)
             worth = ((sums > threshold) == inside).astype(float)
             steps = np.diff(worth, axis=1, prepend=0.0)
-            truth[row, :, 0] += np.bincount(order.ravel(), steps.ravel(), game.n_players) / n_walks
+            truth[row, :, 0] += (
+                np.bincount(order.ravel(), steps.ravel(), game.n_players) / n_walks
+            )
     return truth
 
 
@@ -131,7 +133,9 @@ def tables():
         path = RESULTS / f"{task}.csv"
         if path.exists():
             frame = pd.read_csv(path)
-            table = frame.pivot_table(index="method", columns="evaluations", values="error")
+            table = frame.pivot_table(
+                index="method", columns="evaluations", values="error"
+            )
             table = table.loc[frame["method"].unique()]
             head = "| " + " | ".join(["method", *map(str, table.columns)]) + " |"
             rule = "|" + "---|" * (table.shape[1] + 1)
@@ -139,7 +143,8 @@ def tables():
                 "| " + " | ".join([name, *(f"{v:.3g}" for v in row)]) + " |"
                 for name, row in zip(table.index, table.to_numpy(), strict=True)
             ]
-            # files that do not say what was asked are from runs in which repeats were not replaced
+            # files that do not say what was asked are from runs in which repeats were
+            # not replaced
             counted = "different evaluations" if "asked" in frame else "draws"
             parts.append("\n".join([f"## {task}, by {counted}", "", head, rule, *body]))
     (RESULTS / "tables.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -1,15 +1,16 @@
 """CPU seconds to reach an error against the whole table, beside other packages.
 
-Five models on five tables are explained with budgets from small to large. The error of a setting is
+Five models on five tables are explained with budgets from small to large. The error of
+a setting is
 |phi - truth|^2 / |truth|^2, as a geometric mean over ten rows. A cell is the CPU time of the
-fastest setting that reaches the error, `fit` included. Times for 10, 100 and 1,000 rows are those
-of ten rows times 1, 10 and 100, plus one `fit`. Our default and our exact values of the forest are
-timed on the stated number of rows. All packages use a sample of 100 background rows and the whole
-background; the others also use 1,000. Budgets for the forest are spent with
-``sampler="antithetic"``. True values of the forest are exact. Other true values have a hundred
-times the default budget. Settings are omitted if the model alone would take more than 12 seconds
-for ten rows. Run ``make bench-speed``, with SKSHAPLEY_DATA set; it writes
-benchmarks/results/speed.md.
+fastest setting that reaches the error, `fit` included. Times for 10, 100 and 1,000 rows
+are those of ten rows times 1, 10 and 100, plus one `fit`. Our default and our exact
+values of the forest are timed on the stated number of rows. All packages use a sample
+of 100 background rows and the whole background; the others also use 1,000. Budgets for
+the forest are spent with ``sampler="antithetic"``. True values of the forest are exact.
+Other true values have a hundred times the default budget. Settings are omitted if the
+model alone would take more than 12 seconds for ten rows. Run ``make bench-speed``, with
+SKSHAPLEY_DATA set; it writes benchmarks/results/speed.md.
 """
 
 import argparse
@@ -39,7 +40,17 @@ OUT = Path(__file__).parent / "results" / "speed.md"
 MOST_ROWS, EXPLAINED = 10_000, 10
 ERRORS = (3e-2, 1e-2, 1e-3, 1e-4)
 MANY = (1, 10, 100, 1000)  # rows to explain
-BUDGETS = (500, 1000, 2000, 4000, 8000, 16_000, 33_000, 100_000, 300_000)  # model rows, ours
+BUDGETS = (
+    500,
+    1000,
+    2000,
+    4000,
+    8000,
+    16_000,
+    33_000,
+    100_000,
+    300_000,
+)  # model rows, ours
 BACKGROUNDS = (100, 1000, None)  # rows that other packages get
 PERMUTATIONS = (1, 3, 10, 30)
 MOST_S = 12  # of the model, in one setting
@@ -64,7 +75,8 @@ def table(name):
 
 def perceptron():
     return make_pipeline(
-        StandardScaler(), MLPRegressor(hidden_layer_sizes=(64, 64), max_iter=40, random_state=0)
+        StandardScaler(),
+        MLPRegressor(hidden_layer_sizes=(64, 64), max_iter=40, random_state=0),
     )
 
 
@@ -89,14 +101,27 @@ def task(name):
     background, rows = X[EXPLAINED:], X[:EXPLAINED]
     model = make().fit(background, y[EXPLAINED:])
     probability = hasattr(model, "predict_proba")
-    respond = (lambda rows: model.predict_proba(rows)[:, 1]) if probability else model.predict
+    respond = (
+        (lambda rows: model.predict_proba(rows)[:, 1]) if probability else model.predict
+    )
     exact = name == "forest"
     budget = LARGE if exact else min(TRUTH_ROWS, 20 * X.shape[1] * len(background))
     chosen = {"output": 1} if probability else {}
     long = ShapleyExplainer(
-        model, sampler="auto" if exact else "antithetic", max_rows=budget, random_state=9, **chosen
+        model,
+        sampler="auto" if exact else "antithetic",
+        max_rows=budget,
+        random_state=9,
+        **chosen,
     )
-    return model, respond, chosen, background, rows, long.fit(background).explain(rows).values
+    return (
+        model,
+        respond,
+        chosen,
+        background,
+        rows,
+        long.fit(background).explain(rows).values,
+    )
 
 
 def part_of(background, size):
@@ -110,7 +135,9 @@ def ours(name):
     model, _, chosen, background, _, _ = task(name)
 
     def explain(rows, size, **how):
-        explainer = ShapleyExplainer(model, random_state=0, verbose=False, **chosen, **how)
+        explainer = ShapleyExplainer(
+            model, random_state=0, verbose=False, **chosen, **how
+        )
         fitted, fit_s = timed(explainer.fit, part_of(background, size))
         explanation, explain_s = timed(fitted.explain, rows)
         return explanation.values, fit_s, explain_s, explanation.n_model_rows.mean()
@@ -148,12 +175,17 @@ def peers(name):
 
             def kernel(rows, part=part, evals=evals):
                 imputer = shapiq.MarginalImputer(
-                    respond, part, sample_size=len(part), joint_marginal_distribution=True
+                    respond,
+                    part,
+                    sample_size=len(part),
+                    joint_marginal_distribution=True,
                 )
                 values = []
                 for row in rows:
                     game = imputer.fit(row[None])
-                    found = shapiq.KernelSHAP(p, random_state=0).approximate(evals + 2, game)
+                    found = shapiq.KernelSHAP(p, random_state=0).approximate(
+                        evals + 2, game
+                    )
                     values.append(found.get_n_order_values(1))
                 return np.array(values)
 
@@ -210,7 +242,14 @@ def records(name):
         error = np.exp(np.log(np.maximum(squares, 1e-16)).mean())
         line = {"model": name, "package": package, "setting": setting, "error": error}
         lines.append(line | {"model rows": spent} | times)
-        print(name, package, setting, f"{error:.1e} {times[10]:.2f} s", file=sys.stderr, flush=True)
+        print(
+            name,
+            package,
+            setting,
+            f"{error:.1e} {times[10]:.2f} s",
+            file=sys.stderr,
+            flush=True,
+        )
     return pd.DataFrame(lines)
 
 
@@ -224,13 +263,21 @@ def page(found):
             for n in MANY:
                 line = {"error": f"{error:.0e}", "rows": f"{n:,}"}
                 for package in packages:
-                    reached = own[(own["package"] == package) & (own["error"] <= error)][n]
+                    reached = own[
+                        (own["package"] == package) & (own["error"] <= error)
+                    ][n]
                     line[package] = f"{reached.min():.3g}" if len(reached) else "-"
                 lines.append(line)
-        parts += [f"## {name} ({TASKS[name][0]})\n", pd.DataFrame(lines).to_markdown(index=False)]
+        parts += [
+            f"## {name} ({TASKS[name][0]})\n",
+            pd.DataFrame(lines).to_markdown(index=False),
+        ]
     shown = found[
         (found["setting"] == "default")
-        | ((found["package"] == "shap") & found["setting"].str.startswith("permutation, 10, 100 "))
+        | (
+            (found["package"] == "shap")
+            & found["setting"].str.startswith("permutation, 10, 100 ")
+        )
     ]
     shown = shown.assign(**{"CPU s, 100 rows": shown[100]})
     columns = ["model", "package", "error", "model rows", "CPU s, 100 rows"]
@@ -239,9 +286,15 @@ def page(found):
         [
             "# CPU seconds to reach an error against the whole table",
             __doc__.split("\n\n")[1].replace("\n", " "),
-            "A dash: no setting reached the error in 12 seconds of the model for ten rows.",
+            (
+                "A dash: no setting reached the error in 12 seconds of the model for ten "
+                "rows."
+            ),
             *parts,
-            "## The default, and shap's default of 100 background rows and ten permutations",
+            (
+                "## The default, and shap's default of 100 background rows and ten "
+                "permutations"
+            ),
             table,
         ]
     )

@@ -1,8 +1,10 @@
 """TreeExplainer beside shap, shapiq, woodelf and XGBoost: one thread, alternated, in CPU time.
 
-Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it needs.
+Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it
+needs.
 
-    python -m benchmarks.trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
+    python -m benchmarks.trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without
+    woodelf]
 """
 
 import argparse
@@ -28,7 +30,10 @@ from skshapley.trees import TreeExplainer
 warnings.simplefilter("ignore")
 
 MODELS = {
-    "xgboost 100 x 6": (xgboost.XGBRegressor(n_estimators=100, max_depth=6, n_jobs=1), 30),
+    "xgboost 100 x 6": (
+        xgboost.XGBRegressor(n_estimators=100, max_depth=6, n_jobs=1),
+        30,
+    ),
     "lightgbm 100 x 31": (lightgbm.LGBMRegressor(verbose=-1, n_jobs=1), 30),
     "hist boosting 100": (HistGradientBoostingRegressor(), 30),
     "grown forest 50": (RandomForestRegressor(50, random_state=0), 10),
@@ -37,7 +42,8 @@ SIZES = (1, 10, 1_000)
 BACKGROUNDS = (1, 100, 1_000)
 # Peers that go through pairs are measured on so many of them, and scaled
 MOST_PAIRS = 10_000
-# A peer that takes longer than so many seconds is left out, and out of the cells that follow
+# A peer that takes longer than so many seconds is left out, and out of the cells that
+# follow
 PATIENCE = 60
 
 
@@ -56,7 +62,9 @@ class Shap:
 
     def __init__(self, model, background):
         masker = shap.maskers.Independent(background, max_samples=len(background))
-        self.explainer = shap.TreeExplainer(model, masker, feature_perturbation="interventional")
+        self.explainer = shap.TreeExplainer(
+            model, masker, feature_perturbation="interventional"
+        )
 
     def explain(self, X):
         return self.explainer.shap_values(X, check_additivity=False)
@@ -73,7 +81,9 @@ class Shapiq:
 
     def explain(self, X):
         found = self.explainer.explain_X(X).values
-        return np.stack([found.get((j,), np.zeros(len(X))) for j in range(X.shape[1])], axis=1)
+        return np.stack(
+            [found.get((j,), np.zeros(len(X))) for j in range(X.shape[1])], axis=1
+        )
 
 
 class Woodelf:
@@ -82,11 +92,15 @@ class Woodelf:
     def __init__(self, model, background):
         self.columns = [f"x{i}" for i in range(background.shape[1])]
         frame = pd.DataFrame(background, columns=self.columns)
-        self.explainer = WoodelfExplainer(model, frame, feature_perturbation="interventional")
+        self.explainer = WoodelfExplainer(
+            model, frame, feature_perturbation="interventional"
+        )
 
     def explain(self, X):
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            return self.explainer.shap_values(pd.DataFrame(X, columns=self.columns), verbose=False)
+            return self.explainer.shap_values(
+                pd.DataFrame(X, columns=self.columns), verbose=False
+            )
 
 
 PACKAGES = (Ours, Shap, Shapiq, Woodelf)
@@ -144,13 +158,20 @@ def cell(model, background, X, seconds, slow):
             continue
         values = np.reshape(values, (len(some), -1))
         expected = values if expected is None else expected
-        off[package.name] = np.abs(values - expected[: len(some)]).max() / np.abs(expected).max()
+        off[package.name] = (
+            np.abs(values - expected[: len(some)]).max() / np.abs(expected).max()
+        )
         scale[package.name] = n / len(some)
         calls[package.name] = lambda e=explainer, some=some: e.explain(some)
-        fits[package.name] = lambda p=package, some=some: p(model, background).explain(some)
+        fits[package.name] = lambda p=package, some=some: p(model, background).explain(
+            some
+        )
     medians, firsts = alternated(calls, seconds), alternated(fits, seconds)
     return {
-        name: (firsts[name] + medians[name] * (scale[name] - 1), medians[name] * scale[name])
+        name: (
+            firsts[name] + medians[name] * (scale[name] - 1),
+            medians[name] * scale[name],
+        )
         for name in medians
     }, off
 
@@ -164,9 +185,17 @@ def grid(name, model, X, seconds, sizes, without):
             peers = [p for p in times if p != "ours"]
             explain = times["ours"][1] / min(times[p][1] for p in peers)
             whole = times["ours"][0] / min(times[p][0] for p in peers)
-            cells = [shown(times.get(package)) for package in ("ours", "shap", "shapiq", "woodelf")]
-            print(f"| {name} | {n:,} x {m:,} | {' | '.join(cells)} | {explain:.2f} | {whole:.2f} |")
-            wrong = {p: o for p, o in off.items() if not isinstance(o, float) or o > 1e-4}
+            cells = [
+                shown(times.get(package))
+                for package in ("ours", "shap", "shapiq", "woodelf")
+            ]
+            print(
+                f"| {name} | {n:,} x {m:,} | {' | '.join(cells)} | {explain:.2f} | "
+                f"{whole:.2f} |"
+            )
+            wrong = {
+                p: o for p, o in off.items() if not isinstance(o, float) or o > 1e-4
+            }
             print(f"  off: {wrong}" if wrong else "", end="", flush=True)
 
 
@@ -196,7 +225,10 @@ def one_row(model, X, calls=300):
     }
     tasks = {name: (function, row) for name, function in calls_of.items()}
     tasks["TreeExplainer, frame"] = TreeExplainer(named).fit(frame[:100]).explain, frow
-    tasks["ShapleyExplainer, frame"] = ShapleyExplainer(named).fit(frame[:100]).explain, frow
+    tasks["ShapleyExplainer, frame"] = (
+        ShapleyExplainer(named).fit(frame[:100]).explain,
+        frow,
+    )
     took = {name: [] for name in tasks}
     for _ in range(calls):
         for name, (function, x) in tasks.items():
@@ -210,7 +242,10 @@ def one_row(model, X, calls=300):
 
 
 def tell(n, medians):
-    print(f"  {n:>4} rows:", ", ".join(f"{name} {t * 1e3:.2f}" for name, t in medians.items()))
+    print(
+        f"  {n:>4} rows:",
+        ", ".join(f"{name} {t * 1e3:.2f}" for name, t in medians.items()),
+    )
 
 
 def pairs(name, model, X, seconds):
@@ -268,11 +303,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="rows of the grid")
-    parser.add_argument("--without", nargs="*", default=[], help="packages that are left out")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=SIZES, help="rows of the grid"
+    )
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="packages that are left out"
+    )
     parser.add_argument("--grid", action="store_true", help="nothing but the grid")
     options = parser.parse_args()
-    versions = {one.__name__: one.__version__ for one in (shap, shapiq, xgboost, lightgbm)}
+    versions = {
+        one.__name__: one.__version__ for one in (shap, shapiq, xgboost, lightgbm)
+    }
     print(f"{versions}, numpy {np.__version__}")
     for name, (model, d) in MODELS.items():
         if options.only not in name:

@@ -10,7 +10,12 @@ API = [
         "skshapley",
         [
             *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
-            *("GlobalImportance", "GlobalExplanation", "ShapleyImportance", "shapley_values"),
+            *(
+                "GlobalImportance",
+                "GlobalExplanation",
+                "ShapleyImportance",
+                "shapley_values",
+            ),
             *("interaction_values", "AmortizedExplainer"),
             "DataShapley",
         ],
@@ -32,8 +37,24 @@ API = [
         "Responses with exact values; ``READERS`` has the functions that read models.",
         "skshapley.closed_forms",
         [
-            *("ClosedForm", "read_model", "Trees", "LinearTerms", "Logistic", "ProductKernels"),
-            *("Exponential", "Curve", "Monomials", "Tables", "LinearLeaves", "Sum", "Part", "View"),
+            *(
+                "ClosedForm",
+                "read_model",
+                "Trees",
+                "LinearTerms",
+                "Logistic",
+                "ProductKernels",
+            ),
+            *(
+                "Exponential",
+                "Curve",
+                "Monomials",
+                "Tables",
+                "LinearLeaves",
+                "Sum",
+                "Part",
+                "View",
+            ),
         ],
     ),
     (
@@ -55,9 +76,19 @@ API = [
         [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
-            *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
+            *(
+                "ConvergenceDisplay",
+                "HeatMapDisplay",
+                "SentenceDisplay",
+                "MaskingCurveDisplay",
+            ),
             *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
-            *("InteractionsDisplay", "OverOutputsDisplay", "SmallMultiples", "PlotAccessor"),
+            *(
+                "InteractionsDisplay",
+                "OverOutputsDisplay",
+                "SmallMultiples",
+                "PlotAccessor",
+            ),
             "Display",
         ],
     ),
@@ -75,21 +106,47 @@ API = [
             *("Sampler", "SamplerTask", "SamplerTraits"),
             *("Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
             *("Sobol", "Herding", "SequentialBayesianQuadrature", "MallowsKernel"),
-            *("SpearmanKernel", "KendallKernel", "draw_permutations", "CoalitionSampler"),
-            *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
+            *(
+                "SpearmanKernel",
+                "KendallKernel",
+                "draw_permutations",
+                "CoalitionSampler",
+            ),
+            *(
+                "Kernel",
+                "Leverage",
+                "Importance",
+                "Uniform",
+                "SquareRoot",
+                "OuterSizes",
+                "Odd",
+            ),
             *("OddLeverage", "Classical", "Stratified", "Owen", "OwenHalved"),
-            *("LocalShapley", "LocalPermutations", "ConnectedShapley", "ConnectedRegression"),
+            *(
+                "LocalShapley",
+                "LocalPermutations",
+                "ConnectedShapley",
+                "ConnectedRegression",
+            ),
             *("Myerson", "Ordered"),
         ],
     ),
     (
         "Solvers",
-        "Attributions from the values of coalitions; ``SOLVERS`` has the classes by name.",
+        (
+            "Attributions from the values of coalitions; ``SOLVERS`` has the classes by "
+            "name."
+        ),
         "skshapley.solvers",
         [
             *("Solver", "SolverTask", "SolverTraits"),
             *("Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
-            *("StratifiedMean", "SampleReuse", "RegressionAdjustment", "GaussianProcess"),
+            *(
+                "StratifiedMean",
+                "SampleReuse",
+                "RegressionAdjustment",
+                "GaussianProcess",
+            ),
             *("LeaveOneOutProcess", "ProjectedSGD"),
         ],
     ),
@@ -99,8 +156,21 @@ API = [
         "skshapley.rewards",
         [
             *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
-            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "TileReward"),
-            *("DataGame", "CausalReward", "Game", "FunctionGame", "Players", "Response"),
+            *(
+                "CopulaReward",
+                "EmpiricalReward",
+                "SurrogateReward",
+                "TokenReward",
+                "TileReward",
+            ),
+            *(
+                "DataGame",
+                "CausalReward",
+                "Game",
+                "FunctionGame",
+                "Players",
+                "Response",
+            ),
         ],
     ),
     (
@@ -114,24 +184,43 @@ API = [
         "Coalitions to evaluate, as samplers pass them to solvers.",
         "skshapley.designs",
         [
-            *("Design", "StepwiseDesign", "PermutationDesign", "OrderedDesign", "CoalitionDesign"),
+            *(
+                "Design",
+                "StepwiseDesign",
+                "PermutationDesign",
+                "OrderedDesign",
+                "CoalitionDesign",
+            ),
             *("LinearDesign", "MarginalDesign", "PairDesign", "FullDesign"),
         ],
     ),
     (
         "Indices",
-        "Weights of marginal contributions; ``INDICES`` and ``PAIR_INDICES`` have them by name.",
+        (
+            "Weights of marginal contributions; ``INDICES`` and ``PAIR_INDICES`` have them "
+            "by name."
+        ),
         "skshapley.indices",
         ["Index", "beta"],
     ),
-    ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError", "RelativeError"]),
+    (
+        "Stopping",
+        "",
+        "skshapley.stopping",
+        ["StoppingRule", "StandardError", "RelativeError"],
+    ),
     ("For shapiq", "", "skshapley.shapiq", ["ShapleyApproximator"]),
     (
         "Diagnostics",
         "",
         "skshapley.diagnostics",
         [
-            *("MaskingCurve", "masking_curve", "removal_curve", "permutation_discrepancy"),
+            *(
+                "MaskingCurve",
+                "masking_curve",
+                "removal_curve",
+                "permutation_discrepancy",
+            ),
             "conditional_error",
         ],
     ),
@@ -141,8 +230,18 @@ API = [
         "skshapley.bounds",
         [
             *("hoeffding_permutations", "chebyshev_permutations", "least_evals"),
-            *("expected_error", "markov_probability", "deviation_probability", "gradient_norm"),
-            *("strong_convexity", "condition_number", "leverage_error", "leverage_samples"),
+            *(
+                "expected_error",
+                "markov_probability",
+                "deviation_probability",
+                "gradient_norm",
+            ),
+            *(
+                "strong_convexity",
+                "condition_number",
+                "leverage_error",
+                "leverage_samples",
+            ),
             *("quadrature_error", "function_variation", "dot_product_bounds"),
             *("graph_error", "graph_dependence", "absolute_information"),
         ],
@@ -151,17 +250,42 @@ API = [
         "Simulated games",
         "",
         "skshapley.datasets",
-        ["make_couples", "Couples", "ChiSquareCouples", "RadialCouples", "chi_square_median"],
+        [
+            "make_couples",
+            "Couples",
+            "ChiSquareCouples",
+            "RadialCouples",
+            "chi_square_median",
+        ],
     ),
     (
         "Testing",
         "Games with closed-form values, and the checks that components must pass.",
         "skshapley.testing",
         [
-            *("CooperativeGame", "AdditiveGame", "AirportGame", "DividendGame", "FourierGame"),
-            *("GloveGame", "HybridGame", "PairwiseGame", "RandomGame", "SizeGame", "StackedGame"),
+            *(
+                "CooperativeGame",
+                "AdditiveGame",
+                "AirportGame",
+                "DividendGame",
+                "FourierGame",
+            ),
+            *(
+                "GloveGame",
+                "HybridGame",
+                "PairwiseGame",
+                "RandomGame",
+                "SizeGame",
+                "StackedGame",
+            ),
             *("UnanimityGame", "WeightedVotingGame", "as_instances", "explain_game"),
-            *("brute_force", "check_sampler", "check_solver", "check_pair", "check_consistent"),
+            *(
+                "brute_force",
+                "check_sampler",
+                "check_solver",
+                "check_pair",
+                "check_consistent",
+            ),
             *("check_standard_errors", "check_unbiased", "check_reward", "check_game"),
             "parametrize_contract",
         ],
@@ -170,7 +294,12 @@ API = [
         "Errors",
         "",
         "skshapley.exceptions",
-        ["ModelOutputError", "PartialExplanationError", "BatchError", "UnreadableModelError"],
+        [
+            "ModelOutputError",
+            "PartialExplanationError",
+            "BatchError",
+            "UnreadableModelError",
+        ],
     ),
 ]
 
@@ -180,7 +309,13 @@ def write_api_reference(folder: Path) -> None:
     lines = ["API reference", "=============", ""]
     for title, text, module, names in API:
         lines += [title, "-" * len(title), "", f".. module:: {module}", "", text, ""]
-        lines += [".. autosummary::", "   :toctree: .", "", *(f"   {name}" for name in names), ""]
+        lines += [
+            ".. autosummary::",
+            "   :toctree: .",
+            "",
+            *(f"   {name}" for name in names),
+            "",
+        ]
     page, text = folder / "api.rst", "\n".join(lines)
     folder.mkdir(exist_ok=True)
     if not page.exists() or page.read_text(encoding="utf-8") != text:

@@ -1,7 +1,7 @@
 """Check the links of the built pages to each other: python doc/check_links.py doc/_build/html.
 
-Every relative link must lead to a file, and what stands after # to a place on its page. Links to
-other sites need a network: they are counted, and not followed.
+Every relative link must lead to a file, and what stands after # to a place on its page.
+Links to other sites need a network: they are counted, and not followed.
 """
 
 import sys
@@ -28,7 +28,9 @@ class Page(HTMLParser):
 def check(folder):
     """Return the dangling links, as (page, link), and the set of links to other sites."""
     folder = folder.resolve()
-    paths = [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
+    paths = [
+        path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts
+    ]
     pages = {path: Page(path) for path in paths}
     dangling, external = [], set()
     for path, page in pages.items():
@@ -37,9 +39,15 @@ def check(folder):
             if parts.scheme or parts.netloc:
                 external.add(link)
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = (
+                (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            )
             known = pages[target].places if target in pages else None
-            lost = parts.fragment and known is not None and unquote(parts.fragment) not in known
+            lost = (
+                parts.fragment
+                and known is not None
+                and unquote(parts.fragment) not in known
+            )
             if not target.exists() or lost:
                 dangling.append((str(path.relative_to(folder)), link))
     return dangling, external
@@ -48,6 +56,9 @@ def check(folder):
 if __name__ == "__main__":
     dangling, external = check(Path(sys.argv[1]))
     sites = Counter(urlsplit(link).netloc for link in external)
-    print("Not followed:", ", ".join(f"{n} of {site or 'data'}" for site, n in sites.items()))
+    print(
+        "Not followed:",
+        ", ".join(f"{n} of {site or 'data'}" for site, n in sites.items()),
+    )
     print("".join(f"{page}: {link} leads nowhere\n" for page, link in dangling), end="")
     sys.exit(f"{len(dangling)} dangling links" if dangling else 0)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-# One thread, as in the tests: the numbers in the gallery then do not depend on the machine.
+# One thread, as in the tests: the numbers in the gallery then do not depend on the
+# machine.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
@@ -49,23 +50,33 @@ html_theme_options = {
 }
 html_sidebars = {
     page: []
-    for page in ("index", "getting_started", "from_shap", "references", "generated/changelog")
+    for page in (
+        "index",
+        "getting_started",
+        "from_shap",
+        "references",
+        "generated/changelog",
+    )
 }
 # A name in single backticks is code, and a link where Sphinx knows it.
 default_role = "code"
 
-# A reference to a name of ours that is not there is an error (warnings are, in `make doc`). Those
-# of other projects lead out of what can be followed offline.
+# A reference to a name of ours that is not there is an error (warnings are, in
+# `make doc`). Those of other projects lead out of what can be followed offline.
 nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(numpy|pandas|collections|typing|sklearn|matplotlib)\..*"),
-    (r"py:class", r"skshapley\._process\..*"),  # a design that only its own solver reads
+    (
+        r"py:class",
+        r"skshapley\._process\..*",
+    ),  # a design that only its own solver reads
 ]
 # The docstrings say more of types, with shapes.
 autodoc_typehints = "none"
 
 autosummary_generate = True
-# Each class page lists its methods by itself; numpydoc's own table would ask for a page of each.
+# Each class page lists its methods by itself; numpydoc's own table would ask for a page
+# of each.
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
@@ -90,8 +101,12 @@ def write_changelog(path):
     """Write what has been released, under what the next release would say."""
     command = [sys.executable, "-m", "towncrier", "build", "--draft"]
     command += ["--version", "Next release", "--date", "to come"]
-    run = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=True)
-    released = (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8").split("-->")[1]
+    run = subprocess.run(
+        command, cwd=HERE.parent, capture_output=True, text=True, check=True
+    )
+    released = (
+        (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8").split("-->")[1]
+    )
     text = f"# Changelog\n\n{run.stdout.strip()}\n{released}"
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
@@ -120,6 +135,8 @@ def visit_displayed_formula(translator, node):
 
 
 def setup(app):
-    app.add_html_math_renderer("mathml", (visit_formula, None), (visit_displayed_formula, None))
+    app.add_html_math_renderer(
+        "mathml", (visit_formula, None), (visit_displayed_formula, None)
+    )
     # After numpydoc, which makes the lines.
     app.connect("autodoc-process-docstring", without_substitutions, priority=900)

@@ -1,8 +1,9 @@
 """Explain an XGBoost model and a neural network on real data, in half a minute.
 
-The data are bundled with scikit-learn (Street, Wolberg and Mangasarian, 1993): 569 breast tumours,
-each with thirty measurements of cell nuclei, and its diagnosis. The attributions and interactions
-of the trees are exact. The network is sampled, and each attribution has a standard error.
+The data are bundled with scikit-learn (Street, Wolberg and Mangasarian, 1993): 569
+breast tumours, each with thirty measurements of cell nuclei, and its diagnosis. The
+attributions and interactions of the trees are exact. The network is sampled, and each
+attribution has a standard error.
 
 Run it with `make demo`, or `python examples/demo.py`; the files go to demo_output/.
 """
@@ -36,9 +37,14 @@ def tumours():
 
 def explain_trees(X_train, X_test, y_train, y_test):
     """Explain the log-odds of boosted trees: exact values, and interactions of all pairs."""
-    model = XGBClassifier(n_estimators=100, max_depth=3, learning_rate=0.1, random_state=0)
+    model = XGBClassifier(
+        n_estimators=100, max_depth=3, learning_rate=0.1, random_state=0
+    )
     model.fit(X_train, y_train)
-    print(f"\nXGBoost: {model.score(X_test, y_test):.0%} of the test tumours classified correctly.")
+    print(
+        f"\nXGBoost: {model.score(X_test, y_test):.0%} of the test tumours classified "
+        "correctly."
+    )
     explainer = ShapleyExplainer(model, response_method="log_odds", interactions=True)
     return timed(lambda: explainer.fit(X_train).explain(X_test))
 
@@ -47,7 +53,10 @@ def explain_network(X_train, X_test, y_train, y_test):
     """Explain the probability of a neural network: sampled values with standard errors."""
     network = MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=0)
     model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
-    print(f"\nMLP: {model.score(X_test, y_test):.0%} of the test tumours classified correctly.")
+    print(
+        f"\nMLP: {model.score(X_test, y_test):.0%} of the test tumours classified "
+        "correctly."
+    )
     explainer = ShapleyExplainer(model, max_rows=15_000, random_state=0)
     return timed(lambda: explainer.fit(X_train).explain(X_test))
 
@@ -57,7 +66,10 @@ def timed(explain):
     began = time.perf_counter()
     explanation = explain()
     seconds = time.perf_counter() - began
-    print(f"Explained in {seconds:.1f} s with {explanation.n_model_rows.sum():,} model rows.")
+    print(
+        f"Explained in {seconds:.1f} s with {explanation.n_model_rows.sum():,} model "
+        "rows."
+    )
     return explanation
 
 
@@ -65,10 +77,16 @@ def table(explanation, row, n_features=6):
     """Return the largest attributions of one tumour, with their standard errors or "exact"."""
     frame = explanation[row].to_frame("long").set_index("feature")
     order = frame["value"].abs().sort_values(ascending=False).index[:n_features]
-    columns = {"data": "measured", "value": "attribution", "standard_error": "standard error"}
+    columns = {
+        "data": "measured",
+        "value": "attribution",
+        "standard_error": "standard error",
+    }
     shown = frame.loc[order, list(columns)].rename(columns=columns)
     errors = shown["standard error"]
-    return shown.assign(**{"standard error": errors.astype(object).where(errors > 0, "exact")})
+    return shown.assign(
+        **{"standard error": errors.astype(object).where(errors > 0, "exact")}
+    )
 
 
 def save(explanation, name):
@@ -119,8 +137,16 @@ def main():
     OUTPUT.mkdir(exist_ok=True)
     X_train, X_test, y_train, y_test = tumours()
     print(f"{len(X_train)} breast tumours for training, {len(X_test)} to explain.")
-    show(explain_trees(X_train, X_test, y_train, y_test), "xgboost", "log-odds of malignancy")
-    show(explain_network(X_train, X_test, y_train, y_test), "mlp", "probability of malignancy")
+    show(
+        explain_trees(X_train, X_test, y_train, y_test),
+        "xgboost",
+        "log-odds of malignancy",
+    )
+    show(
+        explain_network(X_train, X_test, y_train, y_test),
+        "mlp",
+        "probability of malignancy",
+    )
     print(f"\nOpen {OUTPUT / 'mlp_report.html'} in a browser to see the report.")
 
 

@@ -38,24 +38,37 @@ Explanation.report = corrected(write_report, "Explanation.report")
 _INSTEAD = {
     **dict.fromkeys(
         (
-            *("Explainer", "KernelExplainer", "PermutationExplainer", "LinearExplainer"),
+            *(
+                "Explainer",
+                "KernelExplainer",
+                "PermutationExplainer",
+                "LinearExplainer",
+            ),
             *("DeepExplainer", "GradientExplainer", "ExactExplainer", "explain"),
         ),
         "ShapleyExplainer(model).fit(X_train).explain(X)",
     ),
     **dict.fromkeys(("summary_plot", "beeswarm"), "explanation.plot.beeswarm()"),
     **dict.fromkeys(
-        ("waterfall_plot", "waterfall", "force_plot", "force"), "explanation.plot.waterfall(0)"
+        ("waterfall_plot", "waterfall", "force_plot", "force"),
+        "explanation.plot.waterfall(0)",
     ),
-    **dict.fromkeys(("dependence_plot", "scatter"), 'explanation.plot.dependence("age")'),
+    **dict.fromkeys(
+        ("dependence_plot", "scatter"), 'explanation.plot.dependence("age")'
+    ),
     **dict.fromkeys(("load", "load_explanation"), "Explanation.load(path)"),
-    **dict.fromkeys(("plot", "image_plot", "initjs"), "explanation.plot, as in plot.bar()"),
+    **dict.fromkeys(
+        ("plot", "image_plot", "initjs"), "explanation.plot, as in plot.bar()"
+    ),
     "maskers": 'ShapleyExplainer(model, reward="interventional"), or another reward',
     "bar_plot": "explanation.plot.bar()",
     "bar": "explanation.plot.bar()",
-    **dict.fromkeys(("explain_batches", "batches"), "skshapley.batches.explain_batches(...)"),
+    **dict.fromkeys(
+        ("explain_batches", "batches"), "skshapley.batches.explain_batches(...)"
+    ),
     **{
-        name: f"import skshapley.{name}" for name in ("datasets", "diagnostics", "bounds", "shapiq")
+        name: f"import skshapley.{name}"
+        for name in ("datasets", "diagnostics", "bounds", "shapiq")
     },
     "Settings": "skshapley.explanation.Settings",
     "sample": "ShapleyExplainer(model, max_background=100)",

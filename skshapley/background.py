@@ -6,7 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from skshapley._references import herded
-from skshapley._tables._inputs import as_pandas, checked_weights, is_frame, n_rows, take_rows
+from skshapley._tables._inputs import (
+    as_pandas,
+    checked_weights,
+    is_frame,
+    n_rows,
+    take_rows,
+)
 from skshapley._tools._constraints import Count
 from skshapley._tools._random import entropy_from, generator
 
@@ -16,14 +22,15 @@ __all__ = ["herd"]
 def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) -> Any:
     """Return `n` rows of a table that together resemble it, as a background.
 
-    Rows are chosen one by one (kernel herding). The means of smooth functions of the columns and
-    predictions over the chosen rows are then close to the means over the table. Attributions
-    against 100 such rows have a tenth to a third of the squared error of attributions against 100
-    random rows. Centres of k-means are not rows of the table, and can be worse than both. The
-    chosen rows have equal weights: fitted weights did not help.
+    Rows are chosen one by one (kernel herding). The means of smooth functions of the
+    columns and predictions over the chosen rows are then close to the means over the
+    table. Attributions against 100 such rows have a tenth to a third of the squared
+    error of attributions against 100 random rows. Centres of k-means are not rows of
+    the table, and can be worse than both. The chosen rows have equal weights: fitted
+    weights did not help.
 
-    `ShapleyExplainer` does not need this function: it takes the whole table, at a cost that does
-    not depend on its size.
+    `ShapleyExplainer` does not need this function: it takes the whole table, at a cost
+    that does not depend on its size.
 
     Parameters
     ----------
@@ -65,15 +72,23 @@ def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) 
         X = np.asarray(X)
     b = n_rows(X)
     if not Count().allows(n) or n > b:
-        raise ValueError(f"herd takes n as a positive int, at most the {b} rows of X; got {n!r}.")
+        raise ValueError(
+            f"herd takes n as a positive int, at most the {b} rows of X; got {n!r}."
+        )
     weights = checked_weights(sample_weight, b, "herd")
     if predictions is not None:
-        predictions = as_pandas(predictions).to_numpy() if is_frame(predictions) else predictions
+        predictions = (
+            as_pandas(predictions).to_numpy() if is_frame(predictions) else predictions
+        )
         predictions = np.asarray(predictions, dtype=np.float64)
-        if len(predictions) != b or predictions.ndim > 2 or not np.isfinite(predictions).all():
+        if (
+            len(predictions) != b
+            or predictions.ndim > 2
+            or not np.isfinite(predictions).all()
+        ):
             raise ValueError(
-                f"herd needs predictions as finite numbers, one row for each of the {b} rows of X;"
-                f" got shape {predictions.shape}."
+                "herd needs predictions as finite numbers, one row for each of the "
+                f"{b} rows of X; got shape {predictions.shape}."
             )
         predictions = predictions.reshape(b, -1)
     rng = generator(entropy_from(random_state, "herd"), 1)

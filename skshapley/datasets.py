@@ -1,9 +1,9 @@
 """Simulated games of the papers.
 
-Grah & Thouvenot (2020), section 5.1, take two functions f from Hastie, Tibshirani & Friedman
-(2009), The elements of statistical learning (pages 339 and 401). They explain a row x* in contrast
-to a reference r, and average over 50 such couples. v(S) evaluates f at the row z with the values of
-x* in S and the values of r elsewhere.
+Grah & Thouvenot (2020), section 5.1, take two functions f from Hastie, Tibshirani &
+Friedman (2009), The elements of statistical learning (pages 339 and 401). They explain
+a row x* in contrast to a reference r, and average over 50 such couples. v(S) evaluates
+f at the row z with the values of x* in S and the values of r elsewhere.
 """
 
 from abc import abstractmethod
@@ -21,8 +21,8 @@ from skshapley.testing._instances import brute_force_rows
 class Couples(Game):
     """Base class of games that explain each row against its own reference.
 
-    Both functions of the paper depend on a row only through a sum over its features, so a game is
-    stored as the summands of x* and of r.
+    Both functions of the paper depend on a row only through a sum over its features, so
+    a game is stored as the summands of x* and of r.
 
     Parameters
     ----------
@@ -41,12 +41,16 @@ class Couples(Game):
         self.references = np.asarray(references, dtype=np.float64)
         if self.X.ndim != 2 or self.X.shape != self.references.shape:
             raise ValueError(
-                f"{type(self).__name__} got rows to explain of shape {self.X.shape} and references"
-                f" of shape {self.references.shape}: pass two arrays of one shape (r, p)."
+                f"{type(self).__name__} got rows to explain of shape {self.X.shape} "
+                f"and references of shape {self.references.shape}: pass two arrays of "
+                "one shape (r, p)."
             )
         self.n_rows, self.n_players = self.X.shape
         self.bytes_per_row = 8 * self.n_players
-        self._present, self._absent = self._summands(self.X), self._summands(self.references)
+        self._present, self._absent = (
+            self._summands(self.X),
+            self._summands(self.references),
+        )
 
     @staticmethod
     @abstractmethod
@@ -91,9 +95,10 @@ class Couples(Game):
 class ChiSquareCouples(Couples):
     """The classification of Grah & Thouvenot (2020): 1 if z is in the class of x*, else 0.
 
-    A row is in the first class if the sum of its squares is above the median of the chi-square
-    distribution with p degrees of freedom, else in the second. v(S) is 1 if z and x* are in the
-    same class, else 0. If x* and r are in different classes, the attributions sum to 1.
+    A row is in the first class if the sum of its squares is above the median of the
+    chi-square distribution with p degrees of freedom, else in the second. v(S) is 1 if
+    z and x* are in the same class, else 0. If x* and r are in different classes, the
+    attributions sum to 1.
 
     Parameters
     ----------
@@ -102,8 +107,8 @@ class ChiSquareCouples(Couples):
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
-    applied in attribute importance, CD-MAKE, section 5.1.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
+    Shapley value applied in attribute importance, CD-MAKE, section 5.1.
 
     Examples
     --------
@@ -134,8 +139,8 @@ class RadialCouples(Couples):
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
-    applied in attribute importance, CD-MAKE, section 5.1.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
+    Shapley value applied in attribute importance, CD-MAKE, section 5.1.
 
     Examples
     --------
@@ -180,8 +185,9 @@ def make_couples(
     n_players : int, default=16
         Number of features. The paper has 16 and, for the classification, 300.
     n_samples : int, default=1000
-        Number of rows, of independent standard normal features, from which couples are drawn. The
-        two rows of a couple differ. In a classification, they are in different classes.
+        Number of rows, of independent standard normal features, from which couples are
+        drawn. The two rows of a couple differ. In a classification, they are in
+        different classes.
     random_state : None, int, Generator or RandomState, default=None
 
     Returns
@@ -199,7 +205,9 @@ def make_couples(
     """
     kinds = {"chi-square": ChiSquareCouples, "radial": RadialCouples}
     if kind not in kinds:
-        raise ValueError(f"make_couples got kind={kind!r}: choose one of {list(kinds)}.")
+        raise ValueError(
+            f"make_couples got kind={kind!r}: choose one of {list(kinds)}."
+        )
     rng = generator(entropy_from(random_state, "make_couples"), 0)
     X = rng.standard_normal((n_samples, n_players))
     chosen: list[np.ndarray] = []

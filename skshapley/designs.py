@@ -1,8 +1,9 @@
 """Designs: coalitions chosen by a sampler, evaluated by the engine and used by a solver.
 
-A design has frozen arrays, and requests evaluations of its coalitions. Its leading axis is the rows
-to explain, ``r``; coalitions are ``(r, m, p)`` bool for ``p`` players. A design may contain the
-empty and the full coalition: their values are known and cost nothing.
+A design has frozen arrays, and requests evaluations of its coalitions. Its leading axis
+is the rows to explain, ``r``; coalitions are ``(r, m, p)`` bool for ``p`` players. A
+design may contain the empty and the full coalition: their values are known and cost
+nothing.
 """
 
 from collections.abc import Callable
@@ -67,8 +68,8 @@ class Design:
         values : ndarray of shape (u, k)
             Values of the requests, in order.
         empty : callable
-            ``empty(instances, references)``: v(empty) of rows ``(n,)`` against references ``(n,
-            q)``, ``(n, q, k)``.
+            ``empty(instances, references)``: v(empty) of rows ``(n,)`` against
+            references ``(n, q)``, ``(n, q, k)``.
         v_empty, v_full : ndarray of shape (r, k)
 
         Returns
@@ -77,12 +78,14 @@ class Design:
         """
         r, k = v_full.shape
         inner = self._inner(r)
-        # Ends are known and were never requested, so they are put between the evaluated values.
+        # Ends are known and were never requested, so they are put between the evaluated
+        # values.
         everything = np.empty((*inner.shape, k))
         everything[inner] = values
         full = ~inner & np.broadcast_to(self.coalitions.any(axis=2), inner.shape)
         everything[full] = v_full[np.nonzero(full)[0]]
-        # What is left is the empty coalition, against its own background rows if they are named.
+        # What is left is the empty coalition, against its own background rows if they
+        # are named.
         none = ~inner & ~full
         instance, place = np.nonzero(none)
         everything[none] = v_empty[instance]
@@ -107,20 +110,23 @@ class StepwiseDesign:
     permutations : ndarray of shape (r, n, p), int
         ``permutations[:, :, k]`` is the player that enters at step k.
     unit : int
-        Number of consecutive permutations that form one independent replicate; divides n.
+        Number of consecutive permutations that form one independent replicate; divides
+        n.
     references : ndarray of shape (r, n), int, or None
         The background row of each permutation; None for the whole background.
     stratum_weights : ndarray of shape (b,) or None
-        If given, every unit uses a single reference, and all references are used. The estimate is
-        the mean over references, with these weights, of the means within a reference.
+        If given, every unit uses a single reference, and all references are used. The
+        estimate is the mean over references, with these weights, of the means within a
+        reference.
     weights : ndarray of shape (r, n) or None
-        Weights of the permutations within their unit (Bayesian quadrature); None for equal ones.
+        Weights of the permutations within their unit (Bayesian quadrature); None for
+        equal ones.
     sampled : bool
-        Whether the references are a sample of the background. Every unit then uses a single
-        reference, and few references are used twice.
+        Whether the references are a sample of the background. Every unit then uses a
+        single reference, and few references are used twice.
     differing : ndarray of shape (r, n, p), bool, or None
-        The players that differ from the reference of each permutation; None for all. The other
-        players have no effect, so their steps are not evaluated.
+        The players that differ from the reference of each permutation; None for all.
+        The other players have no effect, so their steps are not evaluated.
     """
 
     permutations: NDArray[np.intp]
@@ -146,12 +152,15 @@ class StepwiseDesign:
         """The reference of each coalition, ``(r, n (p + 1), 1)``, or None."""
         if self.references is None:
             return None
-        return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[:, :, None]
+        return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[
+            :, :, None
+        ]
 
     @cached_property
     def places(self) -> NDArray[np.int16]:
         """The step at which each player enters each permutation, ``(r, n, p)``."""
-        # int16 holds any practical number of players in a quarter of the memory of int64.
+        # int16 holds any practical number of players in a quarter of the memory of
+        # int64.
         steps = np.arange(self.permutations.shape[2], dtype=np.int16)
         return self.by_player(np.broadcast_to(steps, self.permutations.shape))
 
@@ -167,7 +176,8 @@ class StepwiseDesign:
         by_player : ndarray of the same shape
         """
         r, n, p = self.permutations.shape
-        # Flat positions make one assignment of all permutations, without an index array per axis.
+        # Flat positions make one assignment of all permutations, without an index array
+        # per axis.
         at = self.permutations + p * np.arange(r * n).reshape(r, n, 1)
         flat = np.empty((r * n * p, *by_step.shape[3:]), dtype=by_step.dtype)
         flat[at.ravel()] = by_step.reshape(flat.shape)
@@ -177,8 +187,8 @@ class StepwiseDesign:
     def _passed(self) -> tuple[np.ndarray, np.ndarray]:
         """The number of differing players after each step, and the requested steps.
 
-        Both ``(r, n, p)``. A step is not requested if the mixed row does not change, or equals the
-        row to explain.
+        Both ``(r, n, p)``. A step is not requested if the mixed row does not change, or
+        equals the row to explain.
         """
         enters = np.ones(self.permutations.shape, dtype=bool)
         if self.differing is not None:
@@ -197,7 +207,11 @@ class StepwiseDesign:
         r : int
             Number of rows.
         """
-        (_, n, p), place, references = self.permutations.shape, self.places, self.references
+        (_, n, p), place, references = (
+            self.permutations.shape,
+            self.places,
+            self.references,
+        )
         if self.differing is not None:
             place = np.where(self.differing, place, np.int16(p))  # others never enter
         # the last step is the full coalition, which is never requested
@@ -281,15 +295,15 @@ class CoalitionDesign(Design):
     Attributes
     ----------
     expected_draws : ndarray of shape (r, m)
-        Expected number of coalitions *of that size* in this design. A single coalition of size s is
-        expected ``expected_draws / C(p, s)`` times. Without binomials, the number is finite for any
-        p.
+        Expected number of coalitions *of that size* in this design. A single coalition
+        of size s is expected ``expected_draws / C(p, s)`` times. Without binomials, the
+        number is finite for any p.
     unit : int
-        Number of consecutive coalitions that form one independent replicate (2 for a coalition and
-        its complement).
+        Number of consecutive coalitions that form one independent replicate (2 for a
+        coalition and its complement).
     replacement : bool
-        Whether a coalition may occur twice. Without replacement, a size with ``expected_draws ==
-        C(p, s)`` is enumerated and has no sampling error.
+        Whether a coalition may occur twice. Without replacement, a size with
+        ``expected_draws == C(p, s)`` is enumerated and has no sampling error.
     whole : ndarray of shape (p + 1,), bool, or None
         The sizes that are enumerated despite replacement.
     """
@@ -325,12 +339,13 @@ class MarginalDesign(Design):
     Attributes
     ----------
     coalitions : ndarray of shape (r, 2 n p, p), bool
-        In each of n rounds, for each player: a coalition without it, and the same with it.
+        In each of n rounds, for each player: a coalition without it, and the same with
+        it.
     unit : int
         Number of consecutive rounds that form one independent replicate; divides n.
     weights : ndarray of shape (r, n, p) or None
-        Weight of each contribution, if the distribution of coalitions differs from the index; None
-        for 1.
+        Weight of each contribution, if the distribution of coalitions differs from the
+        index; None for 1.
     adds_up : bool
         Whether the estimated values add up to v(all) - v(empty), as Shapley's do.
     """
@@ -359,7 +374,8 @@ class MarginalDesign(Design):
 class PairDesign(Design):
     """Marginal contributions of single players, in strata.
 
-    The attribution of a player is the weighted sum over strata of its mean contribution in each.
+    The attribution of a player is the weighted sum over strata of its mean contribution
+    in each.
 
     Attributes
     ----------

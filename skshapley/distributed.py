@@ -1,8 +1,8 @@
 """Explanations on clusters: dask, Spark and Ray.
 
-A fitted explainer is sent to the parts of a large table and returns attributions. For one table
-with few rows, use ``joblib.parallel_config("dask")`` instead; for polars or DuckDB,
-`skshapley.batches.explain_batches`.
+A fitted explainer is sent to the parts of a large table and returns attributions. For
+one table with few rows, use ``joblib.parallel_config("dask")`` instead; for polars or
+DuckDB, `skshapley.batches.explain_batches`.
 """
 
 from collections.abc import Iterator
@@ -82,8 +82,8 @@ def spark_udf(explainer) -> Any:
     Returns
     -------
     udf : function of a struct column
-        Its result is a struct with a field for each attribution. Fields of the argument that the
-        explainer does not know are ignored.
+        Its result is a struct with a field for each attribution. Fields of the argument
+        that the explainer does not know are ignored.
 
     Examples
     --------
@@ -91,7 +91,9 @@ def spark_udf(explainer) -> Any:
     >>> from skshapley.distributed import spark_udf
     >>> table = spark.read.parquet("rows/")  # doctest: +SKIP
     >>> udf = spark_udf(explainer)  # doctest: +SKIP
-    >>> table.withColumn("phi", udf(struct("*"))).write.parquet("phi/")  # doctest: +SKIP
+    >>> table.withColumn("phi", udf(struct("*"))).write.parquet(
+    ...     "phi/"
+    ... )  # doctest: +SKIP
     """
     from pyspark.sql.functions import pandas_udf
     from pyspark.sql.types import DoubleType, StructField, StructType
@@ -102,7 +104,9 @@ def spark_udf(explainer) -> Any:
         for frame in frames:
             yield part(frame)[part.names]
 
-    return pandas_udf(attributions, StructType([StructField(n, DoubleType()) for n in part.names]))
+    return pandas_udf(
+        attributions, StructType([StructField(n, DoubleType()) for n in part.names])
+    )
 
 
 class _Part:
@@ -124,8 +128,8 @@ class _Part:
         check_is_fitted(explainer, "players_")
         if not explainer.players_.n_players:
             raise TypeError(
-                f"{owner} takes explainers of tables, and this one was fitted on documents: use"
-                f" skshapley.batches.explain_batches."
+                f"{owner} takes explainers of tables, and this one was fitted on "
+                "documents: use skshapley.batches.explain_batches."
             )
         self._explainer = explainer
         self._columns = list(getattr(explainer, "feature_names_in_", [])) or None
@@ -135,13 +139,15 @@ class _Part:
         """Return the columns without features, and the attributions."""
         X = frame if self._columns is None else frame[self._columns]
         kept = frame.drop(columns=X.columns)
-        # Dask calls the function with an empty frame to find the columns, and explainers refuse
-        # empty tables.
+        # Dask calls the function with an empty frame to find the columns, and
+        # explainers refuse empty tables.
         if not len(frame):
             empty = pd.DataFrame(columns=self.names, index=frame.index, dtype="float64")
             return pd.concat([kept, empty], axis=1)
         named = self._columns is not None or is_frame(self._explainer.background_)
         table = X if named else X.to_numpy()
         values = self._explainer.values(table)
-        flat = pd.DataFrame(values.reshape(len(frame), -1), index=frame.index, columns=self.names)
+        flat = pd.DataFrame(
+            values.reshape(len(frame), -1), index=frame.index, columns=self.names
+        )
         return pd.concat([kept, flat], axis=1)

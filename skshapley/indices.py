@@ -1,15 +1,16 @@
 """Indices: weighted means of marginal contributions of players and of pairs.
 
-Each index is a mean of differences: of a player's contribution v(S + i) - v(S), or of a pair's v(S
-+ i + j) - v(S + i) - v(S + j) + v(S). Every other player is present with probability t, and the
-distribution of t defines the index. Uniform t gives the Shapley value and the Shapley interaction
-index, and t = 1/2 the Banzhaf indices. With s in {-1, 1}^p for coalitions and v = sum_T c_T prod_{j
-in T} s_j,
+Each index is a mean of differences: of a player's contribution v(S + i) - v(S), or of a
+pair's v(S + i + j) - v(S + i) - v(S + j) + v(S). Every other player is present with
+probability t, and the distribution of t defines the index. Uniform t gives the Shapley
+value and the Shapley interaction index, and t = 1/2 the Banzhaf indices. With s in {-1,
+1}^p for coalitions and v = sum_T c_T prod_{j in T} s_j,
 
-    value of the set S = 2^|S| sum over T that contain S of c_T E[(2 t - 1)^(|T| - |S|)].
+    value of the set S = 2^|S| sum over T that contain S of c_T E[(2 t - 1)^(|T| -
+    |S|)].
 
-If the distribution is symmetric about 1/2, only even powers remain. Values of players then depend
-on the odd part of v, and values of pairs on the even part.
+If the distribution is symmetric about 1/2, only even powers remain. Values of players
+then depend on the odd part of v, and values of pairs on the even part.
 """
 
 from dataclasses import dataclass
@@ -42,7 +43,9 @@ class Index:
     >>> from skshapley.indices import INDICES, Index
     >>> INDICES["shapley"]
     Index(name='shapley', a=1.0, b=1.0, adds_up=True)
-    >>> Index("beta(2, 2)", 2.0, 2.0).size_law(3).round(2)  # of 3 others, so many are present
+    >>> Index("beta(2, 2)", 2.0, 2.0).size_law(3).round(
+    ...     2
+    ... )  # of 3 others, so many are present
     array([0.2, 0.3, 0.3, 0.2])
     """
 
@@ -88,7 +91,8 @@ class Index:
         u, weight = self.nodes(n // 2 + 1)
         moments = u ** np.arange(n)[:, None] @ weight
         if self.symmetric:
-            # Odd moments of a symmetric distribution are 0; the quadrature leaves rounding errors.
+            # Odd moments of a symmetric distribution are 0; the quadrature leaves
+            # rounding errors.
             moments[1::2] = 0.0
         return moments
 
@@ -105,7 +109,9 @@ class Index:
             # Logarithms keep large binomials within the range of floats.
             return np.exp(log_choose - n * np.log(2))
         return np.exp(
-            log_choose + betaln(size + self.a, n - size + self.b) - betaln(self.a, self.b)
+            log_choose
+            + betaln(size + self.a, n - size + self.b)
+            - betaln(self.a, self.b)
         )
 
 
@@ -114,9 +120,9 @@ INDICES: dict[str, Index] = {
     "banzhaf": Index("banzhaf"),
 }
 
-# The faithful indices (Tsai, Yeh & Ravikumar 2023) are least squares by a function of pairs. The
-# weights correspond to t from Beta(2, 2), or t = 1/2; Shapley-Taylor (Sundararajan et al. 2020) has
-# Beta(1, 2).
+# The faithful indices (Tsai, Yeh & Ravikumar 2023) are least squares by a function of
+# pairs. The weights correspond to t from Beta(2, 2), or t = 1/2; Shapley-Taylor
+# (Sundararajan et al. 2020) has Beta(1, 2).
 PAIR_INDICES: dict[str, Index] = {
     "shapley": INDICES["shapley"],
     "banzhaf": INDICES["banzhaf"],
@@ -128,7 +134,8 @@ PAIR_INDICES: dict[str, Index] = {
 
 @cache
 def _jacobi(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
-    # weight (1 - u)^alpha (1 + u)^beta of the Jacobi polynomials: t^(a - 1) (1 - t)^(b - 1)
+    # weight (1 - u)^alpha (1 + u)^beta of the Jacobi polynomials: t^(a - 1) (1 - t)^(b
+    # - 1)
     u, weight = roots_jacobi(n, b - 1, a - 1)
     return u, weight / weight.sum()
 
@@ -148,8 +155,8 @@ def player_index(index: Any, owner: str) -> Index:
         return INDICES[index]
     names = ", ".join(f'"{name}"' for name in INDICES)
     raise ValueError(
-        f"{owner} takes index as one of {names} or an Index, such as skshapley.indices.beta(16, 1);"
-        f" got {index!r}."
+        f"{owner} takes index as one of {names} or an Index, such as "
+        f"skshapley.indices.beta(16, 1); got {index!r}."
     )
 
 
@@ -169,8 +176,8 @@ def pair_index(interactions: Any, owner: str) -> Index | None:
         return PAIR_INDICES[interactions]
     names = ", ".join(f'"{name}"' for name in PAIR_INDICES)
     raise ValueError(
-        f'{owner} takes interactions as False, True (the same as "shapley") or one of {names};'
-        f" got {interactions!r}."
+        f'{owner} takes interactions as False, True (the same as "shapley") or one of '
+        f"{names}; got {interactions!r}."
     )
 
 
@@ -202,7 +209,8 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
         # Bit j of a set's number says whether player j is in it.
         members = (number >> np.arange(p) & 1).astype(np.float64)
         for k in range(values.shape[1]):
-            # Products of a player with itself, on the diagonal, are the sets that contain it.
+            # Products of a player with itself, on the diagonal, are the sets that
+            # contain it.
             found[:, k] += ((members * part[:, k : k + 1]).T @ members)[first, second]
     return 2.0**order * found
 
@@ -231,8 +239,8 @@ def beta(a: float, b: float) -> Index:
 
     References
     ----------
-    Kwon & Zou (2022), Beta Shapley: a unified and noise-reduced data valuation framework for
-    machine learning, AISTATS, Eq 3.
+    Kwon & Zou (2022), Beta Shapley: a unified and noise-reduced data valuation
+    framework for machine learning, AISTATS, Eq 3.
 
     Examples
     --------
@@ -243,5 +251,7 @@ def beta(a: float, b: float) -> Index:
     for name, value in (("a", a), ("b", b)):
         constraint = Number(above=0)
         if not constraint.allows(value):
-            raise ValueError(f"beta takes {name} as {constraint.choices}; got {value!r}.")
+            raise ValueError(
+                f"beta takes {name} as {constraint.choices}; got {value!r}."
+            )
     return Index(f"beta({a:g}, {b:g})", float(b), float(a), adds_up=a == b == 1)

@@ -4,14 +4,18 @@ Each is a function of ``(estimator, X)``, to be passed as the ``response_method`
 `ShapleyExplainer`. The other rewards of their section 2.2 need no such function:
 
 - one reference (the contrastive game): ``fit`` on a table of one row;
-- a reference population: ``fit`` on all its rows; attributions are then means over these rows;
-- the probability of the predicted class: ``response_method="predict_proba", output="predicted"``;
-- an anomaly score: an outlier detector's ``score_samples``, the default of "auto". The score of an
+- a reference population: ``fit`` on all its rows; attributions are then means over
+  these rows;
+- the probability of the predicted class:
+  ``response_method="predict_proba", output="predicted"``;
+- an anomaly score: an outlier detector's ``score_samples``, the default of "auto". The
+  score of an
 isolation forest is sampled; its `mean_depth` is exact.
 
 Examples
 --------
-Why is the first of these irises a setosa, against one versicolor, and against all of them?
+Why is the first of these irises a setosa, against one versicolor, and against all of
+them?
 
 >>> from sklearn.datasets import load_iris
 >>> from sklearn.ensemble import IsolationForest
@@ -19,12 +23,16 @@ Why is the first of these irises a setosa, against one versicolor, and against a
 >>> from skshapley import ShapleyExplainer
 >>> X, y = load_iris(return_X_y=True)
 >>> model = LogisticRegression(max_iter=1000).fit(X, y)
->>> explainer = ShapleyExplainer(model, response_method="predict_proba", output="predicted")
+>>> explainer = ShapleyExplainer(
+...     model, response_method="predict_proba", output="predicted"
+... )
 >>> contrast = explainer.fit(X[50:51]).explain(X[:1])
 >>> contrast.predictions.round(2), contrast.base_values.round(2)
 (array([0.98]), array([0.]))
 >>> population = explainer.fit(X[50:100]).explain(X[:1])
->>> population.values.sum().round(2) == (population.predictions - population.base_values).round(2)
+>>> population.values.sum().round(2) == (
+...     population.predictions - population.base_values
+... ).round(2)
 array([ True])
 
 Which measurement makes the last iris unusual among the others?
@@ -46,9 +54,9 @@ from numpy.typing import NDArray
 def same_class(estimator, X) -> NDArray[np.float64]:
     """Return an indicator of each class: 1 for the predicted class, 0 for the others.
 
-    With ``output="predicted"``, v(S) is 1 if the model still predicts the row's own class, else 0,
-    averaged over the background. This is the reward of Grah & Thouvenot (2020), section 5.1. It
-    accepts any classifier with ``predict``.
+    With ``output="predicted"``, v(S) is 1 if the model still predicts the row's own
+    class, else 0, averaged over the background. This is the reward of Grah & Thouvenot
+    (2020), section 5.1. It accepts any classifier with ``predict``.
 
     Parameters
     ----------
@@ -61,12 +69,13 @@ def same_class(estimator, X) -> NDArray[np.float64]:
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
-    applied in attribute importance, CD-MAKE, sections 2.2 and 5.1.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
+    Shapley value applied in attribute importance, CD-MAKE, sections 2.2 and 5.1.
 
     Examples
     --------
-    Why is this iris a virginica and not a setosa? Both measurements of its petal decide:
+    Why is this iris a virginica and not a setosa? Both measurements of its petal
+    decide:
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -74,7 +83,9 @@ def same_class(estimator, X) -> NDArray[np.float64]:
     >>> from skshapley.responses import same_class
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KNeighborsClassifier().fit(X, y)
-    >>> explainer = ShapleyExplainer(model, response_method=same_class, output="predicted")
+    >>> explainer = ShapleyExplainer(
+    ...     model, response_method=same_class, output="predicted"
+    ... )
     >>> explanation = explainer.fit(X[:1]).explain(X[120:121])
     >>> explanation.values.round(3)
     array([[0. , 0. , 0.5, 0.5]])
@@ -135,7 +146,8 @@ def rank(estimator, X, *, competitors) -> NDArray[np.float64]:
 
     References
     ----------
-    Grah & Thouvenot (2020), CD-MAKE, section 2.2 ("the predicted rank in a ranking problem").
+    Grah & Thouvenot (2020), CD-MAKE, section 2.2 ("the predicted rank in a ranking
+    problem").
 
     Examples
     --------
@@ -160,8 +172,8 @@ def rank(estimator, X, *, competitors) -> NDArray[np.float64]:
 def mean_depth(estimator, X) -> NDArray[np.float64]:
     """Return the mean depth at which an isolation forest isolates each row; 1 is the usual one.
 
-    The score of a row is minus 2 to the power of minus this depth. The depth is a sum over trees,
-    so its values are exact. The score is sampled.
+    The score of a row is minus 2 to the power of minus this depth. The depth is a sum
+    over trees, so its values are exact. The score is sampled.
 
     Parameters
     ----------
@@ -197,8 +209,9 @@ def mean_depth(estimator, X) -> NDArray[np.float64]:
 class SurvivalAt:
     """The probability of surviving beyond given times, with one output per time.
 
-    For survival forests of scikit-survival, it is a sum over the trees, so its values are exact.
-    For Cox models with few features, it is a function of linear terms, and exact too.
+    For survival forests of scikit-survival, it is a sum over the trees, so its values
+    are exact. For Cox models with few features, it is a function of linear terms, and
+    exact too.
 
     Parameters
     ----------
@@ -206,8 +219,8 @@ class SurvivalAt:
 
     References
     ----------
-    Ishwaran, Kogalur, Blackstone & Lauer (2008), Random survival forests, Annals of Applied
-    Statistics 2.
+    Ishwaran, Kogalur, Blackstone & Lauer (2008), Random survival forests, Annals of
+    Applied Statistics 2.
 
     Examples
     --------
@@ -233,7 +246,9 @@ class SurvivalAt:
         # The times are an attribute of the model, which is the last step of a pipeline.
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
         times = np.asarray(self.times, dtype=np.float64)
-        return pd.DataFrame(self.look_up(last.unique_times_, np.asarray(said)), columns=times)
+        return pd.DataFrame(
+            self.look_up(last.unique_times_, np.asarray(said)), columns=times
+        )
 
     def look_up(self, known_times, survival) -> NDArray[np.float64]:
         """Return survival at the times, 1 before the first known time.

@@ -73,9 +73,10 @@ class ShapleyApproximator(Approximator):
         orders = (1, 2) if INDICES[index][1] else (1,)
         if max_order not in orders:
             raise ValueError(
-                f"{type(self).__name__} takes max_order={' or '.join(map(str, orders))} with"
-                f' index="{index}"; got max_order={max_order!r}. For interactions of pairs, pass'
-                f' index="SII", max_order=2.'
+                f"{type(self).__name__} takes "
+                f"max_order={' or '.join(map(str, orders))} with "
+                f'index="{index}"; got max_order={max_order!r}. For interactions of '
+                'pairs, pass index="SII", max_order=2.'
             )
 
     def approximate(
@@ -108,7 +109,9 @@ class ShapleyApproximator(Approximator):
         single = result.values
         if result.interactions is not None:
             matrix = result.interactions.values[0]
-            found |= {(i, j): float(matrix[i, j]) for i, j in combinations(range(self.n), 2)}
+            found |= {
+                (i, j): float(matrix[i, j]) for i, j in combinations(range(self.n), 2)
+            }
             if self.index == "k-SII":  # the values of players and pairs then add up
                 single = single - matrix.sum(axis=0) / 2
         found |= {(j,): float(value) for j, value in enumerate(single)}

@@ -17,21 +17,30 @@ def enumerated():
 def enumerate_coalitions(predict, X, background, players=None):
     """Shapley values by Shapley's formula over all coalitions, ``(r, p)`` or ``(r, p, k)``.
 
-    v(S) is the mean of `predict` over the background's rows with the columns of S replaced by the
-    instance's. `players` are lists of columns; each column by itself if not given.
+    v(S) is the mean of `predict` over the background's rows with the columns of S
+    replaced by the instance's. `players` are lists of columns; each column by itself if
+    not given.
     """
     columns = list(background.columns) if isinstance(background, pd.DataFrame) else None
     if players is None:
-        players = [[c] for c in (range(background.shape[1]) if columns is None else columns)]
+        players = [
+            [c] for c in (range(background.shape[1]) if columns is None else columns)
+        ]
     everyone = range(len(players))
-    coalitions = [frozenset(c) for s in range(len(players) + 1) for c in combinations(everyone, s)]
+    coalitions = [
+        frozenset(c) for s in range(len(players) + 1) for c in combinations(everyone, s)
+    ]
     values = []
     for i in range(len(X)):
         instance = X.iloc[i : i + 1] if columns is not None else X[i : i + 1]
-        rows = [_hybrid(instance, background, [players[j] for j in c]) for c in coalitions]
+        rows = [
+            _hybrid(instance, background, [players[j] for j in c]) for c in coalitions
+        ]
         stacked = pd.concat(rows) if columns is not None else np.concatenate(rows)
         outputs = np.asarray(predict(stacked), dtype=float)
-        means = outputs.reshape(len(coalitions), len(background), *outputs.shape[1:]).mean(axis=1)
+        means = outputs.reshape(
+            len(coalitions), len(background), *outputs.shape[1:]
+        ).mean(axis=1)
         worth = dict(zip(coalitions, means, strict=True))
         values.append([_shapley(j, worth, len(players)) for j in everyone])
     return np.array(values)

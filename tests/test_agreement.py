@@ -16,7 +16,9 @@ RNG = np.random.default_rng(0)
 
 def product(X):
     """All orders of interaction, so that no design is exact by luck."""
-    return np.exp(X[:, ::2].sum(axis=1) / 2) * np.cos(X.prod(axis=1)) + X[:, 0] * X[:, -1]
+    return (
+        np.exp(X[:, ::2].sum(axis=1) / 2) * np.cos(X.prod(axis=1)) + X[:, 0] * X[:, -1]
+    )
 
 
 @pytest.mark.parametrize("p", range(1, 8))
@@ -24,7 +26,9 @@ def product(X):
 def test_enumeration(p, b, enumerated):
     background, X = RNG.normal(size=(b, p)), RNG.normal(size=(3, p))
     made = ShapleyExplainer(product, sampler="exact").fit(background).explain(X)
-    np.testing.assert_allclose(made.values, enumerated(product, X, background), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        made.values, enumerated(product, X, background), rtol=0, atol=1e-9
+    )
     assert not made.standard_errors.any()
     assert made.converged.all()
 
@@ -33,9 +37,13 @@ def test_enumeration(p, b, enumerated):
 def test_least_squares_on_all_coalitions(sampler, enumerated):
     """A budget for all coalitions leaves no randomness."""
     background, X = RNG.normal(size=(3, 6)), RNG.normal(size=(3, 6))
-    explainer = ShapleyExplainer(product, sampler=sampler, max_rows=62 * 3 + 1, random_state=0)
+    explainer = ShapleyExplainer(
+        product, sampler=sampler, max_rows=62 * 3 + 1, random_state=0
+    )
     made = explainer.fit(background).explain(X)
-    np.testing.assert_allclose(made.values, enumerated(product, X, background), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        made.values, enumerated(product, X, background), rtol=0, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("groups", [{"g": [1, 4, 6]}, {"g": [0, 1], "h": [6, 2, 3]}])
@@ -44,12 +52,24 @@ def test_enumeration_over_groups(groups, enumerated):
     taken = [column for members in groups.values() for column in members]
     players = [*groups.values(), *([c] for c in range(7) if c not in taken)]
     players.sort(key=min)
-    made = ShapleyExplainer(product, groups=groups, sampler="exact").fit(background).explain(X)
+    made = (
+        ShapleyExplainer(product, groups=groups, sampler="exact")
+        .fit(background)
+        .explain(X)
+    )
     expected = enumerated(product, X, background, players)
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
-    sampled = ShapleyExplainer(product, groups=groups, sampler="antithetic", random_state=0)
-    sampled = sampled.set_params(max_rows=198 * len(background) + 1).fit(background).explain(X)
-    assert (np.abs(sampled.values - expected) <= 5 * sampled.standard_errors + 1e-9).all()
+    sampled = ShapleyExplainer(
+        product, groups=groups, sampler="antithetic", random_state=0
+    )
+    sampled = (
+        sampled.set_params(max_rows=198 * len(background) + 1)
+        .fit(background)
+        .explain(X)
+    )
+    assert (
+        np.abs(sampled.values - expected) <= 5 * sampled.standard_errors + 1e-9
+    ).all()
 
 
 def test_enumeration_of_several_outputs(enumerated):
@@ -64,7 +84,9 @@ def test_enumeration_of_several_outputs(enumerated):
 def margin_model():
     xgboost = pytest.importorskip("xgboost")
     X, y = load_diabetes(return_X_y=True)
-    return xgboost.XGBClassifier(n_estimators=40, max_depth=4, n_jobs=1).fit(X, y > 140), X
+    return xgboost.XGBClassifier(n_estimators=40, max_depth=4, n_jobs=1).fit(
+        X, y > 140
+    ), X
 
 
 @pytest.mark.parametrize(
@@ -80,9 +102,9 @@ def margin_model():
 def test_trees_of_shap(sampler):
     """Within 4 standard errors of shap's interventional TreeExplainer, on margins.
 
-    100 values, each beyond 4 normal standard errors by chance 6e-5 of the time: a false alarm in
-    one seed of 160. The trees are summed in float32, hence the allowance of 1e-5, which is also all
-    that features without a standard error get.
+    100 values, each beyond 4 normal standard errors by chance 6e-5 of the time: a false
+    alarm in one seed of 160. The trees are summed in float32, hence the allowance of
+    1e-5, which is also all that features without a standard error get.
     """
     shap = pytest.importorskip("shap")
     model, X = margin_model()
@@ -114,7 +136,7 @@ def test_trees_of_shap_exactly():
     np.testing.assert_allclose(made.values, theirs, rtol=0, atol=1e-5)
 
 
-# --- the answer does not depend on how it was computed -------------------------------------------
+# --- the answer does not depend on how it was computed --------------------------------
 
 DIABETES, TARGET = load_diabetes(return_X_y=True)
 INSTANCES = DIABETES[100:112]
@@ -143,7 +165,12 @@ def perceptron():
 
 def explained(model, X, sampler, **parameters):
     n_rows = (1022 if sampler == "exact" else 222) * 15 + 1
-    parameters = {"max_rows": n_rows, "random_state": 0, "sampler": sampler, **parameters}
+    parameters = {
+        "max_rows": n_rows,
+        "random_state": 0,
+        "sampler": sampler,
+        **parameters,
+    }
     return ShapleyExplainer(model, **parameters).fit(DIABETES[:15]).explain(X)
 
 
@@ -177,7 +204,11 @@ def test_workers_change_nothing(n_jobs, backend):
 @pytest.mark.thinned
 @pytest.mark.parametrize(
     "sampler",
-    ["antithetic", "leverage", *(pytest.param(s, marks=pytest.mark.slow) for s in PAIRS[::2])],
+    [
+        "antithetic",
+        "leverage",
+        *(pytest.param(s, marks=pytest.mark.slow) for s in PAIRS[::2]),
+    ],
 )
 @pytest.mark.parametrize("memory", [0.2, 4096])
 def test_the_working_memory_changes_nothing(sampler, memory):
@@ -203,7 +234,9 @@ def test_frames_and_arrays_agree(sampler):
     X = frame[100:106]
     model = RandomForestClassifier(n_estimators=5, max_depth=5, random_state=0)
     model.fit(frame, np.digitize(y, [100, 200]))
-    explainer = ShapleyExplainer(model, sampler=sampler, max_rows=222 * 15 + 1, random_state=0)
+    explainer = ShapleyExplainer(
+        model, sampler=sampler, max_rows=222 * 15 + 1, random_state=0
+    )
     made = explainer.fit(frame[:15]).explain(X)
     assert_same(made, alone(forest(), 6, sampler))
 

@@ -20,7 +20,9 @@ from skshapley import AmortizedExplainer, Explanation, ShapleyExplainer, TreeExp
 from skshapley.batches import explain_batches
 
 P, R = 6, 200
-COST = 8 * P + 1  # model rows of a learned row: 2 p at 4 background rows, and the row itself
+COST = (
+    8 * P + 1
+)  # model rows of a learned row: 2 p at 4 background rows, and the row itself
 
 
 def response(X):
@@ -35,12 +37,16 @@ def truth(X, background):
         for coalition in combinations(range(P), size):
             mixed = np.repeat(background[None], len(X), axis=0)
             mixed[..., list(coalition)] = X[:, None, list(coalition)]
-            worth[coalition] = response(mixed.reshape(-1, P)).reshape(len(X), -1).mean(axis=1)
+            worth[coalition] = (
+                response(mixed.reshape(-1, P)).reshape(len(X), -1).mean(axis=1)
+            )
     values = np.zeros((len(X), P))
     for coalition, value in worth.items():
         for player in set(range(P)) - set(coalition):
             weight = 1 / (P * comb(P - 1, len(coalition)))
-            values[:, player] += weight * (worth[tuple(sorted({*coalition, player}))] - value)
+            values[:, player] += weight * (
+                worth[tuple(sorted({*coalition, player}))] - value
+            )
     return values
 
 
@@ -53,7 +59,9 @@ def tables():
 
 @pytest.fixture(scope="module")
 def amortized(tables):
-    explainer = ShapleyExplainer(response, max_background=50, max_rows=3000, random_state=1)
+    explainer = ShapleyExplainer(
+        response, max_background=50, max_rows=3000, random_state=1
+    )
     return AmortizedExplainer(explainer, n_training_rows=300).fit(tables[0])
 
 
@@ -67,7 +75,9 @@ def explanation(amortized, tables):
     return amortized.explain(tables[1])
 
 
-def test_learned_values_are_close_to_the_truth_for_few_model_rows(explanation, wanted, tables):
+def test_learned_values_are_close_to_the_truth_for_few_model_rows(
+    explanation, wanted, tables
+):
     learned = explanation.n_model_rows == COST
     assert learned.mean() > 0.95
     errors = ((explanation.values - wanted) ** 2).sum(axis=1) / (wanted**2).sum(axis=1)
@@ -86,8 +96,12 @@ def test_rows_unlike_the_training_rows_are_explained_directly(amortized, tables)
     X = np.concatenate([tables[1][:3], np.full((2, P), 30.0)])
     explanation, alone = amortized.explain(X), amortized.explainer_.explain(X[3:])
     np.testing.assert_array_equal(explanation.values[3:], alone.values)
-    np.testing.assert_array_equal(explanation.standard_errors[3:], alone.standard_errors)
-    np.testing.assert_array_equal(explanation.n_model_rows[3:], alone.n_model_rows + COST)
+    np.testing.assert_array_equal(
+        explanation.standard_errors[3:], alone.standard_errors
+    )
+    np.testing.assert_array_equal(
+        explanation.n_model_rows[3:], alone.n_model_rows + COST
+    )
     assert (explanation.n_model_rows[:3] == COST).all()
 
 
@@ -125,17 +139,23 @@ def test_an_exact_explainer_explains_all_rows_itself(tables, kind):
     if kind == "linear":
         explainer = ShapleyExplainer(LinearRegression().fit(X, response(X)))
     else:
-        explainer = TreeExplainer(RandomForestRegressor(5, random_state=0).fit(X, response(X)))
+        explainer = TreeExplainer(
+            RandomForestRegressor(5, random_state=0).fit(X, response(X))
+        )
     made = AmortizedExplainer(explainer).fit(X).explain(tables[1])
     assert made.settings.learned is None
     assert made.settings.closed_form is not None
     wanted = explainer.fit(X).explain(tables[1]).values
     np.testing.assert_array_equal(made.values, wanted)
-    np.testing.assert_array_equal(AmortizedExplainer(explainer).fit(X).values(tables[1]), wanted)
+    np.testing.assert_array_equal(
+        AmortizedExplainer(explainer).fit(X).values(tables[1]), wanted
+    )
 
 
 def test_too_few_rows_are_explained_directly(tables):
-    explainer = ShapleyExplainer(response, max_rows=500, random_state=0).fit(tables[0][:5])
+    explainer = ShapleyExplainer(response, max_rows=500, random_state=0).fit(
+        tables[0][:5]
+    )
     repeated = np.repeat(tables[0][:20], 5, axis=0)
     made = AmortizedExplainer(explainer).fit(repeated).explain(tables[1][:3])
     assert made.settings.learned is None
@@ -174,7 +194,9 @@ def test_frames_with_categories_and_gaps_and_several_outputs(frame):
     assert explanation.shape == (60, 3, 3)
     assert list(explanation.output_names) == ["a", "b", "c"]
     assert list(explanation.index) == list(rows.index)
-    spread = ((explanation.values - wanted.values) ** 2).sum() / (wanted.values**2).sum()
+    spread = ((explanation.values - wanted.values) ** 2).sum() / (
+        wanted.values**2
+    ).sum()
     assert spread < 1e-3
     assert np.median(explanation.n_model_rows) == 8 * 3 + 1
     table = made.set_output(transform="pandas").transform(rows)
@@ -205,7 +227,9 @@ def test_batches_can_be_resumed(tables, tmp_path):
     for before, after in zip(first, second, strict=True):
         np.testing.assert_array_equal(before.values, after.values)
     assert second[0].settings.learned == "60 rows"
-    other = AmortizedExplainer(made().explainer, n_training_rows=60).fit(tables[0][:100])
+    other = AmortizedExplainer(made().explainer, n_training_rows=60).fit(
+        tables[0][:100]
+    )
     with pytest.raises(FileExistsError, match="training rows"):
         explain_batches(other, X, **arguments)
     other = made()
@@ -218,10 +242,22 @@ def test_batches_can_be_resumed(tables, tmp_path):
     ("explainer", "error", "words"),
     [
         (LinearRegression(), TypeError, "ShapleyExplainer or TreeExplainer"),
-        (AmortizedExplainer(ShapleyExplainer(response)), TypeError, "got AmortizedExplainer"),
-        (ShapleyExplainer(response, interactions=True), ValueError, "interactions=True"),
+        (
+            AmortizedExplainer(ShapleyExplainer(response)),
+            TypeError,
+            "got AmortizedExplainer",
+        ),
+        (
+            ShapleyExplainer(response, interactions=True),
+            ValueError,
+            "interactions=True",
+        ),
         (ShapleyExplainer(response, index="banzhaf"), ValueError, "index='banzhaf'"),
-        (ShapleyExplainer(response, reward="conditional"), ValueError, "reward='conditional'"),
+        (
+            ShapleyExplainer(response, reward="conditional"),
+            ValueError,
+            "reward='conditional'",
+        ),
     ],
 )
 def test_unsupported_explainers_are_refused_before_the_model_is_called(
@@ -234,11 +270,16 @@ def test_unsupported_explainers_are_refused_before_the_model_is_called(
 def test_skops_round_trip(frame, tmp_path):
     skops_io = pytest.importorskip("skops.io")
     X = frame[["size", "rooms"]].fillna(0.0)
-    settings = {"hidden_layer_sizes": 4, "solver": "lbfgs", "max_iter": 2000, "random_state": 0}
+    settings = {
+        "hidden_layer_sizes": 4,
+        "solver": "lbfgs",
+        "max_iter": 2000,
+        "random_state": 0,
+    }
     model = MLPRegressor(**settings).fit(X, X["size"] * X["rooms"])
-    made = AmortizedExplainer(ShapleyExplainer(model, random_state=0), n_training_rows=40).fit(
-        X[:60]
-    )
+    made = AmortizedExplainer(
+        ShapleyExplainer(model, random_state=0), n_training_rows=40
+    ).fit(X[:60])
     skops_io.dump(made, tmp_path / "made.skops")
     types = skops_io.get_untrusted_types(file=tmp_path / "made.skops")
     there = skops_io.load(tmp_path / "made.skops", trusted=types)
@@ -247,16 +288,22 @@ def test_skops_round_trip(frame, tmp_path):
 
 def test_sparse_rows():
     X = sparse.random(300, 5, density=0.5, random_state=0, format="csr")
-    explainer = ShapleyExplainer(lambda X: X.toarray().max(axis=1), max_rows=1500, random_state=0)
+    explainer = ShapleyExplainer(
+        lambda X: X.toarray().max(axis=1), max_rows=1500, random_state=0
+    )
     made = AmortizedExplainer(explainer.fit(X[:10]), n_training_rows=200).fit(X[:250])
     learned, wanted = made.explain(X[250:]), explainer.explain(X[250:])
     assert learned.settings.learned == "200 rows"
-    assert ((learned.values - wanted.values) ** 2).sum() < 0.05 * (wanted.values**2).sum()
+    assert ((learned.values - wanted.values) ** 2).sum() < 0.05 * (
+        wanted.values**2
+    ).sum()
 
 
 def test_documents_are_refused():
     texts = ["good day", "bad night", "good night", "bad day"] * 10
-    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [1, 0, 1, 0] * 10)
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(
+        texts, [1, 0, 1, 0] * 10
+    )
     with pytest.raises(TypeError, match="fitted on documents"):
         AmortizedExplainer(ShapleyExplainer(model)).fit(texts)
 

@@ -43,7 +43,7 @@ def one_sentence(caught, owner="ShapleyExplainer"):
     return text
 
 
-# --- parameters ----------------------------------------------------------------------------------
+# --- parameters -----------------------------------------------------------------------
 
 PARAMETERS = {
     "sampler unknown": (
@@ -68,7 +68,10 @@ PARAMETERS = {
     "pair": (
         dict(sampler="kernel", solver="permutation-mean"),
         TypeError,
-        "pair sampler Kernel, .* with solver PermutationMean, .*'antith.* or a solver of .*'least",
+        (
+            "pair sampler Kernel, .* with solver PermutationMean, .*'antith.* or a solver "
+            "of .*'least"
+        ),
     ),
     "budget": (
         dict(sampler="exact", max_rows=14 * 10),
@@ -85,7 +88,11 @@ PARAMETERS = {
         ValueError,
         "it needs at least 61 model rows",
     ),
-    "budget text": (dict(max_rows="many"), ValueError, 'max_rows as "auto" or a positive int'),
+    "budget text": (
+        dict(max_rows="many"),
+        ValueError,
+        'max_rows as "auto" or a positive int',
+    ),
     "budget none": (dict(max_rows=0), ValueError, "positive int.* got 0"),
     "budget fraction": (dict(max_rows=2.5), ValueError, "got 2.5"),
     "budget bool": (dict(max_rows=True), ValueError, "got True"),
@@ -94,16 +101,32 @@ PARAMETERS = {
         ValueError,
         'references as one of "all"',
     ),
-    "stopping": (dict(stopping=0.05), TypeError, r"got 0.05. Try .*StandardError\(rtol=0.05\)"),
-    "stopping by nothing": (dict(stopping=StandardError()), ValueError, "must be above 0"),
+    "stopping": (
+        dict(stopping=0.05),
+        TypeError,
+        r"got 0.05. Try .*StandardError\(rtol=0.05\)",
+    ),
+    "stopping by nothing": (
+        dict(stopping=StandardError()),
+        ValueError,
+        "must be above 0",
+    ),
     "groups unknown": (
         dict(groups={"g": ["x9"]}),
         ValueError,
         r"unknown column 'x9' in group 'g': choose among \['x0', 'x1'",
     ),
     "groups text": (dict(groups={"g": "x0"}), ValueError, "takes groups as None or"),
-    "groups overlap": (dict(groups={"g": [0], "h": [0]}), ValueError, "'x0' in group 'h' and"),
-    "background none": (dict(max_background=0), ValueError, "None or a positive int; got 0"),
+    "groups overlap": (
+        dict(groups={"g": [0], "h": [0]}),
+        ValueError,
+        "'x0' in group 'h' and",
+    ),
+    "background none": (
+        dict(max_background=0),
+        ValueError,
+        "None or a positive int; got 0",
+    ),
     "background bool": (dict(max_background=True), ValueError, "got True"),
     "background text": (dict(max_background="all"), ValueError, "got 'all'"),
     "jobs none": (dict(n_jobs=0), ValueError, "n_jobs as None or an int but 0; got 0"),
@@ -113,7 +136,9 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize(("parameters", "error", "message"), PARAMETERS.values(), ids=PARAMETERS)
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"), PARAMETERS.values(), ids=PARAMETERS
+)
 def test_invalid_parameters(parameters, error, message):
     model = Counter()
     with pytest.raises(error, match=message) as caught:
@@ -134,7 +159,11 @@ def test_invalid_random_state(state):
 
 
 def test_a_booster_of_xgboost_is_refused_with_a_remedy():
-    booster = XGBRegressor(n_estimators=2).fit(BACKGROUND, np.arange(len(BACKGROUND))).get_booster()
+    booster = (
+        XGBRegressor(n_estimators=2)
+        .fit(BACKGROUND, np.arange(len(BACKGROUND)))
+        .get_booster()
+    )
     with pytest.raises(
         TypeError, match=r"predicts from a DMatrix: use .*TreeExplainer, or"
     ) as caught:
@@ -148,7 +177,9 @@ def test_the_smallest_budget_works():
     needed = {"exact": 14 * b, "antithetic": 6, "leverage": 6 * b, "monte-carlo": 3}
     for sampler, least in needed.items():
         least += 1  # the row to explain
-        explainer = ShapleyExplainer(Counter(), sampler=sampler, max_rows=least, random_state=0)
+        explainer = ShapleyExplainer(
+            Counter(), sampler=sampler, max_rows=least, random_state=0
+        )
         assert (explainer.fit(BACKGROUND).explain(X).n_model_rows <= least).all()
         with pytest.raises(ValueError, match=f"at least {least} model rows"):
             explainer.set_params(max_rows=least - 1).fit(BACKGROUND)
@@ -166,12 +197,14 @@ def test_parameters_made_invalid_after_fit():
 
 def test_too_many_players_to_enumerate():
     model = Counter()
-    with pytest.raises(ValueError, match=r"at most 20 players; got 30\. Put features into groups"):
+    with pytest.raises(
+        ValueError, match=r"at most 20 players; got 30\. Put features into groups"
+    ):
         ShapleyExplainer(model, sampler="exact").fit(np.zeros((2, 30)))
     assert not model.calls
 
 
-# --- background ----------------------------------------------------------------------------------
+# --- background -----------------------------------------------------------------------
 
 BACKGROUNDS = {
     "empty array": (BACKGROUND[:0], ValueError, "0 sample"),
@@ -189,16 +222,26 @@ BACKGROUNDS = {
         TypeError,
         "only supported if all input features have string names",
     ),
-    "nothing": (None, ValueError, "got None: pass an array, a sparse matrix or a frame"),
+    "nothing": (
+        None,
+        ValueError,
+        "got None: pass an array, a sparse matrix or a frame",
+    ),
     "a path": ("train.csv", ValueError, r"got 'train\.csv': pass an array"),
     "a number": (100, ValueError, "got 100: pass an array"),
     "a mapping": ({"age": [1.0]}, ValueError, "got dict: pass an array"),
-    "a generator": ((row for row in BACKGROUND), ValueError, "got generator: pass an array"),
+    "a generator": (
+        (row for row in BACKGROUND),
+        ValueError,
+        "got generator: pass an array",
+    ),
     "groups": (FRAME.groupby("age"), ValueError, "got DataFrameGroupBy: pass an array"),
 }
 
 
-@pytest.mark.parametrize(("background", "error", "message"), BACKGROUNDS.values(), ids=BACKGROUNDS)
+@pytest.mark.parametrize(
+    ("background", "error", "message"), BACKGROUNDS.values(), ids=BACKGROUNDS
+)
 def test_invalid_backgrounds(background, error, message):
     model = Counter()
     with pytest.raises(error, match=message):
@@ -217,8 +260,14 @@ def test_lazy_frames_are_refused():
 
 
 WEIGHTS = {
-    "NaN": (np.where(np.arange(10) == 3, np.nan, 1), "finite .* got nan for background row 3"),
-    "infinite": (np.where(np.arange(10) == 3, np.inf, 1), "finite .* got inf for background row 3"),
+    "NaN": (
+        np.where(np.arange(10) == 3, np.nan, 1),
+        "finite .* got nan for background row 3",
+    ),
+    "infinite": (
+        np.where(np.arange(10) == 3, np.inf, 1),
+        "finite .* got inf for background row 3",
+    ),
     "negative": (np.arange(10) - 1.0, "got -1.0 for background row 0"),
     "all zero": (np.zeros(10), "not all of them zero; got 0.0"),
     "too few": (np.ones(9), r"shape \(10,\); got shape \(9,\)"),
@@ -237,7 +286,7 @@ def test_invalid_weights(weights, message):
     assert not model.calls
 
 
-# --- instances -----------------------------------------------------------------------------------
+# --- instances ------------------------------------------------------------------------
 
 INSTANCES = {
     "one row": (BACKGROUND, X[0], ValueError, "got 1D array instead"),
@@ -248,7 +297,12 @@ INSTANCES = {
         "got a Series: pass rows with all columns, as in fit",
     ),
     "none": (BACKGROUND, X[:0], ValueError, "0 sample"),
-    "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),
+    "width": (
+        BACKGROUND,
+        X[:, :3],
+        ValueError,
+        "3 features, but ShapleyExplainer is expecting 4",
+    ),
     "words": (BACKGROUND, X.astype(str), ValueError, "dtype float64, and got <U"),
     "a frame for an array": (
         BACKGROUND,
@@ -265,8 +319,18 @@ INSTANCES = {
     "no rows": (FRAME, FRAME[:0], ValueError, "0 sample"),
     "missing": (FRAME, FRAME[["age", "kind"]], ValueError, "needs the column 'job'"),
     "more": (FRAME, FRAME.assign(more=1), ValueError, "got the column 'more'"),
-    "renamed": (FRAME, FRAME.rename(columns={"job": "jbo"}), ValueError, "it has the column 'jbo'"),
-    "dtype": (FRAME, FRAME.assign(age=list("abc")), ValueError, "'age' is .* instead of int64"),
+    "renamed": (
+        FRAME,
+        FRAME.rename(columns={"job": "jbo"}),
+        ValueError,
+        "it has the column 'jbo'",
+    ),
+    "dtype": (
+        FRAME,
+        FRAME.assign(age=list("abc")),
+        ValueError,
+        "'age' is .* instead of int64",
+    ),
     "category": (
         FRAME,
         FRAME.assign(kind=pd.Categorical(["w", "u", "v"])),
@@ -303,19 +367,25 @@ def test_unexpected_columns_are_named():
     one_sentence(caught)
 
 
-NAMED = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a b", "c"])
+NAMED = pd.DataFrame(
+    np.random.default_rng(0).normal(size=(30, 2)), columns=["a b", "c"]
+)
 
 
 def _catboost():
     catboost = pytest.importorskip("catboost")
-    return catboost.CatBoostRegressor(iterations=2, verbose=0, allow_writing_files=False)
+    return catboost.CatBoostRegressor(
+        iterations=2, verbose=0, allow_writing_files=False
+    )
 
 
 NAMED_MODELS = {
     "scikit-learn": LinearRegression,
     "a pipeline": lambda: make_pipeline(StandardScaler(), LinearRegression()),
     "XGBoost": lambda: pytest.importorskip("xgboost").XGBRegressor(n_estimators=2),
-    "LightGBM": lambda: pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=2, verbose=-1),
+    "LightGBM": lambda: pytest.importorskip("lightgbm").LGBMRegressor(
+        n_estimators=2, verbose=-1
+    ),
     "CatBoost": _catboost,
 }
 
@@ -331,7 +401,8 @@ def test_columns_unknown_to_the_model_are_refused_by_name(make):
         explainer.fit(NAMED.assign(target=1.0))
     one_sentence(caught)
     with pytest.raises(
-        ValueError, match=r"got the columns 'id', 'day', which .*: leave the rest out, X\.drop"
+        ValueError,
+        match=r"got the columns 'id', 'day', which .*: leave the rest out, X\.drop",
     ):
         explainer.fit(NAMED.assign(id=1.0, day=2.0))
     explainer.fit(NAMED)
@@ -354,7 +425,8 @@ def test_columns_of_the_model_are_required(make):
     with pytest.raises(ValueError, match=r"needs the columns 'a.b', 'f', which"):
         explainer.fit(more[["c", "d e"]])
     with pytest.raises(
-        ValueError, match=r"needs the column 'f', which .* it has the column 'F' instead"
+        ValueError,
+        match=r"needs the column 'f', which .* it has the column 'F' instead",
     ):
         explainer.fit(more.rename(columns={"f": "F"}))
     explainer.fit(more)
@@ -364,8 +436,16 @@ WIDE = NAMED.assign(d=1.0, e=np.arange(30.0), f=0.0)
 CHOICES = {
     "names": ([("one", StandardScaler(), ["a b", "e"])], "drop", ["a b", "e"]),
     "places": ([("one", StandardScaler(), [0, 3])], "drop", ["a b", "e"]),
-    "a mask": ([("one", "passthrough", [True, False, False, True, False])], "drop", ["a b", "e"]),
-    "a slice of names": ([("one", StandardScaler(), slice("a b", "c"))], "drop", ["a b", "c"]),
+    "a mask": (
+        [("one", "passthrough", [True, False, False, True, False])],
+        "drop",
+        ["a b", "e"],
+    ),
+    "a slice of names": (
+        [("one", StandardScaler(), slice("a b", "c"))],
+        "drop",
+        ["a b", "c"],
+    ),
     "the rest, too": (
         [("one", StandardScaler(), ["a b"]), ("none", "drop", ["d", "f"])],
         "passthrough",
@@ -379,24 +459,35 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize(("steps", "remainder", "needed"), CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize(
+    ("steps", "remainder", "needed"), CHOICES.values(), ids=CHOICES
+)
 def test_a_column_transformer_needs_only_its_columns(steps, remainder, needed):
-    model = make_pipeline(ColumnTransformer(steps, remainder=remainder), LinearRegression())
+    model = make_pipeline(
+        ColumnTransformer(steps, remainder=remainder), LinearRegression()
+    )
     explainer = ShapleyExplainer(model.fit(WIDE, NAMED["c"]))
     lost = needed[-1]
     with pytest.raises(ValueError, match=f"columns are missing: {{'{lost}'}}"):
         explainer.fit(WIDE.drop(columns=lost))
-    if isinstance(steps[0][2], list) and isinstance(steps[0][2][0], str):  # which places are not
+    if isinstance(steps[0][2], list) and isinstance(
+        steps[0][2][0], str
+    ):  # which places are not
         values = explainer.fit(WIDE[needed]).explain(WIDE[needed][:3])
         whole = explainer.fit(WIDE).explain(WIDE[:3])
-        np.testing.assert_allclose(values.to_frame(), whole.to_frame()[needed], atol=1e-12)
+        np.testing.assert_allclose(
+            values.to_frame(), whole.to_frame()[needed], atol=1e-12
+        )
 
 
 def test_a_method_may_need_fewer_columns_than_its_model():
     first = FunctionTransformer(lambda X: X[["a b", "e"]])
     model = make_pipeline(first, LinearRegression()).fit(WIDE, NAMED["c"])
     chosen = WIDE[["a b", "e"]]
-    assert ShapleyExplainer(model).fit(chosen).explain(chosen[:2]).values.shape == (2, 2)
+    assert ShapleyExplainer(model).fit(chosen).explain(chosen[:2]).values.shape == (
+        2,
+        2,
+    )
 
 
 def test_a_model_to_be_refitted_may_receive_fewer_columns():
@@ -428,19 +519,23 @@ def test_before_fit():
 
 
 def test_unfitted_model_names_frozen_estimator():
-    with pytest.raises(NotFittedError, match=r"sklearn\.frozen\.FrozenEstimator") as caught:
+    with pytest.raises(
+        NotFittedError, match=r"sklearn\.frozen\.FrozenEstimator"
+    ) as caught:
         ShapleyExplainer(LinearRegression()).fit(BACKGROUND)
     one_sentence(caught)
 
 
 def test_unknown_class_names_the_choices():
     model = LogisticRegression().fit(BACKGROUND, ["no", "yes"] * 5)
-    with pytest.raises(ValueError, match=r"'ja', .* choose None, 'no', 'yes', 'pred") as caught:
+    with pytest.raises(
+        ValueError, match=r"'ja', .* choose None, 'no', 'yes', 'pred"
+    ) as caught:
         ShapleyExplainer(model, output="ja").fit(BACKGROUND)
     one_sentence(caught)
 
 
-# --- any game ------------------------------------------------------------------------------------
+# --- any game -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -450,8 +545,16 @@ def test_unknown_class_names_the_choices():
         (dict(n_players=2.0), ValueError, "got 2.0"),
         (dict(), ValueError, "got None. Pass n_players="),
         (dict(n_players=3, sampler="?"), ValueError, "choose one of"),
-        (dict(n_players=3, sampler="kernel", solver="linear"), TypeError, "cannot pair"),
-        (dict(n_players=3, sampler="exact", max_evals=7), ValueError, "at least 8 evaluations"),
+        (
+            dict(n_players=3, sampler="kernel", solver="linear"),
+            TypeError,
+            "cannot pair",
+        ),
+        (
+            dict(n_players=3, sampler="exact", max_evals=7),
+            ValueError,
+            "at least 8 evaluations",
+        ),
     ],
 )
 def test_invalid_reward_functions(parameters, error, message):
@@ -472,7 +575,10 @@ def test_an_invalid_game():
     [
         (lambda S: np.ones(len(S) + 1), r"shape \(3,\) for 2 coalitions"),
         (lambda S: np.nan * S[:, 0], "NaN or infinity for 2 of 2 coalitions"),
-        (lambda S: np.where(S.sum(axis=1) == 1, np.inf, 0.0), "infinity for 3 of 6 coalitions"),
+        (
+            lambda S: np.where(S.sum(axis=1) == 1, np.inf, 0.0),
+            "infinity for 3 of 6 coalitions",
+        ),
         (lambda S: 1.7e308 * S[:, 0], "numbers beyond 1e.306 for 1 of 2 coalitions"),
         (lambda S: ["a"] * len(S), "not numbers"),
         (lambda S: None, r"shape \(\) for 2 coalitions, instead of \(2,\)"),
@@ -492,11 +598,13 @@ def test_a_game_may_write_into_its_coalitions():
         return worth
 
     for sampler in ("exact", "antithetic", "kernel"):
-        made = shapley_values(vandal, n_players=3, sampler=sampler, max_evals=8, random_state=0)
+        made = shapley_values(
+            vandal, n_players=3, sampler=sampler, max_evals=8, random_state=0
+        )
         np.testing.assert_allclose(made.values, [7.0, 14.0, 28.0])
 
 
-# --- models that misbehave on the way ------------------------------------------------------------
+# --- models that misbehave on the way -------------------------------------------------
 
 
 class Misbehaves:
@@ -524,7 +632,10 @@ ACTS = {
         "NaN .* first for row 2",
     ),
     "too few": (lambda good: good[1:], r"returned shape \(\d+,\) for \d+ rows"),
-    "two outputs": (lambda good: np.column_stack([good, good]), "2 outputs .* and 1 before"),
+    "two outputs": (
+        lambda good: np.column_stack([good, good]),
+        "2 outputs .* and 1 before",
+    ),
     "text": (lambda good: good.astype(str), "not numbers .*, such as"),
 }
 
@@ -581,18 +692,24 @@ def test_finished_rows_are_kept(cause):
 
 
 def test_interruption_before_the_first_finished_row():
-    explainer = ShapleyExplainer(Misbehaves(2, raises(KeyboardInterrupt()))).fit(BACKGROUND)
+    explainer = ShapleyExplainer(Misbehaves(2, raises(KeyboardInterrupt()))).fit(
+        BACKGROUND
+    )
     with pytest.raises(KeyboardInterrupt):
         explainer.explain(X)
 
 
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_finished_rows_survive_a_failing_worker(n_jobs):
-    explainer = ShapleyExplainer(_fails_on_large, max_rows=141, n_jobs=n_jobs).fit(BACKGROUND)
+    explainer = ShapleyExplainer(_fails_on_large, max_rows=141, n_jobs=n_jobs).fit(
+        BACKGROUND
+    )
     instances = np.vstack([X[:4], X[4:] + 100])
     with (
         sklearn.config_context(working_memory=1e-6),
-        pytest.raises(PartialExplanationError, match="stopped by OSError after 4") as caught,
+        pytest.raises(
+            PartialExplanationError, match="stopped by OSError after 4"
+        ) as caught,
     ):
         explainer.explain(instances)
     assert len(caught.value.explanation) == 4

@@ -43,15 +43,23 @@ def test_gradient_norm_is_the_sum_over_coalitions(d, radius, bound):
 @pytest.mark.parametrize("d", [2, 3, 6, 9])
 def test_strong_convexity_is_the_least_eigenvalue_of_the_hessian(d):
     x, w = enumerated(d)
-    eigenvalues = np.linalg.eigvalsh(2 * (x.T * w) @ x)  # of F = (X phi - Y)' W (X phi - Y)
-    assert strong_convexity(d, version="sharp") == pytest.approx(eigenvalues[0], rel=1e-12)
+    eigenvalues = np.linalg.eigvalsh(
+        2 * (x.T * w) @ x
+    )  # of F = (X phi - Y)' W (X phi - Y)
+    assert strong_convexity(d, version="sharp") == pytest.approx(
+        eigenvalues[0], rel=1e-12
+    )
     for version in ("corrected", "published", "preprint"):
-        assert strong_convexity(d, version=version) == pytest.approx(eigenvalues[0] / 2, rel=1e-12)
+        assert strong_convexity(d, version=version) == pytest.approx(
+            eigenvalues[0] / 2, rel=1e-12
+        )
 
 
 def by_hand(d, radius, bound):
     """S, written out."""
-    return sum(d * (np.sqrt(k) * radius + bound) / (np.sqrt(k) * (d - k)) for k in range(1, d))
+    return sum(
+        d * (np.sqrt(k) * radius + bound) / (np.sqrt(k) * (d - k)) for k in range(1, d)
+    )
 
 
 @pytest.mark.parametrize("d", [2, 3, 16, 300])
@@ -65,7 +73,9 @@ def test_kappa_by_hand(d):
 def test_kappa_agrees_with_the_paper():
     """d = 16, C = 1, D = 4: 459.5, where 919.1 is printed."""
     assert condition_number(16, 4.0, 1.0) == pytest.approx(459.5, abs=0.05)
-    assert condition_number(16, 4.0, 1.0, version="published") == pytest.approx(919.1, abs=0.05)
+    assert condition_number(16, 4.0, 1.0, version="published") == pytest.approx(
+        919.1, abs=0.05
+    )
 
 
 def test_expected_errors_by_hand():
@@ -75,14 +85,18 @@ def test_expected_errors_by_hand():
     assert expected_error(**common) == pytest.approx(16 * s**2 / 30_000, rel=1e-12)
     assert expected_error(**common) == pytest.approx(28, abs=0.5)
     assert expected_error(step="sqrt", **common) == pytest.approx(42, abs=0.5)
-    assert expected_error(step="constant", gamma=0.01, **common) == pytest.approx(1980, abs=1)
+    assert expected_error(step="constant", gamma=0.01, **common) == pytest.approx(
+        1980, abs=1
+    )
 
 
 def test_the_initial_error_fades_with_a_constant_step():
     common = dict(n_players=4, radius=1.0, bound=1.0, step="constant", gamma=0.01)
     floor = 0.01 * gradient_norm(4, 1.0, 1.0) ** 2 / 0.75
     errors = expected_error(np.array([0, 1, 100]), start_error=0.5, **common)
-    np.testing.assert_allclose(errors, floor + 0.5 * (1 - 0.0075) ** np.array([0, 1, 100]))
+    np.testing.assert_allclose(
+        errors, floor + 0.5 * (1 - 0.0075) ** np.array([0, 1, 100])
+    )
     assert expected_error(0, **common) == pytest.approx(floor + 1.0)
 
 
@@ -100,7 +114,9 @@ def test_probabilities_as_printed():
     }
     for (version, step), value in printed.items():
         assert value < 1
-        assert markov_probability(*given, version=version, step=step) == pytest.approx(value)
+        assert markov_probability(*given, version=version, step=step) == pytest.approx(
+            value
+        )
     exponents = {
         ("published", "inverse"): epsilon * t / (4 * kappa**2),
         ("published", "sqrt"): epsilon * np.sqrt(t) / (4 * radius * kappa),
@@ -109,7 +125,9 @@ def test_probabilities_as_printed():
     }
     for (version, step), exponent in exponents.items():
         value = min(1, 2 * np.exp(-((exponent - 2) ** 2) / 16))
-        assert deviation_probability(*given, version=version, step=step) == pytest.approx(value)
+        assert deviation_probability(
+            *given, version=version, step=step
+        ) == pytest.approx(value)
 
 
 def test_constant_step_as_printed():
@@ -117,13 +135,17 @@ def test_constant_step_as_printed():
     # the preprint's appendix spells out gamma B^2/mu
     sizes = np.arange(1, d)
     spelt = (
-        np.sqrt(d * (d - 1)) / (np.sqrt(sizes) * (d - sizes)) * (np.sqrt(sizes) * radius + bound)
+        np.sqrt(d * (d - 1))
+        / (np.sqrt(sizes) * (d - sizes))
+        * (np.sqrt(sizes) * radius + bound)
     )
     rest = gamma / epsilon * 4 * spelt.sum() ** 2
     decay = 1 - gamma * (1 - 1 / d)
     options = dict(step="constant", gamma=gamma, start_error=0.8)
     for version, rounds in (("published", t), ("preprint", t + 1)):
-        value = markov_probability(epsilon, t, d, radius, bound, version=version, **options)
+        value = markov_probability(
+            epsilon, t, d, radius, bound, version=version, **options
+        )
         assert value == pytest.approx(decay**rounds / epsilon * 0.8 + rest, rel=1e-12)
         assert value < 1
 
@@ -170,22 +192,32 @@ def test_many_players(d):
 
 @pytest.mark.parametrize("gamma", [None, 0.0, 2.0])
 def test_constant_step_needs_a_step(gamma):
-    with pytest.raises(ValueError, match=rf"error got gamma={gamma} .* 0 and 1/mu = 1\.33333"):
+    with pytest.raises(
+        ValueError, match=rf"error got gamma={gamma} .* 0 and 1/mu = 1\.33333"
+    ):
         expected_error(10, 4, 1.0, 1.0, step="constant", gamma=gamma)
-    with pytest.raises(ValueError, match=rf"error got gamma={gamma} .* 1/mu = 1\.33333"):
+    with pytest.raises(
+        ValueError, match=rf"error got gamma={gamma} .* 1/mu = 1\.33333"
+    ):
         least_evals(0.1, 0.05, 4, 1.0, 1.0, step="constant", gamma=gamma)
 
 
 def test_errors_name_the_choices():
-    with pytest.raises(ValueError, match="expected_error got step='linear': choose one of"):
+    with pytest.raises(
+        ValueError, match="expected_error got step='linear': choose one of"
+    ):
         expected_error(10, 4, 1.0, 1.0, step="linear")
-    with pytest.raises(ValueError, match="strong_convexity got version='new': choose one of"):
+    with pytest.raises(
+        ValueError, match="strong_convexity got version='new': choose one of"
+    ):
         expected_error(10, 4, 1.0, 1.0, version="new")
-    with pytest.raises(ValueError, match="gradient_norm got law='kernel': choose one of"):
+    with pytest.raises(
+        ValueError, match="gradient_norm got law='kernel': choose one of"
+    ):
         expected_error(10, 4, 1.0, 1.0, law="kernel")
 
 
-# --- they hold -----------------------------------------------------------------------------------
+# --- they hold ------------------------------------------------------------------------
 
 
 class Theorem(ProjectedSGD):
@@ -207,22 +239,30 @@ RADIUS = 1.2 * np.linalg.norm(GAME.shapley_values)
 
 def squared_errors(solver, n, runs=50):
     sampler = Importance(ratio=RADIUS / BOUND)
-    sampler.start(SamplerTask(D, [np.random.default_rng([3, i]) for i in range(runs)], n))
+    sampler.start(
+        SamplerTask(D, [np.random.default_rng([3, i]) for i in range(runs)], n)
+    )
     rows = np.arange(runs)
     design = sampler.ask(rows, n)
     values = GAME(design.coalitions.reshape(-1, D)).reshape(runs, n, 1)
-    solver.start(SolverTask(D, np.full((runs, 1), ENDS[0]), np.full((runs, 1), ENDS[1])))
+    solver.start(
+        SolverTask(D, np.full((runs, 1), ENDS[0]), np.full((runs, 1), ENDS[1]))
+    )
     solver.update(rows, design, values)
     return ((solver.result().values[:, :, 0] - GAME.shapley_values) ** 2).sum(axis=1)
 
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("version", ["corrected", "sharp"])
-@pytest.mark.parametrize(("step", "n"), [("inverse", 5000), ("sqrt", 20_000), ("constant", 5000)])
+@pytest.mark.parametrize(
+    ("step", "n"), [("inverse", 5000), ("sqrt", 20_000), ("constant", 5000)]
+)
 def test_bounds_dominate_the_measured_error(step, n, version):
     """Mean and upper tail of 50 runs, where the bound is below D^2."""
     options = dict(step=step, version=version)
-    common = dict(averaging={"inverse": "weighted", "sqrt": "uniform"}.get(step, "none"))
+    common = dict(
+        averaging={"inverse": "weighted", "sqrt": "uniform"}.get(step, "none")
+    )
     common.update(batch_size=1, radius=RADIUS)
     if step == "inverse":
         solver = Theorem(**common)
@@ -241,7 +281,9 @@ def test_bounds_dominate_the_measured_error(step, n, version):
         probability = markov_probability(epsilon, n, D, RADIUS, BOUND, **options)
         assert (measured >= epsilon).mean() <= probability
     epsilon = 4 * error
-    assert markov_probability(epsilon, n, D, RADIUS, BOUND, **options) == pytest.approx(0.25)
+    assert markov_probability(epsilon, n, D, RADIUS, BOUND, **options) == pytest.approx(
+        0.25
+    )
     assert (measured >= epsilon).mean() <= 0.25
 
 
@@ -259,19 +301,27 @@ def test_monte_carlo_counts_hold(counted):
     if counted == "hoeffding":
         n = hoeffding_permutations(epsilon, delta, 1.0, n_players=p)
     else:
-        n = chebyshev_permutations(epsilon, delta, truth[0] * (1 - truth[0]), n_players=p)
+        n = chebyshev_permutations(
+            epsilon, delta, truth[0] * (1 - truth[0]), n_players=p
+        )
     runs = 1000
     rows = np.arange(runs)
     rngs = [np.random.default_rng([5, i]) for i in range(runs)]
     design = MonteCarlo().start(SamplerTask(p, rngs, int(n))).ask(rows, int(n))
-    solver = PermutationMean().start(SolverTask(p, np.zeros((runs, 1)), np.ones((runs, 1))))
+    solver = PermutationMean().start(
+        SolverTask(p, np.zeros((runs, 1)), np.ones((runs, 1)))
+    )
     solver.update(rows, design, worth(design.coalitions)[..., None])
     off = np.abs(solver.result().values[:, :, 0] - truth).max(axis=1)
     assert (off >= epsilon).mean() <= delta
 
 
 def test_monte_carlo_counts_by_hand():
-    assert hoeffding_permutations(0.1, 0.05, 2.0) == np.ceil(4 * np.log(40) / 0.02) == 738
+    assert (
+        hoeffding_permutations(0.1, 0.05, 2.0) == np.ceil(4 * np.log(40) / 0.02) == 738
+    )
     assert chebyshev_permutations([0.1, 0.2], 0.05, 1.0).tolist() == [2000, 500]
-    assert hoeffding_permutations(0.1, 0.05, 2.0, n_players=10) == np.ceil(200 * np.log(400))
+    assert hoeffding_permutations(0.1, 0.05, 2.0, n_players=10) == np.ceil(
+        200 * np.log(400)
+    )
     assert chebyshev_permutations(0.1, 0.05, 1.0, n_players=10) == 20_000

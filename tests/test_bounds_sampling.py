@@ -18,10 +18,15 @@ from skshapley.bounds import (
     quadrature_error,
 )
 from skshapley.diagnostics import permutation_discrepancy
-from skshapley.samplers import ConnectedShapley, KendallKernel, LocalShapley, MallowsKernel
+from skshapley.samplers import (
+    ConnectedShapley,
+    KendallKernel,
+    LocalShapley,
+    MallowsKernel,
+)
 from skshapley.testing import RandomGame, brute_force
 
-# --- leverage scores -----------------------------------------------------------------------------
+# --- leverage scores ------------------------------------------------------------------
 
 D = 6
 GAME = RandomGame(D, seed=3)
@@ -47,7 +52,9 @@ def test_the_gram_matrix_agrees_with_the_derivation():
     centred = np.eye(D) - 1 / D
     gram = centred @ (INNER.T * KERNEL) @ INNER @ centred
     np.testing.assert_allclose(gram, centred / D, atol=1e-14)
-    np.testing.assert_allclose(least_squares(slice(None), KERNEL), GAME.shapley_values, rtol=1e-9)
+    np.testing.assert_allclose(
+        least_squares(slice(None), KERNEL), GAME.shapley_values, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(("n", "delta"), [(300, 0.1), (1000, 0.5)])
@@ -69,7 +76,8 @@ def test_leverage_samples_err_less_than_the_bound(n, delta):
 def test_the_stated_number_of_samples_suffices():
     for epsilon, delta in product((0.01, 0.5, 100.0), (0.01, 0.3)):
         n = leverage_samples(epsilon, delta, D)
-        # half of delta goes to the Gram matrix, of which less is needed for small epsilon
+        # half of delta goes to the Gram matrix, of which less is needed for small
+        # epsilon
         assert leverage_error(n, D, 1.0, delta) <= D * epsilon * (1 + 1e-12)
     # by hand, with seven leverage scores in all
     assert leverage_error(10**6, 8, 0.01, 0.1) == pytest.approx(8 * 4 * 7 * 0.01 / 1e5)
@@ -78,7 +86,7 @@ def test_the_stated_number_of_samples_suffices():
     assert leverage_error(500, D, 0.0, 0.1) == 0
 
 
-# --- sets of permutations ------------------------------------------------------------------------
+# --- sets of permutations -------------------------------------------------------------
 
 
 def marginals(game, orders):
@@ -100,14 +108,18 @@ def test_errors_of_permutation_sets_are_bounded_by_the_discrepancy():
             some = rng.choice(24, size=n)
             weights = rng.dirichlet(np.ones(n))
             error = np.abs(weights @ values[some] - game.shapley_values)
-            allowed = quadrature_error(permutation_discrepancy(orders[some], weights), variation)
+            allowed = quadrature_error(
+                permutation_discrepancy(orders[some], weights), variation
+            )
             assert (error <= allowed * (1 + 1e-9)).all()
             closest = max(closest, (error / allowed).max())
     assert closest > 0.2
     # for the function that the set represents worst, they are equal
     worst = gram.mean(axis=1) - gram[:, some] @ weights
     error = abs(worst.mean() - weights @ worst[some])
-    allowed = permutation_discrepancy(orders[some], weights) * function_variation(worst, gram)
+    allowed = permutation_discrepancy(orders[some], weights) * function_variation(
+        worst, gram
+    )
     assert error == pytest.approx(allowed, rel=1e-9)
     with pytest.raises(ValueError, match="not positive definite: choose MallowsKernel"):
         function_variation(values, KendallKernel()(orders, orders))
@@ -130,7 +142,7 @@ def test_dot_products_lie_between_their_bounds(p):
     np.testing.assert_allclose(upper[ends], product_[ends], atol=1e-12)
 
 
-# --- graphs --------------------------------------------------------------------------------------
+# --- graphs ---------------------------------------------------------------------------
 
 PLAYERS = 4
 EDGES = np.abs(np.subtract.outer(np.arange(PLAYERS), np.arange(PLAYERS))) == 1
@@ -139,7 +151,9 @@ EDGES = np.abs(np.subtract.outer(np.arange(PLAYERS), np.arange(PLAYERS))) == 1
 def joint_law(seed, strength):
     """A chain of four bits and a response, with some dependence beyond the chain."""
     rng = np.random.default_rng(seed)
-    links = np.where(EDGES, rng.normal(size=EDGES.shape), strength * rng.normal(size=EDGES.shape))
+    links = np.where(
+        EDGES, rng.normal(size=EDGES.shape), strength * rng.normal(size=EDGES.shape)
+    )
     bits = np.array(list(product([-1.0, 1.0], repeat=PLAYERS)))
     mass = np.exp(np.einsum("ni,ij,nj->n", bits, np.triu(links, 1), bits))
     one = 1 / (1 + np.exp(-bits @ rng.normal(size=PLAYERS)))
@@ -169,7 +183,9 @@ def connected_dependence(joint, player, near):
     for low, high in product(range(PLAYERS), repeat=2):
         run = set(range(low, high + 1))
         if player in run and run <= set(near):
-            apart = [j for j in range(PLAYERS) if j not in run and not {j - 1, j + 1} & run]
+            apart = [
+                j for j in range(PLAYERS) if j not in run and not {j - 1, j + 1} & run
+            ]
             given = tuple(run - {player})
             for some in chain.from_iterable(combinations(apart, n) for n in (1, 2, 3)):
                 found += [
@@ -183,7 +199,9 @@ def connected_dependence(joint, player, near):
 @pytest.mark.parametrize("strength", [0.0, 0.05, 0.5])
 def test_graph_values_err_less_than_the_bound(method, strength):
     joint = joint_law(0, strength)
-    sampler = (LocalShapley if method == "local" else ConnectedShapley)("chain", order=1)
+    sampler = (LocalShapley if method == "local" else ConnectedShapley)(
+        "chain", order=1
+    )
     law, errors = joint.sum(axis=-1), np.zeros(PLAYERS)
     for x in product([0, 1], repeat=PLAYERS):
         worth = worth_of(joint, x)

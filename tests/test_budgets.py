@@ -14,7 +14,20 @@ from skshapley.testing import RandomGame, as_instances, explain_game
 P = 6
 HUGE = 10**18
 SIZES = [1, 2, 3, HUGE, np.int8(3), np.int8(100), np.uint64(2**64 - 1)]
-NO_SIZES = [0, -5, np.int64(-1), 2.0, 1e18, np.float32(70), np.inf, np.nan, "70", "all", None, True]
+NO_SIZES = [
+    0,
+    -5,
+    np.int64(-1),
+    2.0,
+    1e18,
+    np.float32(70),
+    np.inf,
+    np.nan,
+    "70",
+    "all",
+    None,
+    True,
+]
 COMPONENTS = [{"sampler": name} for name in ("auto", *SAMPLERS)] + [
     {"solver": name} for name in SOLVERS
 ]
@@ -34,7 +47,9 @@ class Counted:
     """A game that counts its calls and evaluations."""
 
     def __init__(self, n_players):
-        self.game = RandomGame(n_players, seed=1) if n_players < 15 else SquareGame(n_players)
+        self.game = (
+            RandomGame(n_players, seed=1) if n_players < 15 else SquareGame(n_players)
+        )
         self.calls, self.n = 0, 0
 
     def __call__(self, coalitions):
@@ -98,10 +113,17 @@ def test_an_unlimited_budget_for_many_players(sampler):
     """Work that exceeds the memory, or takes years, is refused."""
     game = Counted(40)
     try:
-        shapley_values(game, n_players=40, sampler=sampler, max_evals=HUGE, random_state=0)
+        shapley_values(
+            game, n_players=40, sampler=sampler, max_evals=HUGE, random_state=0
+        )
     except ValueError as error:
         if sampler != "exact":
-            one_sentence(error, "shapley_values", str(HUGE), "40 players" * ("holds" in str(error)))
+            one_sentence(
+                error,
+                "shapley_values",
+                str(HUGE),
+                "40 players" * ("holds" in str(error)),
+            )
         assert not game.calls
     else:
         assert game.n < 10_000  # what methods on a chain cost
@@ -113,10 +135,14 @@ def test_an_unlimited_budget_for_many_players(sampler):
 def test_too_small_budgets_for_the_default_name_the_smallest_one(p, b):
     X, background = np.ones((1, p)), np.random.default_rng(0).normal(size=(b, p))
     explainer, least = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0), p
-    with pytest.raises(ValueError, match=f"max_rows=1, .* needs at least {least} ") as caught:
+    with pytest.raises(
+        ValueError, match=f"max_rows=1, .* needs at least {least} "
+    ) as caught:
         explainer.set_params(max_rows=1).fit(background)
     one_sentence(caught.value, "ShapleyExplainer", f"with {p} players")
-    assert not any(sampler.__name__ in str(caught.value) for sampler in SAMPLERS.values())
+    assert not any(
+        sampler.__name__ in str(caught.value) for sampler in SAMPLERS.values()
+    )
     explainer.set_params(max_rows=least).fit(background).explain(X)
 
 
@@ -133,7 +159,12 @@ def test_errors_name_a_size_that_fits_into_the_working_memory(monkeypatch):
 
 
 def test_stopping_rules_may_have_unlimited_budgets():
-    how = {"n_players": 40, "sampler": "antithetic", "max_evals": HUGE, "random_state": 0}
+    how = {
+        "n_players": 40,
+        "sampler": "antithetic",
+        "max_evals": HUGE,
+        "random_state": 0,
+    }
     rule = StandardError(atol=0.5)
     assert shapley_values(lambda S: S[:, 0] * S[:, 1], stopping=rule, **how).converged
 
@@ -157,7 +188,9 @@ def test_permutation_sets_have_a_largest_size_and_are_repeated(sampler, most):
     rngs = [np.random.default_rng(0)]
     assert sampler.start(SamplerTask(3, rngs, 3 * most))._unit(3 * most, 1) == most
     # several sets have standard errors, which one has not
-    outcome = explain_game(as_instances(RandomGame(3), 1), sampler=sampler, max_evals=HUGE)
+    outcome = explain_game(
+        as_instances(RandomGame(3), 1), sampler=sampler, max_evals=HUGE
+    )
     assert np.isfinite(outcome.standard_errors).all()
 
 
@@ -172,7 +205,9 @@ def test_masks_keep_their_columns():
         use(np.ma.masked_array(background))
 
 
-@pytest.mark.parametrize("rows", [[[1.0, 2.0], [3.0]], [[1.0, 2.0], 3.0], ([1, 2], [3, 4, "a"])])
+@pytest.mark.parametrize(
+    "rows", [[[1.0, 2.0], [3.0]], [[1.0, 2.0], 3.0], ([1, 2], [3, 4, "a"])]
+)
 def test_rows_of_different_lengths(rows):
     background = np.arange(6.0).reshape(3, 2)
     explainer = ShapleyExplainer(lambda X: X.sum(axis=1))
@@ -189,12 +224,16 @@ def test_responses_of_any_scale_raise_no_warning(sampler, size):
     rng = np.random.default_rng(0)
     X, background = rng.normal(size=(3, 5)), rng.normal(size=(4, 5))
     explainer = ShapleyExplainer(
-        lambda X: size * (X[:, 0] * X[:, 1] + X.sum(axis=1)), sampler=sampler, random_state=0
+        lambda X: size * (X[:, 0] * X[:, 1] + X.sum(axis=1)),
+        sampler=sampler,
+        random_state=0,
     )
     made = explainer.fit(background).explain(X)
     assert "inf" not in made._repr_html_()
     table = made.importance()
-    np.testing.assert_allclose(table["importance"].max(), np.abs(made.values).mean(axis=0).max())
+    np.testing.assert_allclose(
+        table["importance"].max(), np.abs(made.values).mean(axis=0).max()
+    )
 
 
 def test_small_budgets_use_some_of_the_background_rows():
@@ -202,10 +241,14 @@ def test_small_budgets_use_some_of_the_background_rows():
     rng = np.random.default_rng(0)
     X, slopes = rng.normal(size=(6, 60)), rng.normal(size=60)
     for max_rows, least in ((61, 60), (250, 237)):
-        explainer = ShapleyExplainer(lambda Z: Z @ slopes, max_rows=max_rows, random_state=0)
+        explainer = ShapleyExplainer(
+            lambda Z: Z @ slopes, max_rows=max_rows, random_state=0
+        )
         explanation = explainer.fit(X[:5]).explain(X[5:])
         assert explanation.n_model_rows[0] == least
-        gap = explanation.values.sum() + explanation.base_values - explanation.predictions
+        gap = (
+            explanation.values.sum() + explanation.base_values - explanation.predictions
+        )
         np.testing.assert_allclose(gap, 0, atol=1e-9)
     with pytest.raises(ValueError, match="needs at least 60 model rows"):
         ShapleyExplainer(lambda Z: Z @ slopes, max_rows=58).fit(X[:5])

@@ -47,8 +47,12 @@ def folder(tmp_path_factory):
     y = np.array(["setosa", "versicolor", "virginica"])[y]
     skops.io.dump(LogisticRegression(max_iter=500).fit(X, y), root / "model.skops")
     joblib.dump(LogisticRegression(max_iter=500).fit(X, y), root / "model.joblib")
-    joblib.dump(LogisticRegression(max_iter=500).fit(X.to_numpy(), y), root / "nameless.joblib")
-    skops.io.dump(HistGradientBoostingClassifier(max_iter=2).fit(X, y), root / "trees.skops")
+    joblib.dump(
+        LogisticRegression(max_iter=500).fit(X.to_numpy(), y), root / "nameless.joblib"
+    )
+    skops.io.dump(
+        HistGradientBoostingClassifier(max_iter=2).fit(X, y), root / "trees.skops"
+    )
     X[::15].to_parquet(root / "bg.parquet")
     rows = X[::10].assign(id=[f"flower {i}" for i in range(15)], note="")
     rows.to_parquet(root / "rows.parquet")
@@ -69,7 +73,9 @@ def folder(tmp_path_factory):
 
 def explain(folder, out, *more, model="model.skops", data="rows.parquet"):
     files = {"--model": model, "--background": "bg.parquet", "--data": data}
-    arguments = [word for option, name in files.items() for word in (option, str(folder / name))]
+    arguments = [
+        word for option, name in files.items() for word in (option, str(folder / name))
+    ]
     return main(["explain", *arguments, "--out", str(out), *more])
 
 
@@ -86,7 +92,12 @@ def test_explain_writes_a_folder(folder, tmp_path, capsys):
     expected = explainer.fit(X[::15]).explain(X[::10])
     np.testing.assert_array_equal(made.values, expected.values)
     # again, with nothing left to do
-    assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4", "--quiet") == OK
+    assert (
+        explain(
+            folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4", "--quiet"
+        )
+        == OK
+    )
     assert not capsys.readouterr().err
 
 
@@ -94,21 +105,31 @@ def test_explain_writes_a_folder(folder, tmp_path, capsys):
     ("model", "data", "more"),
     [
         ("model.joblib", "rows.csv", ("--trust-pickle",)),
-        ("nameless.joblib", "rows.parquet", ("--trust-pickle", "--keys", "id", "--columns")),
+        (
+            "nameless.joblib",
+            "rows.parquet",
+            ("--trust-pickle", "--keys", "id", "--columns"),
+        ),
         ("trees.skops", "rows.parquet", ("--trust", TREES)),
     ],
 )
 def test_other_models_and_tables(model, data, more, folder, tmp_path):
     if more[-1] == "--columns":
         more += tuple(pd.read_parquet(folder / "bg.parquet").columns)
-    assert explain(folder, tmp_path / "phi", "--quiet", *more, model=model, data=data) == OK
+    assert (
+        explain(folder, tmp_path / "phi", "--quiet", *more, model=model, data=data)
+        == OK
+    )
     assert len(ExplanationDataset(tmp_path / "phi")) == 15
 
 
 def test_skipped_rows_show_in_the_exit_status(folder, tmp_path, capsys):
     arguments = ["--quiet", "--keys", "id"]
     assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
-    assert "cannot explain rows 0 to 14 (id flower 0 to flower 14)" in capsys.readouterr().err
+    assert (
+        "cannot explain rows 0 to 14 (id flower 0 to flower 14)"
+        in capsys.readouterr().err
+    )
     arguments += ["--on-error", "skip"]
     assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
     message = capsys.readouterr()
@@ -132,7 +153,9 @@ def terminate():
 
 
 @pytest.mark.parametrize("interrupt", [ctrl_c, terminate])
-def test_interrupted_runs_can_be_resumed(interrupt, folder, tmp_path, capsys, monkeypatch):
+def test_interrupted_runs_can_be_resumed(
+    interrupt, folder, tmp_path, capsys, monkeypatch
+):
     calls, handler = [], signal.getsignal(signal.SIGTERM)
 
     def interrupted(self, X):
@@ -161,23 +184,75 @@ TRUSTED = ("--trust-pickle",)
 LONG = "x" * 600
 WRONG = {
     "no model": (dict(model="gone.skops"), (), "--model '.*gone.skops' does not exist"),
-    "no data": (dict(data="gone.parquet"), (), "--data '.*gone.parquet' does not exist"),
-    "pickle": (dict(model="model.joblib"), (), "loading a pickle can run any .*--trust-pickle"),
-    "trees": (dict(model="trees.skops"), (), f"untrusted types: {TREES}. If .*--trust {TREES}"),
-    "columns": ({}, ("--columns", "a"), r"--background .* lacks the columns \['a'\]: it has"),
-    "config": ({}, ("--config", "gone.toml"), "takes a .toml or .json file that exists"),
-    "broken model": (dict(model="broken.skops"), (), "--model '.*broken.skops' cannot be read: "),
-    "cut model": (dict(model="cut.skops"), (), "--model '.*cut.skops' cannot be read: "),
-    "broken pickle": (dict(model="broken.joblib"), TRUSTED, "broken.joblib' cannot be read: "),
+    "no data": (
+        dict(data="gone.parquet"),
+        (),
+        "--data '.*gone.parquet' does not exist",
+    ),
+    "pickle": (
+        dict(model="model.joblib"),
+        (),
+        "loading a pickle can run any .*--trust-pickle",
+    ),
+    "trees": (
+        dict(model="trees.skops"),
+        (),
+        f"untrusted types: {TREES}. If .*--trust {TREES}",
+    ),
+    "columns": (
+        {},
+        ("--columns", "a"),
+        r"--background .* lacks the columns \['a'\]: it has",
+    ),
+    "config": (
+        {},
+        ("--config", "gone.toml"),
+        "takes a .toml or .json file that exists",
+    ),
+    "broken model": (
+        dict(model="broken.skops"),
+        (),
+        "--model '.*broken.skops' cannot be read: ",
+    ),
+    "cut model": (
+        dict(model="cut.skops"),
+        (),
+        "--model '.*cut.skops' cannot be read: ",
+    ),
+    "broken pickle": (
+        dict(model="broken.joblib"),
+        TRUSTED,
+        "broken.joblib' cannot be read: ",
+    ),
     "cut pickle": (dict(model="cut.joblib"), TRUSTED, "cut.joblib' cannot be read: "),
     "no pickle": (dict(model="rows.csv"), TRUSTED, "rows.csv' cannot be read: "),
-    "broken data": (dict(data="broken.parquet"), (), "--data '.*broken.parquet' cannot be used: "),
-    "column": (dict(data="narrow.parquet"), (), r"narrow.parquet' .*columns \['sepal width"),
-    "csv column": (dict(data="narrow.csv"), (), r"narrow.csv' .*columns \['sepal width"),
+    "broken data": (
+        dict(data="broken.parquet"),
+        (),
+        "--data '.*broken.parquet' cannot be used: ",
+    ),
+    "column": (
+        dict(data="narrow.parquet"),
+        (),
+        r"narrow.parquet' .*columns \['sepal width",
+    ),
+    "csv column": (
+        dict(data="narrow.csv"),
+        (),
+        r"narrow.csv' .*columns \['sepal width",
+    ),
     "key": ({}, ("--keys", "nr"), r"needs the columns \['nr'\]"),
-    "long model": (dict(model=LONG), (), "--model '.*xx' is not a valid path: .*too long"),
+    "long model": (
+        dict(model=LONG),
+        (),
+        "--model '.*xx' is not a valid path: .*too long",
+    ),
     "long data": (dict(data=LONG), (), "--data '.*xx' is not a valid path: .*too long"),
-    "long config": ({}, ("--config", LONG), "--config '.*xx' is not a valid path.*too long"),
+    "long config": (
+        {},
+        ("--config", LONG),
+        "--config '.*xx' is not a valid path.*too long",
+    ),
     "long out": ({}, ("--out", LONG), "--out '.*xx' is not a valid path.*too long"),
 }
 
@@ -191,7 +266,7 @@ def test_invalid_commands(files, more, message, folder, tmp_path, capsys):
     assert not (tmp_path / "phi").exists()
 
 
-# --- configuration -------------------------------------------------------------------------------
+# --- configuration --------------------------------------------------------------------
 
 
 def test_configuration(tmp_path):
@@ -213,10 +288,16 @@ def test_configuration(tmp_path):
 
 
 CONFIGS = {
-    "unknown": ("max_eval = 3", r"parameters \['max_eval'\], which .* choose among \['groups', "),
+    "unknown": (
+        "max_eval = 3",
+        r"parameters \['max_eval'\], which .* choose among \['groups', ",
+    ),
     "estimator": ("estimator = 3", r"\['estimator'\]"),
     "syntax": ("max_rows = ", "cannot be parsed"),
-    "sampler": ("sampler = {name = 'anti'}", "no sampler named 'anti': choose one of .*'antithe"),
+    "sampler": (
+        "sampler = {name = 'anti'}",
+        "no sampler named 'anti': choose one of .*'antithe",
+    ),
     "stopping": ("stopping = {tol = 1}", "does not fit StandardError: .*'tol'"),
     "value": ("max_rows = 0", "positive int"),
 }
@@ -227,11 +308,13 @@ def test_invalid_configurations(text, message, folder, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text(text)
     status = explain(folder, tmp_path / "phi", "--config", str(config))
-    assert status == (FAILED if "= 0" in text else USAGE)  # what the explainer refuses by itself
+    assert status == (
+        FAILED if "= 0" in text else USAGE
+    )  # what the explainer refuses by itself
     assert re.search(message, capsys.readouterr().err)
 
 
-# --- plots ---------------------------------------------------------------------------------------
+# --- plots ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -252,11 +335,17 @@ PLOTS = {
 
 
 @pytest.mark.parametrize(
-    "kind", [*list(PLOTS)[:3], *(pytest.param(k, marks=pytest.mark.slow) for k in list(PLOTS)[3:])]
+    "kind",
+    [
+        *list(PLOTS)[:3],
+        *(pytest.param(k, marks=pytest.mark.slow) for k in list(PLOTS)[3:]),
+    ],
 )
 def test_plots(kind, phi, tmp_path, capsys):
     picture = tmp_path / "new" / f"{kind}.png"
-    assert main(["plot", phi, "--kind", kind, "--out", str(picture), *PLOTS[kind]]) == OK
+    assert (
+        main(["plot", phi, "--kind", kind, "--out", str(picture), *PLOTS[kind]]) == OK
+    )
     assert capsys.readouterr().out == f"{picture}\n"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert len(list(picture.parent.iterdir())) == 1
@@ -265,19 +354,40 @@ def test_plots(kind, phi, tmp_path, capsys):
 
 WRONG_PLOTS = {
     "folder": (("--folder",), USAGE, "holds no _manifest.json"),
-    "output": (("--output", "rose"), USAGE, r"--output 'rose' is not one of .*\['setosa'"),
-    "option": (("--output", "setosa", "--row", "1"), USAGE, "--kind beeswarm takes no --row"),
-    "row": (("--kind", "waterfall"), USAGE, "waterfall shows one row of the 15 in .*: pass --row"),
-    "suffix": (("--output", "setosa", "--out", "x.doc"), USAGE, r"'x\.doc' has a suffix"),
+    "output": (
+        ("--output", "rose"),
+        USAGE,
+        r"--output 'rose' is not one of .*\['setosa'",
+    ),
+    "option": (
+        ("--output", "setosa", "--row", "1"),
+        USAGE,
+        "--kind beeswarm takes no --row",
+    ),
+    "row": (
+        ("--kind", "waterfall"),
+        USAGE,
+        "waterfall shows one row of the 15 in .*: pass --row",
+    ),
+    "suffix": (
+        ("--output", "setosa", "--out", "x.doc"),
+        USAGE,
+        r"'x\.doc' has a suffix",
+    ),
     "long": (("--out", LONG), USAGE, r"--out '.*xx' is not a valid path.*too long"),
 }
 
 
-@pytest.mark.parametrize(("more", "status", "message"), WRONG_PLOTS.values(), ids=WRONG_PLOTS)
+@pytest.mark.parametrize(
+    ("more", "status", "message"), WRONG_PLOTS.values(), ids=WRONG_PLOTS
+)
 def test_invalid_plots(more, status, message, phi, tmp_path, capsys):
     source, more = (str(tmp_path), ()) if more == ("--folder",) else (phi, more)
     assert (
-        main(["plot", source, "--kind", "beeswarm", "--out", str(tmp_path / "x"), *more]) == status
+        main(
+            ["plot", source, "--kind", "beeswarm", "--out", str(tmp_path / "x"), *more]
+        )
+        == status
     )
     assert re.search(message, capsys.readouterr().err)
     plt.close("all")
@@ -288,7 +398,16 @@ def test_pictures_are_not_overwritten(phi, tmp_path, capsys):
     picture, thesis = tmp_path / "x.png", tmp_path / "thesis.txt"
     thesis.write_text("Once upon a time")
     picture.symlink_to(thesis)
-    command = ["plot", phi, "--kind", "bar", "--output", "setosa", "--out", str(picture)]
+    command = [
+        "plot",
+        phi,
+        "--kind",
+        "bar",
+        "--output",
+        "setosa",
+        "--out",
+        str(picture),
+    ]
     assert main(command) == USAGE
     assert re.search(r"x\.png' exists; .*--overwrite", capsys.readouterr().err)
     assert main([*command, "--overwrite"]) == OK
@@ -298,12 +417,21 @@ def test_pictures_are_not_overwritten(phi, tmp_path, capsys):
     plt.close("all")
 
 
-# --- report --------------------------------------------------------------------------------------
+# --- report ---------------------------------------------------------------------------
 
 
 def test_report(phi, tmp_path, capsys):
     path = tmp_path / "new" / "report.html"
-    command = ["report", phi, "--out", str(path), "--title", "Irises", "--max-rows", "5"]
+    command = [
+        "report",
+        phi,
+        "--out",
+        str(path),
+        "--title",
+        "Irises",
+        "--max-rows",
+        "5",
+    ]
     assert main(command) == OK
     assert capsys.readouterr().out == f"{path}\n"
     text = path.read_text(encoding="utf-8")
@@ -317,13 +445,16 @@ def test_report(phi, tmp_path, capsys):
     assert "holds no _manifest.json" in capsys.readouterr().err
 
 
-# --- status --------------------------------------------------------------------------------------
+# --- status ---------------------------------------------------------------------------
 
 
 def test_status_of_a_complete_folder(phi, capsys):
     assert main(["status", phi]) == OK
     message = capsys.readouterr()
-    assert (message.out, message.err) == (f"{phi}: finished, 15 rows explained, 0 set aside\n", "")
+    assert (message.out, message.err) == (
+        f"{phi}: finished, 15 rows explained, 0 set aside\n",
+        "",
+    )
 
 
 def test_status_names_damaged_and_lost_files(folder, tmp_path, capsys):
@@ -368,7 +499,7 @@ def test_status_of_other_folders(path, message, tmp_path, capsys):
     assert re.search(message, capsys.readouterr().err)
 
 
-# --- the command itself --------------------------------------------------------------------------
+# --- the command itself ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -386,7 +517,11 @@ def test_without_arguments_the_commands_are_listed(capsys):
         main([])
     assert end.value.code == USAGE
     text = capsys.readouterr().err
-    for part in ("usage: skshapley", "explain a table into a folder", "examples:\n  skshapley ex"):
+    for part in (
+        "usage: skshapley",
+        "explain a table into a folder",
+        "examples:\n  skshapley ex",
+    ):
         assert part in text
 
 
@@ -396,9 +531,14 @@ class OddError(Exception):
 
 @pytest.mark.parametrize(
     ("error", "message"),
-    [(OddError("so"), "skshapley: OddError: so\n"), (MemoryError(), "out of memory; repeat")],
+    [
+        (OddError("so"), "skshapley: OddError: so\n"),
+        (MemoryError(), "out of memory; repeat"),
+    ],
 )
-def test_errors_print_no_traceback(error, message, folder, tmp_path, capsys, monkeypatch):
+def test_errors_print_no_traceback(
+    error, message, folder, tmp_path, capsys, monkeypatch
+):
     def fails(self, X):
         raise error
 
@@ -407,7 +547,9 @@ def test_errors_print_no_traceback(error, message, folder, tmp_path, capsys, mon
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, lambda lock: lock.symlink_to("/dev/full")])
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, lambda lock: lock.symlink_to("/dev/full")]
+)
 def test_unusable_lock_files(make, folder, tmp_path, capsys):
     (tmp_path / "phi").mkdir()
     make(tmp_path / "phi" / "_lock")
@@ -432,16 +574,33 @@ def test_manual_names_every_column(folder, tmp_path, capsys):
     columns = pd.read_parquet(tmp_path / "phi").columns
     with pytest.raises(SystemExit):
         main(["explain", "--help"])
-    results = capsys.readouterr().out.partition("results:")[2].partition("configuration:")[0]
+    results = (
+        capsys.readouterr().out.partition("results:")[2].partition("configuration:")[0]
+    )
     kinds = {re.sub(":.*", ":NAME", column) for column in columns}
     assert {"row", "value:NAME", "background:NAME"} <= kinds
     assert kinds <= {*re.findall(r"[\w:]+", results)}
 
 
 def process(folder, out, *more):
-    files = {"--model": "trees.skops", "--background": "bg.parquet", "--data": "rows.parquet"}
-    arguments = [word for option, name in files.items() for word in (option, folder / name)]
-    command = [sys.executable, "-m", "skshapley", "explain", *arguments, "--out", out, *more]
+    files = {
+        "--model": "trees.skops",
+        "--background": "bg.parquet",
+        "--data": "rows.parquet",
+    }
+    arguments = [
+        word for option, name in files.items() for word in (option, folder / name)
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "skshapley",
+        "explain",
+        *arguments,
+        "--out",
+        out,
+        *more,
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -460,7 +619,9 @@ def test_a_successful_process(folder, tmp_path):
 
 
 def test_the_script_is_installed(capsys):
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())[
+        "project"
+    ]
     module, function = project["scripts"]["skshapley"].split(":")
     assert getattr(import_module(module), function) is main
     with pytest.raises(SystemExit):

@@ -17,7 +17,9 @@ def explained(model, n=120, seed=0, **parameters):
     """An explanation of n rows and three columns; the first column is 1 in the later half."""
     X = np.random.default_rng(seed).normal(size=(n, 3))
     X[:, 0] = np.arange(n) >= n // 2
-    explainer = ShapleyExplainer(model, random_state=seed, **parameters).fit(X[: n // 3])
+    explainer = ShapleyExplainer(model, random_state=seed, **parameters).fit(
+        X[: n // 3]
+    )
     return explainer.explain(X)
 
 
@@ -30,7 +32,7 @@ def classes(X):
     return odds / odds.sum(axis=1, keepdims=True)
 
 
-# --- differences of mean predictions -------------------------------------------------------------
+# --- differences of mean predictions --------------------------------------------------
 
 CASES = {
     "exact": (product, {}),
@@ -48,10 +50,16 @@ def test_differences_add_up_to_the_difference_of_mean_predictions(model, paramet
     comparison = compare(early, late)
     expected = late.predictions.mean(axis=0) - early.predictions.mean(axis=0)
     scale = np.abs(explanation.predictions).max()
-    np.testing.assert_allclose(comparison.prediction_difference, expected, atol=1e-10 * scale)
+    np.testing.assert_allclose(
+        comparison.prediction_difference, expected, atol=1e-10 * scale
+    )
     table = comparison.to_frame("attribution")
     levels = ["output"] if explanation.output_names is not None else None
-    sums = table["difference"].groupby(level=levels).sum() if levels else table["difference"].sum()
+    sums = (
+        table["difference"].groupby(level=levels).sum()
+        if levels
+        else table["difference"].sum()
+    )
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-10 * max(scale, 1))
     lines = table.index.get_level_values("feature")
     assert ("unexplained" in lines) == ("index" in parameters)
@@ -67,14 +75,18 @@ def test_base_values_of_two_models_differ():
     comparison = compare(explanation, other, names=("old", "new"))
     table = comparison.to_frame("attribution")
     assert comparison.paired
-    assert repr(comparison) == "<Comparison of 'old' and 'new': 120 and 120 rows, paired>"
+    assert (
+        repr(comparison) == "<Comparison of 'old' and 'new': 120 and 120 rows, paired>"
+    )
     assert table.columns[:3].tolist() == ["old", "new", "difference"]
     shift = other.base_values[0] - explanation.base_values[0]
     assert table.loc["base value", "difference"] == pytest.approx(shift)
-    assert table["difference"].sum() == pytest.approx(comparison.prediction_difference, abs=1e-10)
+    assert table["difference"].sum() == pytest.approx(
+        comparison.prediction_difference, abs=1e-10
+    )
 
 
-# --- errors --------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------
 
 
 def test_groups_use_welch_tests_and_common_rows_are_paired():
@@ -86,16 +98,26 @@ def test_groups_use_welch_tests_and_common_rows_are_paired():
         one = explained(lambda X: X[:, 0], 120)[rows]
         names = np.array(["x0"], dtype=object)
         return dataclasses.replace(
-            one, values=values, standard_errors=None, feature_names=names, data=one.data[["x0"]]
+            one,
+            values=values,
+            standard_errors=None,
+            feature_names=names,
+            data=one.data[["x0"]],
         )
 
     found = compare(of(a, slice(0, 40)), of(b, slice(40, 120))).to_frame("attribution")
     welch = stats.ttest_ind(b, a, equal_var=False)
     assert found.loc["x0", "p_value"] == pytest.approx(welch.pvalue[0])
     low, high = welch.confidence_interval()
-    np.testing.assert_allclose(found.loc["x0", ["low", "high"]], [low[0], high[0]], atol=0.01)
-    paired = compare(of(a, slice(0, 40)), of(b[:40], slice(0, 40))).to_frame("attribution")
-    assert paired.loc["x0", "p_value"] == pytest.approx(stats.ttest_rel(b[:40], a).pvalue[0])
+    np.testing.assert_allclose(
+        found.loc["x0", ["low", "high"]], [low[0], high[0]], atol=0.01
+    )
+    paired = compare(of(a, slice(0, 40)), of(b[:40], slice(0, 40))).to_frame(
+        "attribution"
+    )
+    assert paired.loc["x0", "p_value"] == pytest.approx(
+        stats.ttest_rel(b[:40], a).pvalue[0]
+    )
     apart = compare(of(a, slice(0, 40)), of(b[:40], slice(1, 41)))
     assert not apart.paired
     assert compare(explanation, explanation).to_frame()["p_value"].tolist() == [1.0] * 3
@@ -109,8 +131,12 @@ def test_importances_agree_with_both_explanations():
     for name, part in (("first", early), ("second", late)):
         alone = part.importance(confidence=0.9).loc[order]
         np.testing.assert_allclose(table.loc[order, name], alone["importance"])
-    errors = [part.importance(confidence=0.9)["standard_error"] ** 2 for part in (early, late)]
-    np.testing.assert_allclose(table.loc[order, "standard_error"] ** 2, sum(errors).loc[order])
+    errors = [
+        part.importance(confidence=0.9)["standard_error"] ** 2 for part in (early, late)
+    ]
+    np.testing.assert_allclose(
+        table.loc[order, "standard_error"] ** 2, sum(errors).loc[order]
+    )
     assert table["difference"].abs().is_monotonic_decreasing
     by = stats.false_discovery_control(table["p_value"], method="by")
     np.testing.assert_allclose(table["p_adjusted"], by)
@@ -132,7 +158,9 @@ def test_intervals_cover_all_differences_simultaneously():
 def test_datasets_are_compared_batch_by_batch(tmp_path):
     pytest.importorskip("pyarrow")
     X = np.random.default_rng(0).normal(size=(90, 3))
-    months = pd.DataFrame(X, columns=["a", "b", "month"]).assign(month=np.arange(90) // 30)
+    months = pd.DataFrame(X, columns=["a", "b", "month"]).assign(
+        month=np.arange(90) // 30
+    )
     one, two = (
         ShapleyExplainer(lambda X, c=c: X[:, 0] * X[:, 1] + c * X[:, 0], max_rows=200,
                          sampler="antithetic", random_state=0).fit(months.to_numpy()[:20])
@@ -146,29 +174,75 @@ def test_datasets_are_compared_batch_by_batch(tmp_path):
     found, expected = compare(*folders), compare(*whole)
     assert found.paired
     for kind in ("importance", "attribution"):
-        pd.testing.assert_frame_equal(found.to_frame(kind), expected.to_frame(kind), rtol=1e-9)
+        pd.testing.assert_frame_equal(
+            found.to_frame(kind), expected.to_frame(kind), rtol=1e-9
+        )
     for periods in ("x2", np.arange(90) // 30):
-        charts = [drift(part, periods, kind="importance") for part in (folders[0], whole[0])]
-        pd.testing.assert_frame_equal(charts[0].to_frame(), charts[1].to_frame(), rtol=1e-9)
+        charts = [
+            drift(part, periods, kind="importance") for part in (folders[0], whole[0])
+        ]
+        pd.testing.assert_frame_equal(
+            charts[0].to_frame(), charts[1].to_frame(), rtol=1e-9
+        )
 
 
 REFUSED = {
-    "other features": (lambda e: compare(e, e.output(0)), ValueError, "same output_names"),
-    "no explanation": (lambda e: compare(e, 3), TypeError, "Explanation or an ExplanationDataset"),
+    "other features": (
+        lambda e: compare(e, e.output(0)),
+        ValueError,
+        "same output_names",
+    ),
+    "no explanation": (
+        lambda e: compare(e, 3),
+        TypeError,
+        "Explanation or an ExplanationDataset",
+    ),
     "no rows": (lambda e: compare(e, e[:0]), ValueError, "at least one row"),
-    "names": (lambda e: compare(e, e, names=("a", "a")), ValueError, "two different str"),
-    "kind": (lambda e: compare(e, e).to_frame("size"), ValueError, "to_frame takes kind as"),
-    "confidence": (lambda e: compare(e, e).to_frame(confidence=95), ValueError, "above 0 and bel"),
-    "periods": (lambda e: drift(e, [1, 2]), ValueError, "drift needs a period for each of 120"),
-    "column": (lambda e: drift(e, "month"), ValueError, "drift got periods='month': choose"),
-    "two of them": (lambda e: drift(e, e), ValueError, "periods as .*got Explanation of 3 dim"),
-    "baseline": (lambda e: drift(e, np.arange(120) // 60, baseline=9), ValueError, "baseline=9"),
+    "names": (
+        lambda e: compare(e, e, names=("a", "a")),
+        ValueError,
+        "two different str",
+    ),
+    "kind": (
+        lambda e: compare(e, e).to_frame("size"),
+        ValueError,
+        "to_frame takes kind as",
+    ),
+    "confidence": (
+        lambda e: compare(e, e).to_frame(confidence=95),
+        ValueError,
+        "above 0 and bel",
+    ),
+    "periods": (
+        lambda e: drift(e, [1, 2]),
+        ValueError,
+        "drift needs a period for each of 120",
+    ),
+    "column": (
+        lambda e: drift(e, "month"),
+        ValueError,
+        "drift got periods='month': choose",
+    ),
+    "two of them": (
+        lambda e: drift(e, e),
+        ValueError,
+        "periods as .*got Explanation of 3 dim",
+    ),
+    "baseline": (
+        lambda e: drift(e, np.arange(120) // 60, baseline=9),
+        ValueError,
+        "baseline=9",
+    ),
     "one row": (
         lambda e: drift(e, np.arange(120)),
         ValueError,
         "drift cannot separate .* needs 3 each",
     ),
-    "cohorts": (lambda e: find_cohorts(e, 1), ValueError, "n_cohorts as an int of at least 2"),
+    "cohorts": (
+        lambda e: find_cohorts(e, 1),
+        ValueError,
+        "n_cohorts as an int of at least 2",
+    ),
 }
 
 
@@ -178,16 +252,21 @@ def test_invalid_arguments_are_refused(call, error, message):
         call(explained(classes))
 
 
-# --- cohorts -------------------------------------------------------------------------------------
+# --- cohorts --------------------------------------------------------------------------
 
 
 def test_cohorts_agree_with_their_rules():
     rng = np.random.default_rng(0)
     data = pd.DataFrame(
-        {"age": rng.uniform(20, 80, 300), "job": rng.choice(["nurse", "clerk", "cook"], 300)}
+        {
+            "age": rng.uniform(20, 80, 300),
+            "job": rng.choice(["nurse", "clerk", "cook"], 300),
+        }
     )
     data["job"] = data["job"].astype("category")
-    values = np.column_stack([np.where(data["age"] > 50, 3.0, 0), 5.0 * (data["job"] == "cook")])
+    values = np.column_stack(
+        [np.where(data["age"] > 50, 3.0, 0), 5.0 * (data["job"] == "cook")]
+    )
     explanation = dataclasses.replace(
         explained(product, 300),
         values=values,
@@ -209,7 +288,7 @@ def test_cohorts_agree_with_their_rules():
     assert find_cohorts(explanation[:3]).tolist()  # fewer rows than cohorts
 
 
-# --- drift ---------------------------------------------------------------------------------------
+# --- drift ----------------------------------------------------------------------------
 
 
 def test_limits_of_a_single_feature_by_hand():
@@ -225,7 +304,8 @@ def test_limits_of_a_single_feature_by_hand():
     for label in "cd":
         pooled = np.concatenate([base, parts[label]]).std(ddof=1)
         half = line.loc[label, "high"] - base.mean()
-        # two means that share their baseline, of a law that is nearly normal: 1.9 by Dunnett
+        # two means that share their baseline, of a law that is nearly normal: 1.9 by
+        # Dunnett
         assert half / (pooled * np.sqrt(1 / 30 + 1 / 60)) == pytest.approx(1.9, abs=0.1)
     assert not line.loc[["a", "b"], "alarm"].any()
 
@@ -233,7 +313,11 @@ def test_limits_of_a_single_feature_by_hand():
 def test_drift_alarms_name_the_changed_column():
     X = np.random.default_rng(0).normal(size=(400, 2))
     X[300:, 1] += 1
-    shown = ShapleyExplainer(lambda X: classes(np.column_stack([X, X[:, 0]]))).fit(X).explain(X)
+    shown = (
+        ShapleyExplainer(lambda X: classes(np.column_stack([X, X[:, 0]])))
+        .fit(X)
+        .explain(X)
+    )
     chart = drift(shown, np.arange(400) // 100)
     assert set(chart.alarms["feature"]) == {"x1"}
     assert set(chart.alarms["period"]) == {3}
@@ -283,7 +367,9 @@ def test_many_rows_are_permuted_in_groups():
     """Limits of 5,000 rows, in groups of 3, equal normal limits; short periods have none."""
     rng, periods = np.random.default_rng(0), np.repeat([0, 1, 2], [2500, 2498, 2])
     shown = explained(product, 5000)
-    shown = dataclasses.replace(shown, values=rng.normal(size=(5000, 3)), standard_errors=None)
+    shown = dataclasses.replace(
+        shown, values=rng.normal(size=(5000, 3)), standard_errors=None
+    )
     chart = drift(shown, periods).to_frame().set_index("period")
     half = (chart["high"] - chart["centre"]).to_numpy()
     # the largest of three: 2.39 by Sidak
@@ -294,7 +380,11 @@ def test_many_rows_are_permuted_in_groups():
 def test_classifiers_are_compared_by_class():
     explanation = explained(LogisticRegression().fit([[0.0] * 3, [1.0] * 3], [0, 1]))
     groups = explanation.data["x0"] > 0.5
-    comparison = compare(explanation[~groups.to_numpy()], explanation[groups.to_numpy()])
+    comparison = compare(
+        explanation[~groups.to_numpy()], explanation[groups.to_numpy()]
+    )
     table = comparison.to_frame("attribution")
     assert table["difference"].iloc[:-1].abs().idxmax() == "x0"
-    assert table["difference"].sum() == pytest.approx(comparison.prediction_difference, abs=1e-10)
+    assert table["difference"].sum() == pytest.approx(
+        comparison.prediction_difference, abs=1e-10
+    )

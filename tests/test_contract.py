@@ -1,7 +1,7 @@
 """Every registered sampler, solver and pair keeps the public contracts.
 
-A new entry of a registry is tested without a line here. The EXEMPT tables list exceptions with
-their reasons, and every exemption is checked.
+A new entry of a registry is tested without a line here. The EXEMPT tables list
+exceptions with their reasons, and every exemption is checked.
 """
 
 from dataclasses import dataclass
@@ -86,18 +86,22 @@ def own_pair(sampler):
     return sampler, default_solver(sampler)
 
 
-# Variants change what is drawn, not what solvers make of it: they meet their own solver only.
+# Variants change what is drawn, not what solvers make of it: they meet their own solver
+# only.
 PAIRS = [
     (sampler, solver)
     for sampler, solver in product(EVERY_SAMPLER, EVERY_SOLVER)
-    if fits(sampler, solver) and (sampler in SAMPLERS or solver == default_solver(sampler))
+    if fits(sampler, solver)
+    and (sampler in SAMPLERS or solver == default_solver(sampler))
 ]
 
 GRAPH = "made for games on its graph, here a chain"
 OTHER_SUM = "adds up to something else"
 SHARED = "what the sum of all players lacks is shared out by their variances"
 CHOSEN = "what is drawn depends on the values seen"
-UNLUCKY = "coalitions drawn again and again: no budget is sure to tell all players apart"
+UNLUCKY = (
+    "coalitions drawn again and again: no budget is sure to tell all players apart"
+)
 WEIGHED = "contributions count by how unlikely they were"
 ON_AVERAGE = "exact on average only"
 BOUNDARY = "enumerates the smallest sizes first: the least budgets do not tell all players apart"
@@ -107,7 +111,9 @@ CENTRED = "from four units on, how much the positions explain is fitted to the v
 SATURATED = "the least budgets cannot tell an additive game from any other"
 
 EXEMPT_SAMPLERS = {
-    "antithetic, random": {"references": "the background rows drawn have a mean of their own"},
+    "antithetic, random": {
+        "references": "the background rows drawn have a mean of their own"
+    },
     "classical": {"linearity": SHARED},
     "classical, small sets": dict.fromkeys(["additive", "references"], WEIGHED)
     | {"linearity": SHARED},
@@ -124,13 +130,17 @@ EXEMPT_SAMPLERS = {
 EXEMPT_SOLVERS = {
     "permutation-mean": {"linearity": CENTRED},
     "least-squares": {"null player": ON_AVERAGE},
-    "sample-reuse": dict.fromkeys(["additive", "null player", "references"], ON_AVERAGE),
+    "sample-reuse": dict.fromkeys(
+        ["additive", "null player", "references"], ON_AVERAGE
+    ),
     "regression-adjustment": {
         "additive": SATURATED,
         "references": SATURATED,
         "null player": ON_AVERAGE,
     },
-    "sgd": dict.fromkeys(["additive", "null player", "references"], "exact in the limit only")
+    "sgd": dict.fromkeys(
+        ["additive", "null player", "references"], "exact in the limit only"
+    )
     | {"merging": WALK},
     **dict.fromkeys(
         ["gp", "gp-leave-one-out"],
@@ -140,9 +150,13 @@ EXEMPT_SOLVERS = {
     ),
 }
 EXEMPT_PAIRS = {
-    ("kernel, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
+    ("kernel, again", "least-squares"): dict.fromkeys(
+        ["additive", "references"], UNLUCKY
+    ),
     ("leverage, again", "least-squares"): {"additive": UNLUCKY},
-    ("outer-sizes", "least-squares"): dict.fromkeys(["additive", "references"], BOUNDARY),
+    ("outer-sizes", "least-squares"): dict.fromkeys(
+        ["additive", "references"], BOUNDARY
+    ),
 }
 
 
@@ -162,7 +176,8 @@ def run(check, sampler, solver=None):
         check(EVERY_SAMPLER[sampler], EVERY_SOLVER[solver])
 
 
-# Evaluation is one place for all: workers are tried with one sampler of each kind of design.
+# Evaluation is one place for all: workers are tried with one sampler of each kind of
+# design.
 KINDS = {EVERY_SAMPLER[name].produces: name for name in reversed(SAMPLERS)}
 ONE, *OTHERS = KINDS.values()
 
@@ -180,7 +195,9 @@ def cases():
 
 CASES = [case for case in cases() if exemption(case[2], case[3], case[0]) is None]
 # Pairs that show each solver once, and each kind of design with its own solver
-FIRST = {(sampler, solver) for solver, sampler in {t: s for s, t in reversed(PAIRS)}.items()}
+FIRST = {
+    (sampler, solver) for solver, sampler in {t: s for s, t in reversed(PAIRS)}.items()
+}
 FIRST |= {own_pair(sampler) for sampler in KINDS.values()}
 
 
@@ -251,7 +268,9 @@ def test_all_coalitions_give_the_exact_values(sampler):
     for p in (2, 3, 7):
         game = RandomGame(p, seed=p)
         result = shapley_values(game, sampler=sampler, max_evals=2**p, random_state=0)
-        np.testing.assert_allclose(result.values, game.shapley_values, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(
+            result.values, game.shapley_values, rtol=0, atol=1e-10
+        )
         assert result.converged
         assert not result.standard_errors.any()
 
@@ -281,7 +300,7 @@ def test_pairs_of_complements_solve_additive_games_of_many_players(sampler, p):
     np.testing.assert_allclose(result.values, weights, rtol=0, atol=1e-9)
 
 
-# --- axioms, for games that hypothesis thinks of -------------------------------------------------
+# --- axioms, for games that hypothesis thinks of --------------------------------------
 
 SIZES = st.integers(2, 6)
 NUMBERS = st.floats(-1e3, 1e3, allow_nan=False, allow_subnormal=False)
@@ -291,7 +310,9 @@ NUMBERS = st.floats(-1e3, 1e3, allow_nan=False, allow_subnormal=False)
 def games(draw):
     """A game of a few dividends, in which the last player is a dummy: it only brings its own."""
     p = draw(SIZES)
-    sets = st.frozensets(st.integers(0, p - 2), max_size=p - 1).map(lambda s: tuple(sorted(s)))
+    sets = st.frozensets(st.integers(0, p - 2), max_size=p - 1).map(
+        lambda s: tuple(sorted(s))
+    )
     dividends = draw(st.dictionaries(sets, NUMBERS, max_size=6))
     return DividendGame(p, dividends | {(p - 1,): draw(NUMBERS)})
 
@@ -302,7 +323,9 @@ AXIOMS = [pair for pair in PAIRS if pair == own_pair(pair[0])]
 @pytest.mark.parametrize(
     ("sampler", "solver"),
     [
-        pytest.param(*pair, marks=[pytest.mark.slow] * (not usual(*pair)), id="-".join(pair))
+        pytest.param(
+            *pair, marks=[pytest.mark.slow] * (not usual(*pair)), id="-".join(pair)
+        )
         for pair in AXIOMS
     ],
 )
@@ -324,21 +347,31 @@ def test_axioms_are_satisfied_for_any_game(sampler, solver, game, times, seed):
     if exemption(sampler, solver, "efficiency") is None:
         gain = result.full_value - result.base_value
         assert abs(result.values.sum() - gain) <= tolerance
-    # a dummy gets its own where additive games are solved and null players get nothing, but for the
-    # gap of a single round, which nobody's spread can claim
+    # a dummy gets its own where additive games are solved and null players get nothing,
+    # but for the gap of a single round, which nobody's spread can claim
     shared = solver == "marginal-mean" and result.standard_errors is None
-    solved = all(exemption(sampler, solver, name) is None for name in ("additive", "null player"))
+    solved = all(
+        exemption(sampler, solver, name) is None for name in ("additive", "null player")
+    )
     if solved and not shared:
         assert abs(result.values[p - 1] - game.dividends[p - 1,]) <= tolerance
     if result.converged:
-        np.testing.assert_allclose(result.values, game.shapley_values, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(
+            result.values, game.shapley_values, rtol=0, atol=tolerance
+        )
     if result.standard_errors is not None:
         assert not (result.standard_errors < 0).any()
 
 
-# --- what holds on average: fixed seeds; false alarm rates are in the checks' docstrings ---------
+# --- what holds on average: fixed seeds; false alarm rates are in the checks' docstring
 
-NOT_SHAPLEY = {"local", "local-permutations", "connected", "connected-regression", "myerson"}
+NOT_SHAPLEY = {
+    "local",
+    "local-permutations",
+    "connected",
+    "connected-regression",
+    "myerson",
+}
 
 
 @pytest.mark.thinned
@@ -351,12 +384,18 @@ def test_error_falls_with_the_budget(sampler, solver):
     check_consistent(EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], n_runs=n_runs)
 
 
-# Solvers whose estimate is a mean of independent unbiased ones. Least squares, the path of sgd and
-# the fitted process are biased at small budgets.
-UNBIASED = {"permutation-mean", "stratified-mean", "marginal-mean", "sample-reuse", "linear"}
-# Where contributions are weighed, few rounds have means and spreads that go together, so that the
-# gap goes to the wrong players on average. Regression adjustment claims it too, at a hundred times
-# the cost: its default pair is enough.
+# Solvers whose estimate is a mean of independent unbiased ones. Least squares, the path
+# of sgd and the fitted process are biased at small budgets.
+UNBIASED = {
+    "permutation-mean",
+    "stratified-mean",
+    "marginal-mean",
+    "sample-reuse",
+    "linear",
+}
+# Where contributions are weighed, few rounds have means and spreads that go together,
+# so that the gap goes to the wrong players on average. Regression adjustment claims it
+# too, at a hundred times the cost: its default pair is enough.
 UNBIASED_PAIRS = [
     pair
     for pair in PAIRS
@@ -372,7 +411,8 @@ UNBIASED_PAIRS = [
 
 @pytest.mark.parametrize(("sampler", "solver"), UNBIASED_PAIRS)
 def test_estimates_are_unbiased(sampler, solver):
-    # of 150 runs: 16 means with Student's t of 149 degrees, beyond 5 with probability 3e-5
+    # of 150 runs: 16 means with Student's t of 149 degrees, beyond 5 with probability
+    # 3e-5
     n_runs = 150 if solver in {"regression-adjustment", "stratified-mean"} else 400
     check_unbiased(EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], n_runs=n_runs)
 
@@ -402,18 +442,24 @@ COVERED = QUICK | LONG
 
 
 @pytest.mark.parametrize(
-    ("sampler", "solver"), [*QUICK, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in LONG)]
+    ("sampler", "solver"),
+    [*QUICK, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in LONG)],
 )
 def test_intervals_cover_the_true_values(sampler, solver):
     check_standard_errors(
-        EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], COVERED[sampler, solver], n_runs=300
+        EVERY_SAMPLER[sampler],
+        EVERY_SOLVER[solver],
+        COVERED[sampler, solver],
+        n_runs=300,
     )
 
 
 def test_standard_errors_of_every_solver_are_tested():
     # exact; and processes, in tests/solvers/test_gp.py and test_gp_left_out.py
     elsewhere = {"linear", "gp", "gp-leave-one-out"}
-    claiming = {name for name, solver in EVERY_SOLVER.items() if solver.traits.standard_errors}
+    claiming = {
+        name for name, solver in EVERY_SOLVER.items() if solver.traits.standard_errors
+    }
     assert claiming - elsewhere == {solver for _, solver in COVERED}
 
 

@@ -19,7 +19,9 @@ GAME_CHECKS, _ = CONTRACTS["game"]
 REWARD_CHECKS, _ = CONTRACTS["reward"]
 
 X = np.array([[1.0, 2.0, 0.5, 1.0], [0.0, -1.0, 2.0, 3.0], [1.0, 0.0, -2.0, 1.0]])
-BACKGROUND = np.array([[1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 1.0, 1.0], [1.0, -1.0, 2.0, 1.0]])
+BACKGROUND = np.array(
+    [[1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 1.0, 1.0], [1.0, -1.0, 2.0, 1.0]]
+)
 WEIGHTS = [0.5, 0.2, 0.3]
 
 
@@ -40,7 +42,9 @@ class Sound(HybridGame):
         return self.X[rows] != self.background[references]
 
     def take(self, rows: np.ndarray) -> "Sound":
-        part = type(self)(self.function, self.X[rows], self.background, self.reference_weights)
+        part = type(self)(
+            self.function, self.X[rows], self.background, self.reference_weights
+        )
         part.shared = self.shared
         return part
 
@@ -74,7 +78,7 @@ def with_values(change: Callable) -> Sound:
     return with_methods(__call__=call)
 
 
-# --- what a broken game does ---------------------------------------------------------------------
+# --- what a broken game does ----------------------------------------------------------
 
 
 def count_calls(self, values, coalitions, rows, references) -> np.ndarray:
@@ -127,7 +131,9 @@ def first_reference_only(self, values, coalitions, rows, references) -> np.ndarr
     return Sound.__call__(self, coalitions, rows, references[:, :, :1])
 
 
-def off_at_the_ends(end: bool, self, values, coalitions, rows, references) -> np.ndarray:
+def off_at_the_ends(
+    end: bool, self, values, coalitions, rows, references
+) -> np.ndarray:
     return values + (coalitions == end).all(axis=2, keepdims=True)
 
 
@@ -248,15 +254,25 @@ def as_the_first(self, rows, references) -> np.ndarray:
 
 
 def mean_for_each(self, rows) -> np.ndarray:
-    return np.tile(self.reference_weights @ self._empty, (len(rows), self.n_references, 1))
+    return np.tile(
+        self.reference_weights @ self._empty, (len(rows), self.n_references, 1)
+    )
 
 
 # What breaks which check, and what is said of it
 BROKEN: list[tuple[str, str, Game]] = [
     ("attributes", "rows_per_value is 0", game(rows_per_value=0)),
     ("attributes", "most_values is 2.5 instead of an int", game(most_values=2.5)),
-    ("attributes", "weights of shape (2,)", game(reference_weights=np.array([0.5, 0.5]))),
-    ("attributes", "has the weight -0.4", game(reference_weights=np.array([1.2, -0.4, 0.2]))),
+    (
+        "attributes",
+        "weights of shape (2,)",
+        game(reference_weights=np.array([0.5, 0.5])),
+    ),
+    (
+        "attributes",
+        "has the weight -0.4",
+        game(reference_weights=np.array([1.2, -0.4, 0.2])),
+    ),
     ("attributes", "have sum 0.9", game(reference_weights=np.array([0.5, 0.25, 0.15]))),
     ("shapes", "returned has shape (3, 6)", with_values(without_outputs)),
     ("shapes", "returned is float32", with_values(in_single_precision)),
@@ -265,7 +281,11 @@ BROKEN: list[tuple[str, str, Game]] = [
     ("shapes", "full has shape (3, 3, 2)", with_methods(full=Sound.empty)),
     ("shapes", "active is int64", with_methods(active=as_numbers)),
     ("shapes", "differing has shape (3, 3, 3)", with_methods(differing=one_less)),
-    ("shapes", "full of rows in another order", with_methods(full=in_ascending_order(Sound.full))),
+    (
+        "shapes",
+        "full of rows in another order",
+        with_methods(full=in_ascending_order(Sound.full)),
+    ),
     ("purity", "the same call again", with_values(count_calls)),
     ("purity", "in another order of calls", with_values(add_the_first)),
     ("purity", "changed its coalitions", with_values(clear_coalitions)),
@@ -277,7 +297,11 @@ BROKEN: list[tuple[str, str, Game]] = [
     ("pickling", "apart from `shared`, a game", game(Alone)),
     ("take", "no take(rows), which workers need", with_methods(take=Game.take)),
     ("take", "values of take([2])", with_methods(take=same_numbers)),
-    ("take", "values of take([2, 0])", with_methods(take=in_ascending_order(Sound.take))),
+    (
+        "take",
+        "values of take([2, 0])",
+        with_methods(take=in_ascending_order(Sound.take)),
+    ),
     ("take", "take([0, 2, 0]) has n_rows=2", with_methods(take=once_each)),
     ("take", "pass on `shared` unchanged", taken_with(shared=np.arange(2000.0))),
     ("take", "other weights", taken_with(reference_weights=np.full(3, 1 / 3))),
@@ -291,10 +315,22 @@ BROKEN: list[tuple[str, str, Game]] = [
     ("take", "a part of take([2])", with_methods(take=of_the_whole)),
     ("references", "against all references", with_values(equal_weights)),
     ("references", "against 3 references", with_values(first_reference_only)),
-    ("ends", "empty(rows) and its coalition", with_values(partial(off_at_the_ends, False))),
-    ("ends", "full(rows) and its coalition", with_values(partial(off_at_the_ends, True))),
+    (
+        "ends",
+        "empty(rows) and its coalition",
+        with_values(partial(off_at_the_ends, False)),
+    ),
+    (
+        "ends",
+        "full(rows) and its coalition",
+        with_values(partial(off_at_the_ends, True)),
+    ),
     ("ends", "full(rows) and its coalition differs", with_values(off_against_all)),
-    ("ends", "empty(rows) and its coalition, by reference", with_methods(empty=mean_for_each)),
+    (
+        "ends",
+        "empty(rows) and its coalition, by reference",
+        with_methods(empty=mean_for_each),
+    ),
     ("active", "equal active players", with_methods(active=nobody)),
     ("active", "equal active players", balanced(nobody)),
     ("differing", "equal differing players", with_methods(differing=no_differences)),
@@ -329,7 +365,7 @@ def test_rounding_is_allowed_up_to_the_tolerance() -> None:
         check_game(rounded, skip={"pickling"})
 
 
-# --- rewards -------------------------------------------------------------------------------------
+# --- rewards --------------------------------------------------------------------------
 
 
 class Changed(InterventionalReward):
@@ -581,7 +617,10 @@ BROKEN_REWARDS: list[tuple[str, str, Reward]] = [
     ("refused", "returns NaN for an instance", Tolerant()),
     ("explained", "an explanation and the values of its game", Idle()),
     ("explained", "changed the reward that it was given", Itself()),
-    *((f"game {check}", message, Makes(one)) for check, message, one in ONE_OF_EACH.values()),
+    *(
+        (f"game {check}", message, Makes(one))
+        for check, message, one in ONE_OF_EACH.values()
+    ),
 ]
 
 

@@ -49,7 +49,9 @@ def test_extreme_coalitions_agree_with_the_paper(kind):
         classes = [in_class(row) for row in game.X]
         assert [in_class(row) for row in game.references] == [1 - c for c in classes]
         assert 0 < sum(classes) < 20
-    np.testing.assert_allclose(game.shapley_values.sum(axis=1), game.full(rows), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        game.shapley_values.sum(axis=1), game.full(rows), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["chi-square", "radial"])
@@ -82,7 +84,11 @@ def test_seeds():
 
 
 def test_invalid_arguments_are_refused():
-    with pytest.raises(ValueError, match="make_couples got kind='cubic': choose one of"):
+    with pytest.raises(
+        ValueError, match="make_couples got kind='cubic': choose one of"
+    ):
         make_couples("cubic")
-    with pytest.raises(ValueError, match=r"ChiSquareCouples got .* \(1, 2\) and .* \(1, 3\): pass"):
+    with pytest.raises(
+        ValueError, match=r"ChiSquareCouples got .* \(1, 2\) and .* \(1, 3\): pass"
+    ):
         ChiSquareCouples([[1.0, 2.0]], [[1.0, 2.0, 3.0]])

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from skshapley.designs import CoalitionDesign, Design, PermutationDesign
-from skshapley.samplers import Antithetic, Kernel, MonteCarlo, Odd, Orthogonal, SamplerTask
+from skshapley.samplers import (
+    Antithetic,
+    Kernel,
+    MonteCarlo,
+    Odd,
+    Orthogonal,
+    SamplerTask,
+)
 from skshapley.samplers._permutations import _Rows
 
 MANY = 10**6  # draws, more than any test asks for
@@ -38,7 +45,9 @@ def test_permutations_request_the_coalitions_between_the_ends(b):
     design = walks(b=b)
     coalitions, instances, references = design.requested(2)
     inner = np.tile([False] + [True] * (P - 1) + [False], 3)
-    np.testing.assert_array_equal(coalitions, design.coalitions[:, inner].reshape(-1, P))
+    np.testing.assert_array_equal(
+        coalitions, design.coalitions[:, inner].reshape(-1, P)
+    )
     np.testing.assert_array_equal(instances, np.repeat([0, 1], 3 * (P - 1)))
     if b is None:
         assert references is design.coalition_references is None
@@ -50,7 +59,11 @@ def test_permutations_request_the_coalitions_between_the_ends(b):
 
 def test_pairs_on_blocks_of_background_rows_are_all_different():
     rngs = [np.random.default_rng(i) for i in range(2)]
-    design = Odd().start(SamplerTask(10, rngs, 100, np.full(40, 1 / 40))).ask(np.arange(2), 100)
+    design = (
+        Odd()
+        .start(SamplerTask(10, rngs, 100, np.full(40, 1 / 40)))
+        .ask(np.arange(2), 100)
+    )
     coalitions, instances, references = design.requested(2)
     assert references.shape[1] < 40
     alike = np.column_stack([instances, references, coalitions])
@@ -72,7 +85,9 @@ def against(empty):
 def test_values_along_permutations_have_known_ends(b):
     design, (empty, v_empty, v_full) = walks(b=b), ends()
     new = np.random.default_rng(6).normal(size=(2 * 3 * (P - 1), 2))
-    values = design.assemble(new, against(empty), v_empty, v_full).reshape(2, 3, P + 1, 2)
+    values = design.assemble(new, against(empty), v_empty, v_full).reshape(
+        2, 3, P + 1, 2
+    )
     np.testing.assert_array_equal(values[:, :, 1:-1].reshape(-1, 2), new)
     for i, j in np.ndindex(2, 3):
         start = v_empty[i] if b is None else empty[i, design.references[i, j]]
@@ -98,7 +113,11 @@ def test_known_values_are_inserted_into_any_list_of_coalitions(shared, q):
         if coalition.all():
             return v_full[instance]
         if not coalition.any():
-            return v_empty[instance] if chosen is None else empty[instance, chosen].mean(axis=0)
+            return (
+                v_empty[instance]
+                if chosen is None
+                else empty[instance, chosen].mean(axis=0)
+            )
         code = coalition @ 2.0 ** np.arange(P) + 100 * instance
         return np.array([code, code + (0 if chosen is None else chosen.sum())])
 
@@ -110,7 +129,9 @@ def test_known_values_are_inserted_into_any_list_of_coalitions(shared, q):
     for i, j in np.ndindex(2, 9):
         line = 0 if shared else i
         chosen = None if q is None else references[line, j]
-        np.testing.assert_allclose(values[i, j], worth(coalitions[line, j], i, chosen), rtol=1e-14)
+        np.testing.assert_allclose(
+            values[i, j], worth(coalitions[line, j], i, chosen), rtol=1e-14
+        )
 
 
 def test_a_list_without_known_values_is_passed_on():
@@ -122,7 +143,7 @@ def test_a_list_without_known_values_is_passed_on():
     np.testing.assert_array_equal(values, new.reshape(3, 2, 2))
 
 
-# --- background rows in rounds ------------------------------------------------------------------
+# --- background rows in rounds --------------------------------------------------------
 
 
 def source(references="stratified", weights=None, seed=1):

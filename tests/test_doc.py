@@ -42,7 +42,9 @@ LONG = {"guide/many_rows.rst", "guide/conditional.rst"}  # more than two seconds
     ],
 )
 def test_page_runs(page, monkeypatch):
-    monkeypatch.syspath_prepend(str(DOC / "extending"))  # the tutorials import what they show
+    monkeypatch.syspath_prepend(
+        str(DOC / "extending")
+    )  # the tutorials import what they show
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     plt.close("all")
@@ -67,33 +69,47 @@ def wide_code(text):
     return [line for line in lines if len(line) > CODE_COLUMNS]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.suffix == ".rst"], ids=page_id)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.suffix == ".rst"], ids=page_id
+)
 def test_code_fits_its_box(page):
     assert not wide_code(page.read_text(encoding="utf-8"))
 
 
 def test_wide_code_is_seen():
     long = "x" * 95
-    code = (
-        f">>> f({long})\n>>> 1\n{long * 2}\n\n.. code-block:: text\n\n   {long * 2}\n   {long}\n\n"
-    )
+    block = f".. code-block:: text\n\n   {long * 2}\n   {long}\n\n"
+    code = f">>> f({long})\n>>> 1\n{long * 2}\n\n{block}"
     assert len(wide_code(f"{long * 2}\n\n{code}{long * 2}\n")) == 3
 
 
 NOT_PLAIN = re.compile(
-    r"\b(whoever|told|of whom|but for|be it|dealt|seldom)\b|^what\b(?!.*\?$)", re.IGNORECASE
+    r"\b(whoever|told|of whom|but for|be it|dealt|seldom)\b|^what\b(?!.*\?$)",
+    re.IGNORECASE,
 )
 MOST_WORDS = 30
-GUIDE = [*(DOC / "guide").glob("*.rst"), DOC / "getting_started.rst", DOC / "from_shap.rst"]
+GUIDE = [
+    *(DOC / "guide").glob("*.rst"),
+    DOC / "getting_started.rst",
+    DOC / "from_shap.rst",
+]
 
 
 def sentences(page):
     """The sentences of a page's plain paragraphs and lists, roles by their text."""
     blocks = [
-        block for block in re.split(r"\n\s*\n", page) if not block.startswith((" ", ">", "."))
+        block
+        for block in re.split(r"\n\s*\n", page)
+        if not block.startswith((" ", ">", "."))
     ]
-    blocks = [block for block in blocks if not re.search(r"^([-=~])\1{2,}|^:", block, re.M)]
-    items = [item for block in blocks for item in re.split(r"^(?:- |\d+\. )", block, flags=re.M)]
+    blocks = [
+        block for block in blocks if not re.search(r"^([-=~])\1{2,}|^:", block, re.M)
+    ]
+    items = [
+        item
+        for block in blocks
+        for item in re.split(r"^(?:- |\d+\. )", block, flags=re.M)
+    ]
     for item in items:
         text = re.sub(r":[\w:]+:`([^`<]*)[^`]*`", r"\1", " ".join(item.split()))
         yield from re.split(r"(?<=[.?!:;])\s+", text)
@@ -102,7 +118,9 @@ def sentences(page):
 @pytest.mark.parametrize("page", GUIDE, ids=page_id)
 def test_guide_is_plain(page):
     found = sentences(page.read_text(encoding="utf-8"))
-    assert [s for s in found if NOT_PLAIN.search(s) or len(s.split()) > MOST_WORDS] == []
+    assert [
+        s for s in found if NOT_PLAIN.search(s) or len(s.split()) > MOST_WORDS
+    ] == []
 
 
 def test_riddles_are_seen():
@@ -122,7 +140,9 @@ def public_names(module):
     if names is None:
         names = [n for n in dir(module) if not n.startswith("_")]
         names = [
-            n for n in names if getattr(getattr(module, n), "__module__", "") == module.__name__
+            n
+            for n in names
+            if getattr(getattr(module, n), "__module__", "") == module.__name__
         ]
     members = {name: getattr(module, name) for name in names}
     return {n for n, m in members.items() if inspect.isclass(m) or inspect.isroutine(m)}
@@ -146,7 +166,9 @@ def test_reference_lists_the_public_modules():
         ):
             modules.add(f"skshapley.{path.stem}")
     # explanation.py holds Explanation only, which the root has.
-    assert {module for _, _, module, _ in REFERENCE} == modules - {"skshapley.explanation"}
+    assert {module for _, _, module, _ in REFERENCE} == modules - {
+        "skshapley.explanation"
+    }
 
 
 def cited():
@@ -155,7 +177,9 @@ def cited():
         for name in names:
             text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
             section = re.search(r"References\n-+\n(.*?)(\n\n\w|\Z)", text, re.S)
-            for part in re.split(r"[.;)]\s", " ".join(section[1].split())) if section else ():
+            for part in (
+                re.split(r"[.;)]\s", " ".join(section[1].split())) if section else ()
+            ):
                 found = re.match(r"([A-Z][\w'-]+)[^()]* \((\d{4})", part)
                 if found:
                     yield found.groups()
@@ -180,17 +204,29 @@ def test_registries_are_not_listed():
 
 def test_dangling_links_are_seen(tmp_path):
     check = run_path(str(DOC / "check_links.py"))["check"]
-    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a><img src="c.png">')
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="b.html#there">b</a><img src="c.png">'
+    )
     (tmp_path / "b.html").write_text(
         '<a name="there"></a><a href="a.html#gone">a</a><a href="#here">b</a>'
         '<a href="https://example.org/#far">out</a><a href="a.html#here">a</a>'
     )
     dangling, external = check(tmp_path)
-    assert dangling == [("a.html", "c.png"), ("b.html", "a.html#gone"), ("b.html", "#here")]
+    assert dangling == [
+        ("a.html", "c.png"),
+        ("b.html", "a.html#gone"),
+        ("b.html", "#here"),
+    ]
     assert external == {"https://example.org/#far"}
 
 
 def test_every_folder_of_examples_has_a_header():
     folders = {path.parent for path in (ROOT / "examples").glob("**/plot_*.py")}
-    lacking = [str(f.relative_to(ROOT)) for f in folders if not (f / "GALLERY_HEADER.rst").exists()]
-    assert not lacking, f"the gallery would pass over {lacking}; add a GALLERY_HEADER.rst"
+    lacking = [
+        str(f.relative_to(ROOT))
+        for f in folders
+        if not (f / "GALLERY_HEADER.rst").exists()
+    ]
+    assert not lacking, (
+        f"the gallery would pass over {lacking}; add a GALLERY_HEADER.rst"
+    )

@@ -9,7 +9,9 @@ from runpy import run_path
 
 import pytest
 
-pytest.importorskip("numpydoc")  # a linter: not where the oldest and newest versions are tested
+pytest.importorskip(
+    "numpydoc"
+)  # a linter: not where the oldest and newest versions are tested
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
 
@@ -33,7 +35,8 @@ def own_members(cls):
     kinds = (classmethod, staticmethod, property, cached_property)
     for name, member in vars(cls).items():
         if name.startswith("_") or inspect.isclass(getattr(member, "fget", None)):
-            continue  # an accessor is a property made of a class, and has the class's docstring
+            # an accessor is a property made of a class, and has the class's docstring
+            continue
         if inspect.isfunction(member) or isinstance(member, kinds):
             yield name
 
@@ -69,9 +72,14 @@ def documented_elsewhere(code, message, name):
         return False
     missing = set(re.findall(r"'([^']+)'", message))
     if inspect.isclass(thing):
-        # a record documents its fields as attributes, those that it inherits with its base
-        bases = [base for base in thing.__mro__ if base.__module__.startswith("skshapley")]
-        fields = [field.name for base in bases for field in get_doc_object(base)["Attributes"]]
+        # a record documents its fields as attributes, those that it inherits with its
+        # base
+        bases = [
+            base for base in thing.__mro__ if base.__module__.startswith("skshapley")
+        ]
+        fields = [
+            field.name for base in bases for field in get_doc_object(base)["Attributes"]
+        ]
         missing -= set(", ".join(fields).split(", "))
     # **kwargs are handed on to what the summary names
     return all(parameter.startswith("*") for parameter in missing)

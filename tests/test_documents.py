@@ -56,15 +56,34 @@ CONTAINERS = {
 @pytest.mark.parametrize("X", CONTAINERS.values(), ids=CONTAINERS)
 @pytest.mark.parametrize("frozen", [False, True])
 def test_any_container(model, expected, X, frozen):
-    explainer = ShapleyExplainer(FrozenEstimator(model) if frozen else model, random_state=0)
+    explainer = ShapleyExplainer(
+        FrozenEstimator(model) if frozen else model, random_state=0
+    )
     made = explainer.fit(X).explain(X[:2])
-    tokens = ["A", "fine", "film", "and", "a", "moving", "one", "Dull", "dull", "dull (2)"]
+    tokens = [
+        "A",
+        "fine",
+        "film",
+        "and",
+        "a",
+        "moving",
+        "one",
+        "Dull",
+        "dull",
+        "dull (2)",
+    ]
     assert made.feature_names.tolist() == tokens
-    np.testing.assert_allclose(made.values[0, :7], expected[0].values[0], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(made.values[1, 7:], expected[1].values[0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        made.values[0, :7], expected[0].values[0], rtol=0, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        made.values[1, 7:], expected[1].values[0], rtol=0, atol=1e-9
+    )
     assert not made.values[0, 7:].any()
     assert not made.values[1, :7].any()
-    np.testing.assert_allclose(made.predictions, model.predict_proba(TEXTS[:2])[:, 1], atol=1e-12)
+    np.testing.assert_allclose(
+        made.predictions, model.predict_proba(TEXTS[:2])[:, 1], atol=1e-12
+    )
     assert made.data.iloc[1].tolist() == [None] * 7 + ["Dull: ", "dull, ", "dull!"]
     assert made.index.tolist() == (["d0", "d1"] if hasattr(X, "iloc") else [0, 1])
 
@@ -77,10 +96,20 @@ def test_polars(model, expected):
 
 
 def test_a_column_transformer_of_one_column_of_text():
-    steps = make_column_transformer((make_union(CountVectorizer(), TfidfVectorizer()), "review"))
+    steps = make_column_transformer(
+        (make_union(CountVectorizer(), TfidfVectorizer()), "review")
+    )
     model = make_pipeline(steps, LogisticRegression()).fit(FRAME, LIKED)
     made = ShapleyExplainer(model).fit(FRAME).explain(FRAME[:1])
-    assert made.feature_names.tolist() == ["A", "fine", "film", "and", "a", "moving", "one"]
+    assert made.feature_names.tolist() == [
+        "A",
+        "fine",
+        "film",
+        "and",
+        "a",
+        "moving",
+        "one",
+    ]
     assert made.predictions == pytest.approx(model.predict_proba(FRAME[:1])[:, 1])
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, made.predictions, rtol=0, atol=1e-12)
@@ -92,7 +121,9 @@ def test_a_column_transformer_of_one_column_of_text():
 
 def test_text_beside_other_columns_is_one_player():
     frame = FRAME.assign(length=[len(text) for text in TEXTS])
-    steps = make_column_transformer((TfidfVectorizer(), "review"), ("passthrough", ["length"]))
+    steps = make_column_transformer(
+        (TfidfVectorizer(), "review"), ("passthrough", ["length"])
+    )
     model = make_pipeline(steps, LogisticRegression()).fit(frame, LIKED)
     made = ShapleyExplainer(model).fit(frame).explain(frame[:2])
     assert made.feature_names.tolist() == ["review", "length"]
@@ -117,15 +148,20 @@ def test_several_classes_and_the_predicted_class(model):
     made = ShapleyExplainer(model).fit(TEXTS).explain(TEXTS[:3])
     assert made.values.shape[2] == 3
     total = made.base_values + made.values.sum(axis=1)
-    np.testing.assert_allclose(total, model.predict_proba(TEXTS[:3]), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        total, model.predict_proba(TEXTS[:3]), rtol=0, atol=1e-12
+    )
     own = ShapleyExplainer(model, output="predicted").fit(TEXTS).explain(TEXTS[:3])
-    np.testing.assert_allclose(own.predictions, model.predict_proba(TEXTS[:3]).max(axis=1))
+    np.testing.assert_allclose(
+        own.predictions, model.predict_proba(TEXTS[:3]).max(axis=1)
+    )
 
 
 @pytest.mark.slow
 def test_values_do_not_depend_on_other_documents(model):
     long = (
-        "fine film, dull film, moving film, end film, not film, one film, the film, is film, a film"
+        "fine film, dull film, moving film, end film, not film, one film, the film, "
+        "is film, a film"
     )
     explainer = ShapleyExplainer(model, random_state=0).fit(TEXTS)
     alone = explainer.explain([long])
@@ -133,27 +169,44 @@ def test_values_do_not_depend_on_other_documents(model):
     company = explainer.explain([TEXTS[0], long, 4 * long, long])
     assert not alone.settings.sampler.startswith("Exact")
     for row in (1, 3):
-        own = [company.feature_names.tolist().index(token) for token in alone.feature_names]
+        own = [
+            company.feature_names.tolist().index(token) for token in alone.feature_names
+        ]
         np.testing.assert_array_equal(company.values[row, own], alone.values[0])
     with parallel_config("threading"):
-        parallel = ShapleyExplainer(model, random_state=0, n_jobs=2).fit(TEXTS).explain([long])
+        parallel = (
+            ShapleyExplainer(model, random_state=0, n_jobs=2).fit(TEXTS).explain([long])
+        )
     np.testing.assert_array_equal(parallel.values, alone.values)
 
 
 def test_equal_documents_have_equal_draws(model):
-    long = [" ".join(["fine dull moving end"] * 6), " ".join(["dull fine moving end"] * 6)]
-    explainer = ShapleyExplainer(model, sampler="monte-carlo", max_rows=100, random_state=0)
+    long = [
+        " ".join(["fine dull moving end"] * 6),
+        " ".join(["dull fine moving end"] * 6),
+    ]
+    explainer = ShapleyExplainer(
+        model, sampler="monte-carlo", max_rows=100, random_state=0
+    )
     made = explainer.fit(TEXTS).explain([*long, long[0]])
     np.testing.assert_array_equal(made.values[0], made.values[2])
     assert np.abs(made.values[0] - made.values[1]).max() > 1e-6
 
 
 def test_sentence_display_of_one_document(model):
-    made = ShapleyExplainer(model).fit(TEXTS).explain(["The end is dull.", "Dull is the end!"])
+    made = (
+        ShapleyExplainer(model)
+        .fit(TEXTS)
+        .explain(["The end is dull.", "Dull is the end!"])
+    )
     display = SentenceDisplay.from_explanation(made, row=1)
     assert "".join(display.frame()["token"]) == "Dull is the end!"
     loose = made.data.map(lambda piece: None if piece is None else str(piece))
-    other = ShapleyExplainer(model).fit(TEXTS).explain(["The end is dull.", "Dull is the end!"])
+    other = (
+        ShapleyExplainer(model)
+        .fit(TEXTS)
+        .explain(["The end is dull.", "Dull is the end!"])
+    )
     object.__setattr__(other, "data", loose)
     with pytest.raises(ValueError, match="explain the document alone"):
         SentenceDisplay.from_explanation(other, row=1)
@@ -175,7 +228,9 @@ def test_finished_documents_are_kept(model):
             raise RuntimeError("no more")
         return np.array([len(text) for text in texts])
 
-    with pytest.raises(PartialExplanationError, match="after 1 of 2 documents") as caught:
+    with pytest.raises(
+        PartialExplanationError, match="after 1 of 2 documents"
+    ) as caught:
         ShapleyExplainer(failing).fit(TEXTS).explain(["fine film", "boom and more"])
     assert caught.value.explanation.values.tolist() == [[5.0, 4.0]]
 
@@ -185,7 +240,11 @@ def test_finished_documents_are_kept(model):
     [
         ("one text", TypeError, "got the str 'one text': pass a list"),
         ([[1.0, 2.0]], TypeError, "got a list: pass a list"),
-        (["fine", None], TypeError, "got None for document 1: every document must be a str"),
+        (
+            ["fine", None],
+            TypeError,
+            "got None for document 1: every document must be a str",
+        ),
         (pd.Series(["fine", np.nan]), TypeError, "got nan for document 1"),
     ],
     ids=str,
@@ -197,7 +256,9 @@ def test_invalid_documents(model, X, error, message):
 
 
 @pytest.mark.parametrize(
-    "options", [{"reward": "baseline"}, {"groups": {"a": [0]}}, {"interactions": True}], ids=str
+    "options",
+    [{"reward": "baseline"}, {"groups": {"a": [0]}}, {"interactions": True}],
+    ids=str,
 )
 def test_unsupported_methods_of_documents(model, options):
     with pytest.raises(ValueError, match=f"got {next(iter(options))}=.* for documents"):
@@ -206,7 +267,9 @@ def test_unsupported_methods_of_documents(model, options):
 
 def test_invalid_combinations(model):
     explainer = ShapleyExplainer(model).fit(TEXTS)
-    with pytest.raises(TypeError, match=r"fitted on documents, .* explain\(X\)\.to_frame"):
+    with pytest.raises(
+        TypeError, match=r"fitted on documents, .* explain\(X\)\.to_frame"
+    ):
         explainer.transform(TEXTS)
     with pytest.raises(ValueError, match="max_rows=3, which is too small"):
         ShapleyExplainer(model, max_rows=3).fit(TEXTS).explain(TEXTS)

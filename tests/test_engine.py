@@ -24,10 +24,18 @@ class Recorded(HybridGame):
 
     def __call__(self, coalitions, rows, references=None):
         rows = np.broadcast_to(rows[:, None], coalitions.shape[:2])
-        named = [None] * rows.size if references is None else references.reshape(rows.size, -1)
+        named = (
+            [None] * rows.size
+            if references is None
+            else references.reshape(rows.size, -1)
+        )
         self.calls.append(
             [
-                (int(row), coalition.tobytes(), None if r is None else tuple(r.tolist()))
+                (
+                    int(row),
+                    coalition.tobytes(),
+                    None if r is None else tuple(r.tolist()),
+                )
                 for row, coalition, r in zip(
                     rows.ravel(), coalitions.reshape(rows.size, -1), named, strict=True
                 )
@@ -59,7 +67,9 @@ def recorded(n_rows=3, p=4, b=3, function=bumpy, seed=0):
     return Recorded(function, rng.normal(size=(n_rows, p)), rng.normal(size=(b, p)))
 
 
-@parametrize_contract(game=recorded, exempt={"game-take": "a worker would not have the list"})
+@parametrize_contract(
+    game=recorded, exempt={"game-take": "a worker would not have the list"}
+)
 def test_the_game_of_these_tests_keeps_its_contract(check) -> None:
     check()
 
@@ -145,7 +155,9 @@ def test_a_call_holds_no_more_than_8192_model_rows():
     assert sum(rows[:-1]) >= 8000 * (len(rows) - 1)  # and hardly less
 
 
-@pytest.mark.parametrize("sampler", ["antithetic", "kernel", MonteCarlo(references="all")])
+@pytest.mark.parametrize(
+    "sampler", ["antithetic", "kernel", MonteCarlo(references="all")]
+)
 def test_a_call_fits_into_the_working_memory(sampler):
     game = recorded(n_rows=4, p=10, b=5)
     with sklearn.config_context(working_memory=0.05):
@@ -173,10 +185,17 @@ def test_batches_do_not_depend_on_the_number_of_jobs():
     def batches(n_jobs):
         rng = np.random.default_rng(0)
         game = Shared(bumpy, rng.normal(size=(6, 8)), rng.normal(size=(3, 8)))
-        with sklearn.config_context(working_memory=0.02), parallel_config(backend="threading"):
-            outcome = explain_game(game, sampler="antithetic", max_evals=80, n_jobs=n_jobs)
+        with (
+            sklearn.config_context(working_memory=0.02),
+            parallel_config(backend="threading"),
+        ):
+            outcome = explain_game(
+                game, sampler="antithetic", max_evals=80, n_jobs=n_jobs
+            )
         # instances are numbered anew in each task
-        return sorted(sorted(request[1:] for request in call) for call in game.calls), outcome
+        return sorted(
+            sorted(request[1:] for request in call) for call in game.calls
+        ), outcome
 
     expected, outcome = batches(None)
     for n_jobs in (1, 2, 3):
@@ -188,11 +207,13 @@ def test_batches_do_not_depend_on_the_number_of_jobs():
 
 def test_each_row_has_its_own_design():
     """Four copies of one row: different estimates from equally many evaluations."""
-    outcome = explain_game(as_instances(RandomGame(7), 4), sampler="antithetic", max_evals=62)
+    outcome = explain_game(
+        as_instances(RandomGame(7), 4), sampler="antithetic", max_evals=62
+    )
     assert len(np.unique(outcome.values[:, 0, 0])) == 4
 
 
-# --- blocks and interruption ---------------------------------------------------------------------
+# --- blocks and interruption ----------------------------------------------------------
 
 
 def plan(game, sampler="antithetic", max_evals=40, stopping=None):
@@ -208,7 +229,9 @@ def plan(game, sampler="antithetic", max_evals=40, stopping=None):
 
 
 def arrays(outcome):
-    return {n: value for n, value in vars(outcome).items() if isinstance(value, np.ndarray)}
+    return {
+        n: value for n, value in vars(outcome).items() if isinstance(value, np.ndarray)
+    }
 
 
 def one_by_one():
@@ -248,7 +271,9 @@ def failing_game(error, bad_row):
     return well, HybridGame(Failing(error), X, background)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("in the model")])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), ZeroDivisionError("in the model")]
+)
 def test_finished_rows_are_kept(error):
     well, ill = failing_game(error, bad_row=4)
     with one_by_one(), pytest.raises(Interrupted) as caught:
@@ -259,14 +284,16 @@ def test_finished_rows_are_kept(error):
         np.testing.assert_array_equal(value, getattr(expected, name)[:4], err_msg=name)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("in the model")])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), ZeroDivisionError("in the model")]
+)
 def test_an_error_in_the_first_block_is_raised_unchanged(error):
     _, ill = failing_game(error, bad_row=0)
     with one_by_one(), pytest.raises(type(error)):
         run(ill, plan(ill))
 
 
-# --- players that cannot matter ------------------------------------------------------------------
+# --- players that cannot matter -------------------------------------------------------
 
 
 def game_of_few_who_matter():
@@ -296,10 +323,15 @@ def test_players_without_effect_get_exactly_zero(sampler):
 
 def test_players_without_effect_cost_nothing():
     X, background = game_of_few_who_matter()
-    outcome = explain_game(HybridGame(bumpy, X, background), sampler="exact", max_evals=64)
+    outcome = explain_game(
+        HybridGame(bumpy, X, background), sampler="exact", max_evals=64
+    )
     assert outcome.n_evaluations.tolist() == [16.0, 8.0, 4.0, 2.0, 2.0]
     np.testing.assert_allclose(
-        outcome.values, HybridGame(bumpy, X, background).shapley_values, rtol=0, atol=1e-12
+        outcome.values,
+        HybridGame(bumpy, X, background).shapley_values,
+        rtol=0,
+        atol=1e-12,
     )
     assert outcome.converged.all()
 
@@ -312,7 +344,7 @@ def test_a_sampler_may_need_all_players():
     assert len(game.requests) == 6 * 7 / 2 - 1
 
 
-# --- references ----------------------------------------------------------------------------------
+# --- references -----------------------------------------------------------------------
 
 
 def test_every_background_row_is_used_if_there_are_enough_pairs():
@@ -331,7 +363,8 @@ def test_background_weights_are_respected():
     repeated = HybridGame(product, X, rows[[0, 0, 1, 2]])
     for sampler in ("exact", "kernel"):
         found, expected = (
-            explain_game(game, sampler=sampler, max_evals=32) for game in (weighted, repeated)
+            explain_game(game, sampler=sampler, max_evals=32)
+            for game in (weighted, repeated)
         )
         np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
     walks = explain_game(weighted, sampler="antithetic", max_evals=600)
@@ -339,7 +372,7 @@ def test_background_weights_are_respected():
     assert 0 < error.max() < 5 * walks.standard_errors.max()
 
 
-# --- stopping ------------------------------------------------------------------------------------
+# --- stopping -------------------------------------------------------------------------
 
 
 def test_every_row_stops_independently():
@@ -355,8 +388,8 @@ def test_every_row_stops_independently():
 def test_stopped_rows_cost_nothing_and_keep_their_result():
     """The easy row stops first, the other continues, and neither changes the other.
 
-    The first permutations of an additive row agree. At a tolerance of .01, this does not stop
-    it.
+    The first permutations of an additive row agree. At a tolerance of .01, this does
+    not stop it.
     """
     rng = np.random.default_rng(1)
     X = np.stack([np.r_[1.0, rng.normal(size=6)], np.r_[9.0, rng.normal(size=6)]])
@@ -365,7 +398,11 @@ def test_stopped_rows_cost_nothing_and_keep_their_result():
     def function(rows):
         return np.where(rows[:, 0] == 1.0, rows.sum(axis=1), bumpy(rows))
 
-    run_both = {"sampler": "monte-carlo", "max_evals": 100, "stopping": StandardError(rtol=0.1)}
+    run_both = {
+        "sampler": "monte-carlo",
+        "max_evals": 100,
+        "stopping": StandardError(rtol=0.1),
+    }
     game = HybridGame(function, X, background)
     both = explain_game(game, **run_both)
     alone = explain_game(game.take(np.array([0])), **run_both)
@@ -387,7 +424,9 @@ def test_inaccurate_rows_are_not_marked_converged():
 def test_rows_stop_only_after_every_background_row_was_used():
     """Permutations on some rows give no information about other rows."""
     game = recorded(n_rows=1, p=6, b=7)
-    explain_game(game, sampler="antithetic", max_evals=900, stopping=StandardError(atol=1e9))
+    explain_game(
+        game, sampler="antithetic", max_evals=900, stopping=StandardError(atol=1e9)
+    )
     assert {r for _, _, (r,) in game.requests} == set(range(7))
 
 
@@ -410,7 +449,9 @@ def test_attributions_and_errors_scale_with_the_values(solver, size):
     game = RandomGame(6, seed=3)
 
     def reward(coalitions):
-        inner = np.where(coalitions.all(axis=1) | ~coalitions.any(axis=1), 0.0, game(coalitions))
+        inner = np.where(
+            coalitions.all(axis=1) | ~coalitions.any(axis=1), 0.0, game(coalitions)
+        )
         return inner / 20
 
     def stretched(coalitions):

@@ -20,7 +20,11 @@ class Numbered(Game):
 
     def __init__(self, n_players, n_references=1, bytes_per_row=8, numbers=None):
         self.numbers = np.arange(50) if numbers is None else numbers
-        self.n_rows, self.n_players, self.n_references = len(self.numbers), n_players, n_references
+        self.n_rows, self.n_players, self.n_references = (
+            len(self.numbers),
+            n_players,
+            n_references,
+        )
         self.reference_weights = np.full(n_references, 1 / n_references)
         self.rows_per_value, self.bytes_per_row = n_references, bytes_per_row
         self.calls = []
@@ -28,13 +32,18 @@ class Numbered(Game):
     def __call__(self, coalitions, rows, references=None):
         self.calls.append(len(rows))
         digits = np.random.default_rng(1).random(self.n_players)
-        number = np.where(coalitions, digits, 0).sum(axis=2) + 100.0 * self.numbers[rows][:, None]
+        number = (
+            np.where(coalitions, digits, 0).sum(axis=2)
+            + 100.0 * self.numbers[rows][:, None]
+        )
         named = np.arange(self.n_references) if references is None else references
         number = number + 1e6 * (1 + named).mean(axis=-1) * (~coalitions).sum(axis=2)
         return np.stack([number, -number], axis=2)
 
     def take(self, rows):
-        part = Numbered(self.n_players, self.n_references, self.bytes_per_row, self.numbers[rows])
+        part = Numbered(
+            self.n_players, self.n_references, self.bytes_per_row, self.numbers[rows]
+        )
         part.calls = self.calls
         return part
 
@@ -72,7 +81,7 @@ def distinct(wanted):
     return len(np.unique(np.concatenate(parts, axis=1), axis=0))
 
 
-# --- the evaluator -------------------------------------------------------------------------------
+# --- the evaluator --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -123,12 +132,14 @@ def test_games_without_take_are_not_sent_to_workers():
     with (
         parallel_config(backend="threading"),
         Evaluator(Whole(5), 2) as evaluator,
-        pytest.raises(NotImplementedError, match=r"Whole has 50 rows to explain but no take"),
+        pytest.raises(
+            NotImplementedError, match=r"Whole has 50 rows to explain but no take"
+        ),
     ):
         evaluator(requests(20, 5))
 
 
-# --- the ledger ----------------------------------------------------------------------------------
+# --- the ledger -----------------------------------------------------------------------
 
 KINDS = {
     "bits": {"p": 4},
@@ -207,13 +218,20 @@ def test_missing_values_of_a_game_are_refused_or_filled_in():
     asked = requests(40, 5)
     known = np.flatnonzero(asked.coalitions[:, 0])
     game = Silent(5)
-    with pytest.raises(ModelOutputError, match=r"Silent returned NaN for \d+ coalitions"):
+    with pytest.raises(
+        ModelOutputError, match=r"Silent returned NaN for \d+ coalitions"
+    ):
         Evaluator(game)(asked)
     assert np.isfinite(Evaluator(game)(asked.take(known))).all()
     game.unvalued = Unvalued(7.0)
     index = np.arange(39, -1, -1)
-    values, plain = Evaluator(game)(asked.take(index)), Evaluator(Numbered(5))(asked.take(index))
+    values, plain = (
+        Evaluator(game)(asked.take(index)),
+        Evaluator(Numbered(5))(asked.take(index)),
+    )
     silent = ~asked.coalitions[index, 0]
     np.testing.assert_array_equal(values[~silent], plain[~silent])
     assert (values[silent] == 7).all()
-    np.testing.assert_array_equal(game.unvalued.coalitions, asked.coalitions[index][silent])
+    np.testing.assert_array_equal(
+        game.unvalued.coalitions, asked.coalitions[index][silent]
+    )

@@ -46,13 +46,15 @@ def rows_for(evals, background=BACKGROUND):
     return (evals - 2) * len(background) + 1
 
 
-def explain(function=linear, X=X, background=BACKGROUND, sample_weight=None, **parameters):
+def explain(
+    function=linear, X=X, background=BACKGROUND, sample_weight=None, **parameters
+):
     parameters = {"random_state": 0, **parameters}
     explainer = ShapleyExplainer(function, **parameters)
     return explainer.fit(background, sample_weight=sample_weight).explain(X)
 
 
-# --- what is returned ----------------------------------------------------------------------------
+# --- what is returned -----------------------------------------------------------------
 
 
 def test_the_record_is_complete():
@@ -78,7 +80,9 @@ def test_the_model_is_called_once_for_each_table():
         asked.append(len(X))
         return linear(X)
 
-    explainer = ShapleyExplainer(model, sampler="antithetic", max_rows=rows_for(40), random_state=0)
+    explainer = ShapleyExplainer(
+        model, sampler="antithetic", max_rows=rows_for(40), random_state=0
+    )
     explainer.fit(BACKGROUND)
     assert asked == [12]
     made = explainer.explain(X)
@@ -113,12 +117,16 @@ def test_outputs_share_their_model_calls():
     model = LogisticRegression(max_iter=1000).fit(iris, y)
     background = iris[::30]
     n_rows = rows_for(30, background)
-    run = partial(explain, model, iris[:3], background, sampler="antithetic", max_rows=n_rows)
+    run = partial(
+        explain, model, iris[:3], background, sampler="antithetic", max_rows=n_rows
+    )
     everything = run()
     for label in range(3):
         one = run(output=label)
         # sums over players may be added up in another order
-        np.testing.assert_allclose(one.values, everything.values[..., label], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            one.values, everything.values[..., label], rtol=0, atol=1e-14
+        )
         assert one.n_model_rows.tolist() == everything.n_model_rows.tolist()
 
 
@@ -128,12 +136,16 @@ def test_predicted_output():
     made = explain(model, iris[rows], iris[::30], output="predicted")
     whole = explain(model, iris[rows], iris[::30])
     for i, label in enumerate(model.predict(iris[rows])):
-        np.testing.assert_allclose(made.values[i], whole.values[i, :, label], atol=1e-14)
+        np.testing.assert_allclose(
+            made.values[i], whole.values[i, :, label], atol=1e-14
+        )
         assert made.predictions[i] == whole.predictions[i, label]
-        assert made.base_values[i] == pytest.approx(whole.base_values[i, label], abs=1e-14)
+        assert made.base_values[i] == pytest.approx(
+            whole.base_values[i, label], abs=1e-14
+        )
 
 
-# --- background ----------------------------------------------------------------------------------
+# --- background -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sampler", ["exact", "antithetic", "kernel"])
@@ -160,13 +172,19 @@ def test_rows_with_zero_weight_are_dropped():
     np.testing.assert_allclose(explainer.background_weights_, np.full(6, 1 / 6))
 
 
-@pytest.mark.parametrize("weights", [np.full(12, 1e308), np.full(12, 1e-320), np.full(12, True)])
+@pytest.mark.parametrize(
+    "weights", [np.full(12, 1e308), np.full(12, 1e-320), np.full(12, True)]
+)
 def test_only_the_proportions_of_weights_matter(weights):
-    np.testing.assert_allclose(explain(sample_weight=weights).values, explain().values, atol=1e-12)
+    np.testing.assert_allclose(
+        explain(sample_weight=weights).values, explain().values, atol=1e-12
+    )
 
 
 def test_max_background_keeps_rows_of_the_background():
-    explainer = ShapleyExplainer(linear, max_background=5, random_state=0).fit(BACKGROUND)
+    explainer = ShapleyExplainer(linear, max_background=5, random_state=0).fit(
+        BACKGROUND
+    )
     rows = [BACKGROUND.tolist().index(row) for row in explainer.background_.tolist()]
     assert sorted(set(rows)) == rows
     assert len(rows) == 5
@@ -206,13 +224,15 @@ def test_the_record_has_a_copy_of_the_rows():
     np.testing.assert_array_equal(made.data.to_numpy(), X)
 
 
-# --- players that cannot matter, groups ----------------------------------------------------------
+# --- players that cannot matter, groups -----------------------------------------------
 
 
 def test_players_without_effect_get_exactly_zero_at_no_cost():
     background = BACKGROUND.copy()
     background[:, 1:] = X[0, 1:]
-    made = explain(curved, X[:1], background, sampler="antithetic", max_rows=rows_for(20))
+    made = explain(
+        curved, X[:1], background, sampler="antithetic", max_rows=rows_for(20)
+    )
     assert made.values[0, 1:].tolist() == [0.0] * 4
     assert made.standard_errors[0].tolist() == [0.0] * 5
     assert made.n_model_rows.tolist() == [1]
@@ -222,7 +242,9 @@ def test_groups_are_players():
     groups = {"pair": ["x0", "x3"], "rest": [1, 2, 4]}
     made = explain(groups=groups)
     single = additive_values(X, BACKGROUND)
-    expected = np.column_stack([single[:, [0, 3]].sum(axis=1), single[:, [1, 2, 4]].sum(axis=1)])
+    expected = np.column_stack(
+        [single[:, [0, 3]].sum(axis=1), single[:, [1, 2, 4]].sum(axis=1)]
+    )
     np.testing.assert_allclose(made.values, expected, atol=1e-12)
     assert made.feature_names.tolist() == ["pair", "rest"]
     assert made.data.columns.tolist() == ["pair", "rest"]
@@ -233,7 +255,7 @@ def test_one_group_of_everything():
     np.testing.assert_allclose(made.values[:, 0], made.predictions - made.base_values)
 
 
-# --- samplers, solvers, rewards, stopping --------------------------------------------------------
+# --- samplers, solvers, rewards, stopping ---------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -273,11 +295,15 @@ def test_auto_depends_on_the_budget():
     assert stopped.settings.sampler.startswith("Antithetic(")
 
 
-@pytest.mark.parametrize("reward", ["baseline", BaselineReward(), BaselineReward([0.0] * 5)])
+@pytest.mark.parametrize(
+    "reward", ["baseline", BaselineReward(), BaselineReward([0.0] * 5)]
+)
 def test_baseline(reward):
     made = explain(curved, reward=reward, sampler="exact")
     row = (
-        BACKGROUND.mean(axis=0) if reward == "baseline" or reward.baseline is None else np.zeros(5)
+        BACKGROUND.mean(axis=0)
+        if reward == "baseline" or reward.baseline is None
+        else np.zeros(5)
     )
     contrast = explain(curved, background=row[None], sampler="exact")
     np.testing.assert_allclose(made.values, contrast.values, atol=1e-12)
@@ -327,12 +353,14 @@ def test_inaccurate_rows_are_marked():
     assert not made.converged.any()
 
 
-# --- randomness ----------------------------------------------------------------------------------
+# --- randomness -----------------------------------------------------------------------
 
 SAMPLED = {"sampler": "antithetic", "max_rows": rows_for(20)}
 
 
-@pytest.mark.parametrize("make", [lambda: 3, np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize(
+    "make", [lambda: 3, np.random.default_rng, np.random.RandomState]
+)
 def test_equal_random_states_give_equal_results(make):
     def state():
         return make() if make() == 3 else make(3)
@@ -362,7 +390,7 @@ def test_generators_advance_with_each_fit(state):
     assert (explainer.fit(BACKGROUND).explain(X).values != first).any()
 
 
-# --- a transformer -------------------------------------------------------------------------------
+# --- a transformer --------------------------------------------------------------------
 
 
 def test_transform():
@@ -380,7 +408,9 @@ def test_transform():
 def test_transform_of_several_outputs():
     iris, y = load_iris(return_X_y=True, as_frame=True)
     model = LogisticRegression(max_iter=1000).fit(iris, iris.columns.to_numpy()[y])
-    explainer = ShapleyExplainer(model, groups={"sepal": [0, 1], "petal": [2, 3]}).fit(iris[::20])
+    explainer = ShapleyExplainer(model, groups={"sepal": [0, 1], "petal": [2, 3]}).fit(
+        iris[::20]
+    )
     table, made = explainer.transform(iris[:2]), explainer.explain(iris[:2])
     names = explainer.get_feature_names_out().tolist()
     assert names[:2] == ["sepal_petal length (cm)", "sepal_sepal length (cm)"]
@@ -407,7 +437,7 @@ def test_set_output_keeps_the_index():
     assert table.columns.tolist() == list("abcde")
 
 
-# --- citizens' rights ----------------------------------------------------------------------------
+# --- citizens' rights -----------------------------------------------------------------
 
 DIABETES, TARGET = load_diabetes(return_X_y=True, as_frame=True)
 
@@ -420,7 +450,9 @@ def forest():
 
 def test_works_in_a_pipeline():
     model = FrozenEstimator(forest())
-    explainer = ShapleyExplainer(model, max_background=20, max_rows=1161, random_state=0)
+    explainer = ShapleyExplainer(
+        model, max_background=20, max_rows=1161, random_state=0
+    )
     pipeline = make_pipeline(explainer, Ridge()).fit(DIABETES[:60], TARGET[:60])
     assert pipeline.predict(DIABETES[:3]).shape == (3,)
     assert pipeline[:-1].get_feature_names_out().tolist() == DIABETES.columns.tolist()
@@ -429,7 +461,9 @@ def test_works_in_a_pipeline():
 def test_weights_are_passed_through_a_pipeline():
     weights = np.zeros(60)
     weights[:10] = 1
-    pipeline = make_pipeline(ShapleyExplainer(FrozenEstimator(forest()), max_rows=581), Ridge())
+    pipeline = make_pipeline(
+        ShapleyExplainer(FrozenEstimator(forest()), max_rows=581), Ridge()
+    )
     pipeline.fit(DIABETES[:60], TARGET[:60], shapleyexplainer__sample_weight=weights)
     pd.testing.assert_frame_equal(pipeline[0].background_, DIABETES[:10])
 
@@ -448,9 +482,14 @@ def test_works_in_a_cached_pipeline(tmp_path):
 
 
 def test_works_in_a_grid_search():
-    explainer = ShapleyExplainer(FrozenEstimator(forest()), max_background=5, random_state=0)
+    explainer = ShapleyExplainer(
+        FrozenEstimator(forest()), max_background=5, random_state=0
+    )
     pipeline = make_pipeline(explainer, StandardScaler(), Ridge())
-    grid = {"shapleyexplainer__max_rows": [141, 291], "shapleyexplainer__sampler": ["antithetic"]}
+    grid = {
+        "shapleyexplainer__max_rows": [141, 291],
+        "shapleyexplainer__sampler": ["antithetic"],
+    }
     search = GridSearchCV(pipeline, grid, cv=2).fit(DIABETES[:40], TARGET[:40])
     assert search.best_params_["shapleyexplainer__max_rows"] in (141, 291)
 
@@ -493,7 +532,9 @@ def test_parameters_are_only_stored():
 
 
 def test_pickling_a_fitted_explainer():
-    explainer = ShapleyExplainer(forest(), max_rows=581, random_state=0).fit(DIABETES[:10])
+    explainer = ShapleyExplainer(forest(), max_rows=581, random_state=0).fit(
+        DIABETES[:10]
+    )
     copy = pickle.loads(pickle.dumps(explainer))
     made, again = explainer.explain(DIABETES[:2]), copy.explain(DIABETES[:2])
     np.testing.assert_array_equal(made.values, again.values)

@@ -40,11 +40,17 @@ def made(k=None, **changes):
         base_values=base,
         predictions=base + values.sum(axis=1),
         data=pd.DataFrame(
-            {"age": [20.0, 30, np.nan, 50, 60], "<b>job": list("xyxyx"), "when": range(5)},
+            {
+                "age": [20.0, 30, np.nan, 50, 60],
+                "<b>job": list("xyxyx"),
+                "when": range(5),
+            },
             index=["u", "v", "w", "v", "z"],
         ),
         feature_names=np.array(["age", "<b>job", "when"], dtype=object),
-        output_names=None if k is None else np.array(["<i>no", "yes"], dtype=object)[:k],
+        output_names=None
+        if k is None
+        else np.array(["<i>no", "yes"], dtype=object)[:k],
         n_evaluations=np.full(R, 10.0),
         n_model_rows=np.full(R, 100),
         converged=np.array([True, False, True, True, False]),
@@ -53,7 +59,7 @@ def made(k=None, **changes):
     return Explanation(**{**parts, **changes})
 
 
-# --- rows ----------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -75,8 +81,16 @@ def made(k=None, **changes):
 def test_rows(rows, positions, k):
     whole = made(k)
     some = whole[rows]
-    for name in ("values", "standard_errors", "base_values", "predictions", "converged"):
-        np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[positions])
+    for name in (
+        "values",
+        "standard_errors",
+        "base_values",
+        "predictions",
+        "converged",
+    ):
+        np.testing.assert_array_equal(
+            getattr(some, name), getattr(whole, name)[positions]
+        )
     np.testing.assert_array_equal(some.n_model_rows, whole.n_model_rows[positions])
     pd.testing.assert_frame_equal(some.data, whole.data.iloc[positions])
     assert len(some) == len(positions) == len(some.index)
@@ -92,7 +106,9 @@ def test_unknown_attributes_suggest_the_right_one():
 
 def test_data_are_the_explained_rows():
     X = np.ones((2, 2))
-    explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2))).explain(X)
+    explanation = (
+        ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2))).explain(X)
+    )
     X[:] = 7.0
     assert (explanation.data == 1.0).all(axis=None)
 
@@ -120,7 +136,7 @@ def test_mask_of_wrong_length():
         made()[np.array([True, False])]
 
 
-# --- outputs -------------------------------------------------------------------------------------
+# --- outputs --------------------------------------------------------------------------
 
 
 def test_output():
@@ -139,7 +155,9 @@ def test_output_of_an_explanation_without_standard_errors():
 
 
 def test_unknown_output_names_the_choices():
-    with pytest.raises(ValueError, match=r"no output 'maybe': choose one of \['<i>no', 'yes'\]"):
+    with pytest.raises(
+        ValueError, match=r"no output 'maybe': choose one of \['<i>no', 'yes'\]"
+    ):
         made(K).output("maybe")
 
 
@@ -148,7 +166,7 @@ def test_output_of_a_single_output():
         made().output("yes")
 
 
-# --- frames --------------------------------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------
 
 
 def test_wide_frame():
@@ -206,14 +224,23 @@ def test_importance_is_the_mean_absolute_value_with_errors():
 
 def test_importance_of_several_outputs():
     table = made(K).importance()
-    assert table.loc[("yes", "when"), "importance"] == np.abs(made(K).values[:, 2, 1]).mean()
+    assert (
+        table.loc[("yes", "when"), "importance"]
+        == np.abs(made(K).values[:, 2, 1]).mean()
+    )
     assert len(table) == P * K
 
 
 UNKNOWN = {
     "one instance": (made()[:1], ["standard_error", "sampling_error"]),
-    "no instance": (made()[:0], ["importance", "standard_error", "sampling_error", "max_bias"]),
-    "no errors": (made(standard_errors=None), ["sampling_error", "estimation_error", "max_bias"]),
+    "no instance": (
+        made()[:0],
+        ["importance", "standard_error", "sampling_error", "max_bias"],
+    ),
+    "no errors": (
+        made(standard_errors=None),
+        ["sampling_error", "estimation_error", "max_bias"],
+    ),
 }
 
 
@@ -222,7 +249,9 @@ def test_importance_marks_unknown_errors(explanation, unknown):
     table = explanation.importance()
     assert table[unknown].isna().all(axis=None)
     if "importance" not in unknown:
-        known = table.drop(columns=[*unknown, "background_error"])  # which these have none of
+        known = table.drop(
+            columns=[*unknown, "background_error"]
+        )  # which these have none of
         assert known.notna().all(axis=None)
 
 
@@ -232,8 +261,9 @@ REPETITIONS = 400
 def estimated(noise, scale, n=30):
     """The columns of `importance`, (400, 4): 400 repetitions of features whose truth is known.
 
-    The true attributions of feature j = 0 .. 3 are N(4 j, scale^2) over n instances, the errors of
-    their estimates normal of deviation noise * U(0.5, 1.5). Repetitions are players of one record.
+    The true attributions of feature j = 0 .. 3 are N(4 j, scale^2) over n instances,
+    the errors of their estimates normal of deviation noise * U(0.5, 1.5). Repetitions
+    are players of one record.
     """
     rng = np.random.default_rng(0)
     centres = np.tile(4.0 * np.arange(4), REPETITIONS)
@@ -253,20 +283,23 @@ def estimated(noise, scale, n=30):
 def test_importance_separates_variation_of_rows_from_noise():
     """Each check is wrong for less than 1 of 1e4 seeds.
 
-    Features b, c, d are far from zero, so |.| is linear and errors add up. The mean of 400
-    estimates of a variance on 29 degrees of freedom has a standard error of 1.3 %.
+    Features b, c, d are far from zero, so |.| is linear and errors add up. The mean of
+    400 estimates of a variance on 29 degrees of freedom has a standard error of 1.3 %.
     """
     noise, n = 0.8, 30
     of = estimated(noise, scale=0.9)
     spread = noise**2 * (1 + 1 / 12)  # the mean of s^2
     squares = {name: (part[:, 2:] ** 2).mean(axis=0) for name, part in of.items()}
-    np.testing.assert_allclose(squares["standard_error"], (0.81 + spread) / n, rtol=0.06)
+    np.testing.assert_allclose(
+        squares["standard_error"], (0.81 + spread) / n, rtol=0.06
+    )
     np.testing.assert_allclose(squares["estimation_error"], spread / n, rtol=0.03)
     np.testing.assert_allclose(squares["sampling_error"], 0.81 / n, rtol=0.11)
     means = of["importance"]
     z = (means[:, 2:] - [8, 12]) / of["standard_error"][:, 2:]
     np.testing.assert_allclose(z.mean(axis=0), 0, atol=4 / 20)
-    # The deviation of t with 29 degrees of freedom is 1.036, that of a deviation of 400 3.5 %.
+    # The deviation of t with 29 degrees of freedom is 1.036, that of a deviation of 400
+    # 3.5 %.
     z = (means - means.mean(axis=0)) / of["standard_error"]
     np.testing.assert_allclose(z.std(axis=0), 1.036, atol=0.16)
 
@@ -310,7 +343,10 @@ def test_importance_of_cohorts(cohorts, expected, k):
 @pytest.mark.parametrize(
     ("cohorts", "message"),
     [
-        ("sex", r"got cohorts='sex': choose a column among \['age', '<b>job', 'when'\]"),
+        (
+            "sex",
+            r"got cohorts='sex': choose a column among \['age', '<b>job', 'when'\]",
+        ),
         ([True, False], "cohort for each of 5 rows; got 2"),
     ],
 )
@@ -319,14 +355,20 @@ def test_importance_refuses_cohorts(cohorts, message):
         made().importance(cohorts=cohorts)
 
 
-# --- merging -------------------------------------------------------------------------------------
+# --- merging --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [None, K])
 def test_merged_parts_equal_the_whole(k):
     whole = made(k)
     merged = Explanation.merge(part for part in (whole[:2], whole[2:3], whole[3:]))
-    for name in ("values", "standard_errors", "base_values", "n_evaluations", "converged"):
+    for name in (
+        "values",
+        "standard_errors",
+        "base_values",
+        "n_evaluations",
+        "converged",
+    ):
         np.testing.assert_array_equal(getattr(merged, name), getattr(whole, name))
     pd.testing.assert_frame_equal(merged.data, whole.data)
 
@@ -341,7 +383,10 @@ def test_merging_with_and_without_standard_errors():
 @pytest.mark.parametrize(
     ("other", "word"),
     [
-        (made(feature_names=np.array(["age", "job", "when"], dtype=object)), "feature_names"),
+        (
+            made(feature_names=np.array(["age", "job", "when"], dtype=object)),
+            "feature_names",
+        ),
         (made(K), "output_names"),
         (made(K).output("yes"), "output"),
     ],
@@ -356,7 +401,7 @@ def test_merging_of_no_explanation():
         Explanation.merge([])
 
 
-# --- a frozen record -----------------------------------------------------------------------------
+# --- a frozen record ------------------------------------------------------------------
 
 ARRAYS = ("values", "standard_errors", "base_values", "predictions", "feature_names")
 
@@ -388,14 +433,16 @@ def test_pickling_keeps_everything():
     assert record.settings == made(K).settings
 
 
-# --- shown ---------------------------------------------------------------------------------------
+# --- shown ----------------------------------------------------------------------------
 
 
 def test_repr_names_data_and_methods():
     text = "<Explanation: 5 rows, 3 features, 2 outputs; exact, by all coalitions>"
     assert repr(made(K)) == text
     assert "method unknown" in repr(made(settings=Settings()))
-    alone = ShapleyExplainer(lambda X: X[:, 0] ** 2).fit(np.eye(1)).explain(np.eye(1) * 2)
+    alone = (
+        ShapleyExplainer(lambda X: X[:, 0] ** 2).fit(np.eye(1)).explain(np.eye(1) * 2)
+    )
     assert "; exact, from the prediction and the base value>" in repr(alone)
 
 
@@ -416,7 +463,7 @@ def test_html_without_rows():
     assert "0 rows" in made()[:0]._repr_html_()
 
 
-# --- shap ----------------------------------------------------------------------------------------
+# --- shap -----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -440,7 +487,9 @@ KINDS = {
     "category": pd.Categorical(["b", "a", None, "b", "a"]),
     "string": pd.array(["b", "a", None, "b", "a"], dtype="string"),
     "object": np.array(["b", "a", None, "b", "a"], dtype=object),
-    "datetime": pd.to_datetime(["2024-02-01", "2024-01-01", None, "2024-02-01", "2024-01-01"]),
+    "datetime": pd.to_datetime(
+        ["2024-02-01", "2024-01-01", None, "2024-02-01", "2024-01-01"]
+    ),
     "nullable": pd.array([1, 0, None, 1, 0], dtype="Int64"),
     "boolean": pd.array([True, False, None, True, False], dtype="boolean"),
     "mixed": np.array(["b", 1, None, "b", 1], dtype=object),
@@ -450,7 +499,10 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_to_shap_encodes_categories_as_ranks(shap, kind):
     data = made().data.assign(age=KINDS[kind])
-    assert str(made(data=data).to_shap().data[:, 0].tolist()) == "[1.0, 0.0, nan, 1.0, 0.0]"
+    assert (
+        str(made(data=data).to_shap().data[:, 0].tolist())
+        == "[1.0, 0.0, nan, 1.0, 0.0]"
+    )
 
 
 def drawn_by_shap(shap, plot, theirs):
@@ -494,7 +546,9 @@ def test_from_shap_and_back(shap, k, rows):
     there = Explanation.from_shap(ours.to_shap())
     for name in PARTS:
         np.testing.assert_array_equal(getattr(there, name), getattr(ours, name))
-    pd.testing.assert_frame_equal(there.data, ours.data.reset_index(drop=True), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        there.data, ours.data.reset_index(drop=True), check_dtype=False
+    )
     assert there.standard_errors is None
     assert np.isnan(there.n_evaluations).all()
     assert "method unknown" in repr(there)
@@ -525,8 +579,12 @@ def test_from_shap_of_a_model(shap):
     """shap's exact values agree in single precision; its base values may be constants."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
-    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, rng.integers(3, size=40))
-    theirs = shap.TreeExplainer(forest, X[:6], feature_perturbation="interventional")(X[:4])
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(
+        X, rng.integers(3, size=40)
+    )
+    theirs = shap.TreeExplainer(forest, X[:6], feature_perturbation="interventional")(
+        X[:4]
+    )
     there = Explanation.from_shap(theirs)
     ours = ShapleyExplainer(forest, sampler="exact").fit(X[:6]).explain(X[:4])
     for name in ("values", "base_values", "predictions"):
@@ -542,10 +600,16 @@ def test_from_shap_of_a_model(shap):
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (dict(values=np.zeros((2, 3)), base_values=np.zeros(4)), r"base value for each of 2 rows"),
+        (
+            dict(values=np.zeros((2, 3)), base_values=np.zeros(4)),
+            r"base value for each of 2 rows",
+        ),
         (dict(values=np.zeros((2, 3))), "needs a base value"),
         (dict(values=np.zeros((2, 3, 3, 2)), base_values=0.0), r"shape \(2, 3, 3, 2\)"),
-        (dict(values=np.zeros(3), base_values=0.0, feature_names="age"), "of all features"),
+        (
+            dict(values=np.zeros(3), base_values=0.0, feature_names="age"),
+            "of all features",
+        ),
         (
             dict(values=np.zeros((2, 3)), base_values=0.0, feature_names=["a", "b"]),
             "name for each of 3 features; got 2",
@@ -559,10 +623,12 @@ def test_from_shap_of_a_model(shap):
 def test_from_shap_refuses_invalid_objects(parts, message):
     whole = dict(base_values=None, data=None, display_data=None, feature_names=None)
     with pytest.raises(ValueError, match=message):
-        Explanation.from_shap(SimpleNamespace(**{**whole, "output_names": None, **parts}))
+        Explanation.from_shap(
+            SimpleNamespace(**{**whole, "output_names": None, **parts})
+        )
 
 
-# --- shapiq --------------------------------------------------------------------------------------
+# --- shapiq ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -606,7 +672,9 @@ def test_from_shapiq_of_a_game(shapiq):
 @pytest.mark.filterwarnings("ignore")  # their plots are not ours
 def test_to_shapiq_works_with_plots_of_shapiq(shapiq):
     one = made().to_shapiq()[0]
-    assert one.plot_force(feature_names=np.array(["a", "b", "c"]), show=False) is not None
+    assert (
+        one.plot_force(feature_names=np.array(["a", "b", "c"]), show=False) is not None
+    )
     plt.close("all")
 
 
@@ -617,18 +685,23 @@ def test_exact_values_are_not_marked_as_estimated(shapiq):
 def test_to_shapiq_refuses_several_rows(shapiq):
     with pytest.raises(ValueError, match=r"one output; choose it by \.output\(name\)"):
         made(K).to_shapiq()
-    exact = shapiq.ExactComputer(n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0)
+    exact = shapiq.ExactComputer(
+        n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0
+    )
     with pytest.raises(
-        ValueError, match=r"order 1 .*got \(index, max_order, n_players\) = \[\('SGV', 2"
+        ValueError,
+        match=r"order 1 .*got \(index, max_order, n_players\) = \[\('SGV', 2",
     ):
         Explanation.from_shapiq(exact("SGV", 2))
-    with pytest.raises(ValueError, match="order 1 or Shapley values with pairs, of the same index"):
+    with pytest.raises(
+        ValueError, match="order 1 or Shapley values with pairs, of the same index"
+    ):
         Explanation.from_shapiq([])
     with pytest.raises(ValueError, match="name for each of 3 features; got 2"):
         Explanation.from_shapiq(exact("SV", 1), feature_names=["a", "b"])
 
 
-# --- pictures ------------------------------------------------------------------------------------
+# --- pictures -------------------------------------------------------------------------
 
 
 def test_plot_is_the_accessor_of_the_displays():
@@ -641,14 +714,16 @@ def test_plot_is_the_accessor_of_the_displays():
     plt.close("all")
 
 
-# --- what need not add up ------------------------------------------------------------------------
+# --- what need not add up -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [None, 2])
 def test_the_efficiency_gap_is_the_missing_part_of_the_sum(k):
     whole = made(k)
     np.testing.assert_allclose(whole.efficiency_gap, 0, atol=1e-12)
-    missing = np.arange(whole.predictions.size, dtype=float).reshape(whole.predictions.shape)
+    missing = np.arange(whole.predictions.size, dtype=float).reshape(
+        whole.predictions.shape
+    )
     lacking = made(k, predictions=whole.predictions + missing)
     np.testing.assert_allclose(lacking.efficiency_gap, missing, atol=1e-12)
     np.testing.assert_allclose(lacking[[1]].efficiency_gap, missing[[1]], atol=1e-12)
@@ -690,7 +765,7 @@ def test_missing_packages_are_reported(package, monkeypatch):
         getattr(made(), f"to_{package}")()
 
 
-# --- values without a record ---------------------------------------------------------------------
+# --- values without a record ----------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -709,7 +784,9 @@ WAYS = {
     "an explainer that learned nothing": lambda forest: AmortizedExplainer(
         ShapleyExplainer(forest)
     ),
-    "sampled": lambda forest: ShapleyExplainer(forest, sampler="antithetic", random_state=0),
+    "sampled": lambda forest: ShapleyExplainer(
+        forest, sampler="antithetic", random_state=0
+    ),
 }
 
 
@@ -717,7 +794,9 @@ WAYS = {
 def test_values_agree_with_the_explanation(way, forest):
     model, X = forest
     explainer = WAYS[way](model).fit(X[:9])
-    np.testing.assert_array_equal(explainer.values(X[9:15]), explainer.explain(X[9:15]).values)
+    np.testing.assert_array_equal(
+        explainer.values(X[9:15]), explainer.explain(X[9:15]).values
+    )
     with pytest.raises(ValueError, match=r"columns|features"):
         explainer.values(X[:, :2])
 

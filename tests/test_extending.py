@@ -31,7 +31,9 @@ FOLDER = Path(__file__).parents[1] / "doc" / "extending"
 @cache
 def tutorial(name):
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # pickle looks there
+    module = sys.modules[name] = importlib.util.module_from_spec(
+        spec
+    )  # pickle looks there
     spec.loader.exec_module(module)
     return module
 
@@ -41,7 +43,9 @@ ShareTheGap = tutorial("share_the_gap").ShareTheGap
 NearestReward = tutorial("nearest").NearestReward
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem
+)
 def test_examples_of_the_tutorials_run(path):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     failed, _ = doctest.testmod(tutorial(path.stem), optionflags=flags)
@@ -65,14 +69,18 @@ def test_the_sampler_is_unbiased_with_honest_errors():
 def test_every_player_enters_once_at_each_position():
     permutations, _ = draw_permutations(Rotations(), 10, 5, random_state=0)
     for unit in permutations.reshape(2, 5, 5):
-        np.testing.assert_array_equal(np.sort(unit, axis=0), np.arange(5)[:, None] + np.zeros(5))
+        np.testing.assert_array_equal(
+            np.sort(unit, axis=0), np.arange(5)[:, None] + np.zeros(5)
+        )
 
 
 @parametrize_contract(
     Classical(),
     ShareTheGap(),
     skip=WORKERS,
-    exempt={"pair-linearity": "two games and their sum have other variances, hence other shares"},
+    exempt={
+        "pair-linearity": "two games and their sum have other variances, hence other shares"
+    },
 )
 def test_the_solver_keeps_its_contract(check) -> None:
     check()
@@ -112,7 +120,9 @@ def neighbours_worth(predict, x, background, k):
 def test_the_reward_agrees_with_its_definition(k, label):
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=1000).fit(X, y)
-    explainer = ShapleyExplainer(model, reward=NearestReward(k), output=label).fit(X[::2])
+    explainer = ShapleyExplainer(model, reward=NearestReward(k), output=label).fit(
+        X[::2]
+    )
     found = explainer.explain(X[1:6:2])
 
     def predict(rows):
@@ -126,10 +136,14 @@ def test_the_reward_agrees_with_its_definition(k, label):
 def test_the_reward_gives_credit_to_a_copy():
     column = np.random.default_rng(0).normal(size=200)
     X = np.column_stack([column, column])
-    explainer = ShapleyExplainer(lambda rows: rows[:, 0], reward=NearestReward(1)).fit(X)
+    explainer = ShapleyExplainer(lambda rows: rows[:, 0], reward=NearestReward(1)).fit(
+        X
+    )
     first, second = explainer.explain(np.array([[2.0, 2.0]])).values[0]
     assert abs(first - second) < 0.2 < second  # the nearest row is near 2, not at it
-    exact = ShapleyExplainer(lambda rows: rows[:, 0]).fit(X).explain(np.array([[2.0, 2.0]]))
+    exact = (
+        ShapleyExplainer(lambda rows: rows[:, 0]).fit(X).explain(np.array([[2.0, 2.0]]))
+    )
     assert abs(exact.values[0, 1]) < 1e-12
 
 
@@ -153,7 +167,9 @@ def test_an_external_display_draws_and_returns_its_numbers():
     np.testing.assert_allclose(display.frame()["high"], values.max(axis=0))
     assert display.figure_ is display.ax_.figure
     drawn = [segment[:, 0] for segment in display.ax_.collections[0].get_segments()]
-    np.testing.assert_allclose(drawn, np.stack([values.min(axis=0), values.max(axis=0)], axis=1))
+    np.testing.assert_allclose(
+        drawn, np.stack([values.min(axis=0), values.max(axis=0)], axis=1)
+    )
 
 
 def test_an_external_tree_reader_is_one_line_in_the_table(monkeypatch):
@@ -166,11 +182,17 @@ def test_an_external_tree_reader_is_one_line_in_the_table(monkeypatch):
     explainer = ShapleyExplainer(model).fit(X[:20])
     explanation = explainer.explain(X[20:25])
     assert explanation.settings.closed_form == "trees"
-    truth = [brute_force(partial(worth, model, X[row], X[:20]), 4) for row in range(20, 25)]
+    truth = [
+        brute_force(partial(worth, model, X[row], X[:20]), 4) for row in range(20, 25)
+    ]
     np.testing.assert_allclose(explanation.values, np.array(truth)[:, :, 0], atol=1e-12)
 
 
 def worth(model, row, background, coalitions):
     """Return the mean response over mixed rows, for each coalition, ``(m, 1)``."""
     hybrid = np.where(coalitions[:, None, :], row, background)
-    return model.predict(hybrid.reshape(-1, 4)).reshape(len(coalitions), -1).mean(axis=1)[:, None]
+    return (
+        model.predict(hybrid.reshape(-1, 4))
+        .reshape(len(coalitions), -1)
+        .mean(axis=1)[:, None]
+    )

@@ -305,7 +305,11 @@ def test_mistaken_calls_are_answered_with_the_right_call(call, right, named):
 def test_a_report_without_a_path_prints_its_location(named, capsys, tmp_path):
     named["explanation"].report()
     assert str(tmp_path / "report.html") in capsys.readouterr().out
-    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (
+        (tmp_path / "report.html")
+        .read_text(encoding="utf-8")
+        .startswith("<!DOCTYPE html>")
+    )
 
 
 def test_a_background_given_first_gives_the_same_values(named):
@@ -330,7 +334,9 @@ def test_help_and_completion_know_the_parameters(name, named):
 
 def test_a_model_fitted_on_arrays_needs_no_names(named):
     X = named["X"].to_numpy()
-    made = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 0.0, 0.0], X)(pd.DataFrame(X).to_numpy()[:2])
+    made = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 0.0, 0.0], X)(
+        pd.DataFrame(X).to_numpy()[:2]
+    )
     assert made.values.shape == (2, 4)
 
 

@@ -93,7 +93,10 @@ def test_only_exact_values_have_an_error_of_zero(sampler, evals, games):
     for game in games.values():
         try:
             outcome = explain_game(
-                as_instances(game, n_rows), sampler=sampler, max_evals=evals * P, random_state=3
+                as_instances(game, n_rows),
+                sampler=sampler,
+                max_evals=evals * P,
+                random_state=3,
             )
         except ValueError as refusal:
             pytest.skip(str(refusal))

@@ -27,12 +27,19 @@ def people(n=N, seed=0):
     return pd.DataFrame(
         {
             "job": rng.choice(["nurse", "smith", "clerk"], n),
-            "town": np.where(rng.random(n) < 0.2, None, rng.choice(["A", "B"], n)).astype(object),
-            "kind": pd.Categorical(rng.choice(["x", "y", "z"], n), categories=["z", "y", "x"]),
-            "rooms": pd.array(np.where(rng.random(n) < 0.2, None, rng.integers(1, 5, n)), "Int64"),
+            "town": np.where(
+                rng.random(n) < 0.2, None, rng.choice(["A", "B"], n)
+            ).astype(object),
+            "kind": pd.Categorical(
+                rng.choice(["x", "y", "z"], n), categories=["z", "y", "x"]
+            ),
+            "rooms": pd.array(
+                np.where(rng.random(n) < 0.2, None, rng.integers(1, 5, n)), "Int64"
+            ),
             "income": np.where(rng.random(n) < 0.2, np.nan, rng.normal(3, 1, n)),
             "owner": rng.random(n) < 0.5,
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 999, n), "D"),
+            "since": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.integers(0, 999, n), "D"),
         },
         index=[f"row {i % 7}" for i in range(n)],
     )
@@ -40,7 +47,9 @@ def people(n=N, seed=0):
 
 def years(frame):
     """A datetime column as a number; an object column would have no .dt."""
-    return pd.DataFrame({"since": frame["since"].dt.year + frame["since"].dt.month / 12})
+    return pd.DataFrame(
+        {"since": frame["since"].dt.year + frame["since"].dt.month / 12}
+    )
 
 
 def fitted_pipeline(X):
@@ -53,8 +62,14 @@ def fitted_pipeline(X):
             ("times", FunctionTransformer(years), ["since"]),
         ]
     )
-    model = make_pipeline(columns, HistGradientBoostingRegressor(max_iter=15, min_samples_leaf=3))
-    y = rng.normal(size=len(X)) + X["owner"] * X["income"].fillna(0) + (X["job"] == "nurse")
+    model = make_pipeline(
+        columns, HistGradientBoostingRegressor(max_iter=15, min_samples_leaf=3)
+    )
+    y = (
+        rng.normal(size=len(X))
+        + X["owner"] * X["income"].fillna(0)
+        + (X["job"] == "nurse")
+    )
     return model.fit(X, y)
 
 
@@ -73,7 +88,9 @@ def test_pipelines_are_explained_by_raw_columns(enumerated):
 def test_sampled_values_of_a_pipeline_add_up(enumerated):
     X = people()
     model = fitted_pipeline(X)
-    explainer = ShapleyExplainer(model, max_rows=58 * 30 + 1, random_state=0).fit(X[:30])
+    explainer = ShapleyExplainer(model, max_rows=58 * 30 + 1, random_state=0).fit(
+        X[:30]
+    )
     made = explainer.explain(X[30:40])
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict(X[30:40]), atol=1e-12)
@@ -86,12 +103,19 @@ def test_groups_of_raw_columns(enumerated):
     X = people()
     model = fitted_pipeline(X)
     groups = {"who": ["job", "owner"], "where": ["town", "rooms"]}
-    made = ShapleyExplainer(model, groups=groups, sampler="exact").fit(X[:8]).explain(X[8:11])
+    made = (
+        ShapleyExplainer(model, groups=groups, sampler="exact")
+        .fit(X[:8])
+        .explain(X[8:11])
+    )
     players = [["job", "owner"], ["town", "rooms"], ["kind"], ["income"], ["since"]]
     expected = enumerated(model.predict, X[8:11], X[:8], players)
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
     assert made.feature_names.tolist() == ["who", "where", "kind", "income", "since"]
-    assert made.data["who"].iloc[0] == f"job={X['job'].iloc[8]}, owner={X['owner'].iloc[8]}"
+    assert (
+        made.data["who"].iloc[0]
+        == f"job={X['job'].iloc[8]}, owner={X['owner'].iloc[8]}"
+    )
 
 
 @pytest.mark.parametrize("reward", ["interventional", "baseline"])
@@ -122,7 +146,9 @@ def test_categories_in_xgboost(enumerated):
     y = (X["kind"] == "x") * X["income"].fillna(2) + (X["second"].isin(["p", "s"])) * X[
         "rooms"
     ].fillna(0)
-    model = xgboost.XGBRegressor(n_estimators=20, max_depth=4, enable_categorical=True).fit(X, y)
+    model = xgboost.XGBRegressor(
+        n_estimators=20, max_depth=4, enable_categorical=True
+    ).fit(X, y)
     expected = enumerated(model.predict, X[10:14], X[:10])
     made = ShapleyExplainer(model, sampler="exact").fit(X[:10]).explain(X[10:14])
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
@@ -136,7 +162,9 @@ def test_categories_in_lightgbm(enumerated):
     lightgbm = pytest.importorskip("lightgbm")
     X = people()[["kind", "income", "owner"]]
     y = (X["kind"] == "x") * X["income"].fillna(2)
-    model = lightgbm.LGBMRegressor(n_estimators=10, min_child_samples=3, verbose=-1).fit(X, y)
+    model = lightgbm.LGBMRegressor(
+        n_estimators=10, min_child_samples=3, verbose=-1
+    ).fit(X, y)
     made = ShapleyExplainer(model).fit(X[:10]).explain(X[10:14])
     expected = enumerated(model.predict, X[10:14], X[:10])
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
@@ -145,13 +173,17 @@ def test_categories_in_lightgbm(enumerated):
 @pytest.mark.parametrize("order", [["x", "y", "z"], ["y"], ["unused", "z", "x", "y"]])
 def test_categories_in_another_order(order):
     """The codes differ, not the categories: the model must get the codes of the background."""
-    background = pd.DataFrame({"kind": pd.Categorical(list("xyz"), categories=list("zyx"))})
+    background = pd.DataFrame(
+        {"kind": pd.Categorical(list("xyz"), categories=list("zyx"))}
+    )
 
     def codes(frame):
         return frame["kind"].cat.codes.to_numpy().astype(float)
 
     explainer = ShapleyExplainer(codes).fit(background)
-    made = explainer.explain(pd.DataFrame({"kind": pd.Categorical(["y", "y"], categories=order)}))
+    made = explainer.explain(
+        pd.DataFrame({"kind": pd.Categorical(["y", "y"], categories=order)})
+    )
     assert made.predictions.tolist() == [1.0, 1.0]
 
 
@@ -167,7 +199,9 @@ def test_polars(enumerated):
 
     def model(frame):
         schemas.append(frame.schema)
-        number = frame["income"].fill_nan(0).fill_null(0) * frame["owner"].cast(polars.Float64)
+        number = frame["income"].fill_nan(0).fill_null(0) * frame["owner"].cast(
+            polars.Float64
+        )
         return number.to_numpy() + (frame["job"] == "nurse").to_numpy()
 
     made = ShapleyExplainer(model, sampler="exact").fit(frame[:8]).explain(frame[8:11])
@@ -192,7 +226,8 @@ def test_polars_into_a_scikit_learn_pipeline():
     frame = polars.from_pandas(people()[["job", "owner"]].reset_index(drop=True))
     model = make_pipeline(
         ColumnTransformer(
-            [("w", OneHotEncoder(sparse_output=False), ["job"])], remainder="passthrough"
+            [("w", OneHotEncoder(sparse_output=False), ["job"])],
+            remainder="passthrough",
         ),
         LinearRegression(),
     ).fit(frame, np.arange(N))
@@ -204,7 +239,11 @@ def test_polars_into_a_scikit_learn_pipeline():
 @pytest.mark.parametrize("names", [[3, 1, 2], [("a", 1), ("a", 2), ("b", 1)]])
 def test_non_text_names(names):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 3)), columns=names)
-    made = ShapleyExplainer(lambda X: X.to_numpy() @ [1.0, 2.0, 3.0]).fit(X[:5]).explain(X[5:])
+    made = (
+        ShapleyExplainer(lambda X: X.to_numpy() @ [1.0, 2.0, 3.0])
+        .fit(X[:5])
+        .explain(X[5:])
+    )
     expected = (X[5:] - X[:5].mean()).to_numpy() * [1.0, 2.0, 3.0]
     np.testing.assert_allclose(made.values, expected, atol=1e-12)
     assert made.feature_names.tolist() == [str(name) for name in names]
@@ -228,7 +267,9 @@ def test_arrays_for_models_fitted_with_names_and_vice_versa():
     with_names = ShapleyExplainer(LinearRegression().fit(frame, y)).fit(array[:9])
     without = ShapleyExplainer(LinearRegression().fit(array, y)).fit(frame[:9])
     np.testing.assert_allclose(
-        with_names.explain(array[9:]).values, without.explain(frame[9:]).values, atol=1e-9
+        with_names.explain(array[9:]).values,
+        without.explain(frame[9:]).values,
+        atol=1e-9,
     )
 
 
@@ -242,7 +283,10 @@ def test_lists_and_arrays_in_cells(enumerated, tmp_path):
 
     def model(X):
         waves = np.array([wave[1000] for wave in X["wave"]])
-        return X["tags"].map(len).to_numpy() * X["x"].to_numpy() + waves * X["x"].to_numpy()
+        return (
+            X["tags"].map(len).to_numpy() * X["x"].to_numpy()
+            + waves * X["x"].to_numpy()
+        )
 
     made = ShapleyExplainer(model).fit(frame[:5]).explain(frame[5:8])
     expected = enumerated(model, frame[5:8], frame[:5])
@@ -253,14 +297,18 @@ def test_lists_and_arrays_in_cells(enumerated, tmp_path):
     assert isinstance(frame["tags"][0], list)
 
 
-# --- what shap gets wrong silently ---------------------------------------------------------------
+# --- what shap gets wrong silently ----------------------------------------------------
 
 
 def test_thirty_additive_features_are_all_exact():
     """shap's KernelExplainer keeps 10 of them by default (l1_reg)."""
     rng = np.random.default_rng(0)
     X, background = rng.normal(size=(2, 30)), rng.normal(size=(20, 30))
-    made = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0).fit(background).explain(X)
+    made = (
+        ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0)
+        .fit(background)
+        .explain(X)
+    )
     np.testing.assert_allclose(made.values, X - background.mean(axis=0), atol=1e-12)
 
 
@@ -273,7 +321,9 @@ def test_whole_numbers_in_the_background_do_not_truncate(kind):
         return np.asarray(X)[:, :2].astype(float) @ [1.0, 10.0]
 
     if kind != "array":
-        background, X = (pd.DataFrame(table, columns=["a", "b"]) for table in (background, X))
+        background, X = (
+            pd.DataFrame(table, columns=["a", "b"]) for table in (background, X)
+        )
     if kind == "mixed frame":
         background, X = background.assign(c="u"), X.assign(c="u")
     made = ShapleyExplainer(model).fit(background).explain(X)
@@ -286,7 +336,11 @@ def test_tiny_features_and_timestamps_count(scale):
     """shap takes values that are close (np.isclose) for equal and gives them zero."""
     step = 1.0 if scale == 1e9 else scale
     background, X = np.full((3, 2), scale), np.full((1, 2), scale + step)
-    made = ShapleyExplainer(lambda X: (X - scale) @ [1.0, 2.0] / step).fit(background).explain(X)
+    made = (
+        ShapleyExplainer(lambda X: (X - scale) @ [1.0, 2.0] / step)
+        .fit(background)
+        .explain(X)
+    )
     np.testing.assert_allclose(made.values, [[1.0, 2.0]], rtol=1e-6)
 
 
@@ -302,7 +356,9 @@ def test_missing_values_reach_the_model(kind):
 
     expected = np.array([[7, 1], [3, 7], [7, 7], [9, 1]]) - [1.5, 5.5]
     if kind == "frame":
-        background, X = (pd.DataFrame(table, columns=["a", "b"]) for table in (background, X))
+        background, X = (
+            pd.DataFrame(table, columns=["a", "b"]) for table in (background, X)
+        )
     made = ShapleyExplainer(model).fit(background).explain(X)
     np.testing.assert_allclose(made.values, expected * [1.0, 10.0], atol=1e-12)
 
@@ -325,9 +381,13 @@ def test_log_odds_of_certain_predictions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     model = DecisionTreeClassifier().fit(X, X[:, 0] > 0)
-    made = ShapleyExplainer(model, response_method="log_odds").fit(X[:9]).explain(X[9:20])
+    made = (
+        ShapleyExplainer(model, response_method="log_odds").fit(X[:9]).explain(X[9:20])
+    )
     assert np.isfinite(made.values).all()
-    np.testing.assert_allclose(made.base_values + made.values.sum(axis=1), made.predictions)
+    np.testing.assert_allclose(
+        made.base_values + made.values.sum(axis=1), made.predictions
+    )
     assert set(np.round(np.abs(made.predictions)).tolist()) == {36.0}
 
 
@@ -342,7 +402,9 @@ def test_columns_are_reordered_by_name():
         made = explainer.explain(instances)
         assert made.feature_names.tolist() == ["income", "owner"]
         np.testing.assert_array_equal(made.values, expected.values)
-    with pytest.raises(ValueError, match="same order"):  # as scikit-learn's transformers do
+    with pytest.raises(
+        ValueError, match="same order"
+    ):  # as scikit-learn's transformers do
         explainer.transform(other)
     with pytest.raises(ValueError, match="column 'more'"):
         explainer.explain(other.assign(more=1))
@@ -351,9 +413,20 @@ def test_columns_are_reordered_by_name():
 @pytest.mark.parametrize("dtype", ["Categorical", "Enum"])
 def test_trees_accept_polars_categories(dtype):
     polars = pytest.importorskip("polars")
-    kinds = polars.Enum(["nurse", "cook", "clerk"]) if dtype == "Enum" else polars.Categorical
-    X = people(90)[["income", "job"]].replace({"job": "smith"}, "cook").reset_index(drop=True)
-    y, frame = (X["income"] > 3) * (X["job"] == "cook") * 1.0, X.astype({"job": "category"})
+    kinds = (
+        polars.Enum(["nurse", "cook", "clerk"])
+        if dtype == "Enum"
+        else polars.Categorical
+    )
+    X = (
+        people(90)[["income", "job"]]
+        .replace({"job": "smith"}, "cook")
+        .reset_index(drop=True)
+    )
+    y, frame = (
+        (X["income"] > 3) * (X["job"] == "cook") * 1.0,
+        X.astype({"job": "category"}),
+    )
     model = XGBRegressor(n_estimators=5, max_depth=3, enable_categorical=True)
     model.fit(frame, y)
     given = polars.from_pandas(X).with_columns(polars.col("job").cast(kinds))
@@ -362,7 +435,8 @@ def test_trees_accept_polars_categories(dtype):
     except ValueError:
         pytest.skip("later versions of XGBoost take an Enum alone")
     found, expected = (
-        ShapleyExplainer(model).fit(table[:30]).explain(table[-3:]) for table in (given, frame)
+        ShapleyExplainer(model).fit(table[:30]).explain(table[-3:])
+        for table in (given, frame)
     )
     assert found.settings.closed_form == "trees"
     np.testing.assert_array_equal(found.values, expected.values)

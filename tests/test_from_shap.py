@@ -11,7 +11,9 @@ from skshapley import Explanation
 from skshapley.explanation import Settings
 
 PATH = Path(__file__).parents[1] / "doc" / "from_shap.rst"
-PAGE = PATH.read_text(encoding="utf-8") if PATH.exists() else ""  # not in the source distribution
+PAGE = (
+    PATH.read_text(encoding="utf-8") if PATH.exists() else ""
+)  # not in the source distribution
 LINE = re.compile(r"^   \* - (.*)\n     - (.*)$", re.M)
 CODE = re.compile(r"``(.*?)``")
 
@@ -24,7 +26,9 @@ def pairs():
         for one in CODE.findall(theirs)
         for other in CODE.findall(ours)
     ]
-    numeric = re.compile(r"(len\(|abs\(|np\.asarray\()?e\b(?!.*(plot|cohorts|importance|save))")
+    numeric = re.compile(
+        r"(len\(|abs\(|np\.asarray\()?e\b(?!.*(plot|cohorts|importance|save))"
+    )
     return [both for both in sides if all(numeric.match(code) for code in both)]
 
 
@@ -39,9 +43,13 @@ def made(outputs):
         standard_errors=None,
         base_values=base,
         predictions=base + values.sum(axis=1),
-        data=pd.DataFrame(rng.normal(size=(9, 3)), [f"row {i}" for i in range(9)], names),
+        data=pd.DataFrame(
+            rng.normal(size=(9, 3)), [f"row {i}" for i in range(9)], names
+        ),
         feature_names=np.array(names, dtype=object),
-        output_names=np.array(["no", "yes", "maybe"], dtype=object) if outputs else None,
+        output_names=np.array(["no", "yes", "maybe"], dtype=object)
+        if outputs
+        else None,
         n_evaluations=np.full(9, 8.0),
         n_model_rows=np.full(9, 80),
         converged=np.ones(9, dtype=bool),

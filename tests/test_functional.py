@@ -6,7 +6,13 @@ import pytest
 from skshapley import shapley_values
 from skshapley.samplers import Antithetic, Leverage
 from skshapley.solvers import LeastSquares
-from skshapley.testing import AirportGame, GloveGame, RandomGame, StackedGame, WeightedVotingGame
+from skshapley.testing import (
+    AirportGame,
+    GloveGame,
+    RandomGame,
+    StackedGame,
+    WeightedVotingGame,
+)
 
 GAME = AirportGame([1.0, 2.0, 2.0, 5.0, 9.0])
 
@@ -37,7 +43,9 @@ def test_one_output_is_1d_and_several_are_2d():
         several = shapley_values(stacked)
         assert several.values.shape == several.standard_errors.shape == (5, len(games))
         assert several.base_value.shape == several.full_value.shape == (len(games),)
-        np.testing.assert_allclose(several.values, stacked.shapley_values, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            several.values, stacked.shapley_values, rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("dtype", [bool, int, np.float32, "list"])
@@ -106,11 +114,16 @@ def test_random_states():
 
 
 def test_methods_without_standard_errors_return_none():
-    assert shapley_values(GAME, solver="sgd", max_evals=20, random_state=0).standard_errors is None
+    assert (
+        shapley_values(GAME, solver="sgd", max_evals=20, random_state=0).standard_errors
+        is None
+    )
 
 
 def test_a_single_unit_has_no_standard_errors():
-    result = shapley_values(RandomGame(8), sampler="antithetic", max_evals=16, random_state=0)
+    result = shapley_values(
+        RandomGame(8), sampler="antithetic", max_evals=16, random_state=0
+    )
     assert result.standard_errors is None
     assert not result.converged
 
@@ -136,7 +149,9 @@ def test_errors_of_the_reward_are_raised_unchanged():
         shapley_values(reward, n_players=3)
 
 
-@pytest.mark.parametrize(("n_players", "least"), [(1, "2 evaluations"), (3, "at least 4 evalu")])
+@pytest.mark.parametrize(
+    ("n_players", "least"), [(1, "2 evaluations"), (3, "at least 4 evalu")]
+)
 def test_one_evaluation_is_too_few(n_players, least):
     with pytest.raises(ValueError, match=f"shapley_values got max_evals=1, .*{least}"):
         shapley_values(lambda S: S.sum(axis=1), n_players=n_players, max_evals=1)

@@ -1,8 +1,8 @@
 """Random inputs give a correct answer, or one sentence that names the problem.
 
-Correct answers are those of models that add up a number for each column, with Shapley values in
-closed form, ``t_j(x_j) - mean of t_j(background_j)``, and for trees those of enumeration. The guide
-lists the kinds of input.
+Correct answers are those of models that add up a number for each column, with Shapley
+values in closed form, ``t_j(x_j) - mean of t_j(background_j)``, and for trees those of
+enumeration. The guide lists the kinds of input.
 """
 
 import re
@@ -58,7 +58,10 @@ def additive(numbers, X, background, weights=None, **parameters):
     with np.errstate(all="ignore"):
         mean = np.average(numbers(background), axis=0, weights=weights)
         expected = numbers(X) - mean
-        scale = np.abs(numbers(X)).sum(axis=1).max() + np.abs(numbers(background)).sum(axis=1).max()
+        scale = (
+            np.abs(numbers(X)).sum(axis=1).max()
+            + np.abs(numbers(background)).sum(axis=1).max()
+        )
     return explained(
         lambda: ShapleyExplainer(model, random_state=0, **parameters).fit(
             background, sample_weight=weights
@@ -78,7 +81,7 @@ def finite_numbers(table):
     return np.nan_to_num(as_numbers(table), nan=5.0, posinf=7.0, neginf=-7.0)
 
 
-# --- what is drawn -------------------------------------------------------------------------------
+# --- what is drawn --------------------------------------------------------------------
 
 
 @st.composite
@@ -107,7 +110,9 @@ def columns_of(kind, n):
         "gaps": hnp.arrays(float, n, elements=st.sampled_from([1.5, np.nan, -2.0])),
         "int": hnp.arrays(int, n, elements=st.integers(-99, 99)),
         "bool": hnp.arrays(bool, n),
-        "text": st.lists(letters, min_size=n, max_size=n).map(lambda v: np.array(v, dtype=object)),
+        "text": st.lists(letters, min_size=n, max_size=n).map(
+            lambda v: np.array(v, dtype=object)
+        ),
         "category": st.lists(st.sampled_from("xyz"), min_size=n, max_size=n).map(
             lambda v: pd.Categorical(v, list("zyx"))
         ),
@@ -125,13 +130,17 @@ def column_numbers(column):
         return (column - pd.Timestamp(0)).dt.total_seconds().to_numpy() / 1e6
     if column.dtype.kind in "biuf":
         return column.to_numpy(dtype=float, na_value=-1.0)
-    return np.array([-1.0 if pd.isna(v) else float(sum(map(ord, v)) % 97) for v in column])
+    return np.array(
+        [-1.0 if pd.isna(v) else float(sum(map(ord, v)) % 97) for v in column]
+    )
 
 
 def frame_numbers(frame):
     if isinstance(frame, pl.DataFrame):
         return np.column_stack([column_numbers(column.to_numpy()) for column in frame])
-    return np.column_stack([column_numbers(frame.iloc[:, j]) for j in range(frame.shape[1])])
+    return np.column_stack(
+        [column_numbers(frame.iloc[:, j]) for j in range(frame.shape[1])]
+    )
 
 
 @st.composite
@@ -148,7 +157,9 @@ def frames(draw, names):
 
 
 KINDS = ["float", "gaps", "int", "bool", "text", "category", "time"]
-NAMES = st.text(max_size=6) | st.sampled_from(["x0", "row", "value:x0", "é", "日本", " ", "\n"])
+NAMES = st.text(max_size=6) | st.sampled_from(
+    ["x0", "row", "value:x0", "é", "日本", " ", "\n"]
+)
 ANYTHING = st.one_of(
     st.none(),
     st.booleans(),
@@ -168,13 +179,17 @@ TABLES = st.one_of(
         ),
         hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
     ),
-    st.builds(lambda n, p: pd.DataFrame(np.ones((n, p))), st.integers(0, 2), st.integers(0, 3)),
-    st.builds(lambda n: pl.DataFrame({"a": [1.0] * n, "b": [2.0] * n}), st.integers(0, 2)),
+    st.builds(
+        lambda n, p: pd.DataFrame(np.ones((n, p))), st.integers(0, 2), st.integers(0, 3)
+    ),
+    st.builds(
+        lambda n: pl.DataFrame({"a": [1.0] * n, "b": [2.0] * n}), st.integers(0, 2)
+    ),
     st.builds(lambda n: pd.Series(np.ones(n)), st.integers(0, 3)),
 )
 
 
-# --- what must hold ------------------------------------------------------------------------------
+# --- what must hold -------------------------------------------------------------------
 
 
 def dtypes(pair):
@@ -219,7 +234,9 @@ def weights(drawn):
         assert additive(as_numbers, background[:1], background, given_weights)
     else:
         with pytest.raises(REFUSALS, match="sample_weight"):
-            ShapleyExplainer(lambda X: X.sum(axis=1)).fit(background, sample_weight=given_weights)
+            ShapleyExplainer(lambda X: X.sum(axis=1)).fit(
+                background, sample_weight=given_weights
+            )
 
 
 def groups(drawn):
@@ -231,7 +248,9 @@ def groups(drawn):
     good = good and all(given_groups.values()) and not set(given_groups) & {"x0", "x1"}
 
     def fit():
-        explainer = ShapleyExplainer(lambda T: as_numbers(T).sum(axis=1), groups=given_groups)
+        explainer = ShapleyExplainer(
+            lambda T: as_numbers(T).sum(axis=1), groups=given_groups
+        )
         return explainer.fit(background)
 
     if not good:
@@ -241,19 +260,28 @@ def groups(drawn):
         return
     explanation = fit().explain(X)
     single = as_numbers(X) - as_numbers(background).mean(axis=0)
-    for name, value in zip(explanation.feature_names, explanation.values.T, strict=True):
+    for name, value in zip(
+        explanation.feature_names, explanation.values.T, strict=True
+    ):
         columns = given_groups[name] if name in given_groups else [int(name[1:])]
         np.testing.assert_allclose(value, single[:, columns].sum(axis=1), atol=1e-9)
 
 
 def any_table(table):
     """Any object passed as rows is explained or refused in words."""
-    for background in (np.zeros((2, 2)), pd.DataFrame(np.zeros((2, 2)), columns=["a", "b"])):
-        explainer = ShapleyExplainer(lambda X: as_numbers(X).sum(axis=1)).fit(background)
+    for background in (
+        np.zeros((2, 2)),
+        pd.DataFrame(np.zeros((2, 2)), columns=["a", "b"]),
+    ):
+        explainer = ShapleyExplainer(lambda X: as_numbers(X).sum(axis=1)).fit(
+            background
+        )
         for use in (explainer.explain, explainer.fit):
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # numpy's, of casts that are refused next
+                    warnings.simplefilter(
+                        "ignore"
+                    )  # numpy's, of casts that are refused next
                     use(table)
             except REFUSALS as error:
                 in_words(error)
@@ -311,7 +339,9 @@ def batches(drawn):
         return np.where(X[:, 0] > 0, X[:, 1] * X[:, 2], X[:, 3])
 
     background = np.array([[1.0, 2.0, 3.0, 4.0], [-1.0, 0.0, 2.0, 1.0]])
-    explainer = ShapleyExplainer(model, sampler="antithetic", max_rows=17, random_state=1)
+    explainer = ShapleyExplainer(
+        model, sampler="antithetic", max_rows=17, random_state=1
+    )
     explainer.fit(background)
     good = np.flatnonzero(~np.isnan(rows).any(axis=1))
     source = np.split(rows, sorted(pieces)) if pieces else rows
@@ -335,7 +365,9 @@ def batches(drawn):
         merged = Explanation.merge(parts)
         assert merged.index.tolist() == good.tolist()
         clean = np.where(np.isnan(rows).any(axis=1)[:, None], 0.0, rows)
-        np.testing.assert_array_equal(merged.values, explainer.explain(clean).values[good])
+        np.testing.assert_array_equal(
+            merged.values, explainer.explain(clean).values[good]
+        )
     else:
         assert not parts
 
@@ -367,7 +399,8 @@ PARAMETERS = [
     "response_method",
 ]
 
-# name: (what is drawn, what must hold, how often in `make test` and in `make test-slow`)
+# name: (what is drawn, what must hold, how often in `make test` and in
+# `make test-slow`)
 PROPERTIES = {
     "dtypes, shapes, constant columns": (pairs(INTEGERS), dtypes, 15, 300),
     "floats of two widths": (pairs(FLOATS, SMALL), dtypes, 15, 300),
@@ -379,9 +412,16 @@ PROPERTIES = {
         15,
         300,
     ),
-    "frames: kinds of columns, unicode and repeated names": (frames(NAMES), names, 25, 400),
+    "frames: kinds of columns, unicode and repeated names": (
+        frames(NAMES),
+        names,
+        25,
+        400,
+    ),
     "frames: labels of any type": (
-        frames(NAMES | st.integers(0, 3) | st.floats(0, 1) | st.tuples(st.integers(0, 1))),
+        frames(
+            NAMES | st.integers(0, 3) | st.floats(0, 1) | st.tuples(st.integers(0, 1))
+        ),
         labels_of_any_type,
         15,
         300,
@@ -390,7 +430,8 @@ PROPERTIES = {
     "weights": (
         st.tuples(
             hnp.arrays(float, (3, 2), elements=SMALL),
-            hnp.arrays(float, st.integers(2, 4), elements=st.floats()) | st.just(np.ones(3)),
+            hnp.arrays(float, st.integers(2, 4), elements=st.floats())
+            | st.just(np.ones(3)),
         ),
         weights,
         15,
@@ -400,7 +441,8 @@ PROPERTIES = {
         st.tuples(
             pairs(FLOATS[:1], SMALL, most_columns=4),
             st.dictionaries(
-                st.sampled_from(["g", "h", "é"]), st.lists(st.integers(-1, 4), max_size=3)
+                st.sampled_from(["g", "h", "é"]),
+                st.lists(st.integers(-1, 4), max_size=3),
             ),
         ),
         groups,
@@ -416,7 +458,8 @@ PROPERTIES = {
     ),
     "trees on tables with gaps": (
         st.tuples(
-            pairs(FLOATS[:1], ODD.filter(lambda v: not np.isinf(v)), 4, 4), st.sampled_from(GROWN)
+            pairs(FLOATS[:1], ODD.filter(lambda v: not np.isinf(v)), 4, 4),
+            st.sampled_from(GROWN),
         ),
         trees,
         6,
@@ -455,6 +498,10 @@ def test_any_call_succeeds_or_is_refused(name, often):
 
 def test_the_guide_lists_the_tested_combinations():
     page = Path(__file__).parents[1] / "doc" / "guide" / "inputs.rst"
-    listed = re.findall(r"^(\S.*?) {2,}(\d+) +(\d+)$", page.read_text("utf-8"), flags=re.MULTILINE)
-    drawn = [(name, str(few), str(many)) for name, (_, _, few, many) in PROPERTIES.items()]
+    listed = re.findall(
+        r"^(\S.*?) {2,}(\d+) +(\d+)$", page.read_text("utf-8"), flags=re.MULTILINE
+    )
+    drawn = [
+        (name, str(few), str(many)) for name, (_, _, few, many) in PROPERTIES.items()
+    ]
     assert listed == drawn

@@ -1,7 +1,7 @@
 """Every reward and game of the package keeps its contract.
 
-A new reward of the registry is tested without a line here. EXEMPT lists exceptions with their
-reasons, and every exemption is checked.
+A new reward of the registry is tested without a line here. EXEMPT lists exceptions with
+their reasons, and every exemption is checked.
 """
 
 import inspect
@@ -52,7 +52,9 @@ REWARD_CHECKS, _ = CONTRACTS["reward"]
 EVERY_REWARD = {name: reward() for name, reward in REWARDS.items()}
 # a single plug-in row of one's own
 # of few trees, which are grown again in each check
-FEW_TREES = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2, random_state=0)
+FEW_TREES = HistGradientBoostingRegressor(
+    max_iter=3, min_samples_leaf=2, random_state=0
+)
 EVERY_REWARD["surrogate"] = SurrogateReward(FEW_TREES)
 EVERY_REWARD["causal"] = CausalReward([[1], [0, 3], [2]], [True, False, True])
 EVERY_REWARD["causal, one component"] = CausalReward([[3, 1, 0, 2]])
@@ -68,7 +70,9 @@ EXEMPT_REWARDS: dict[str, dict[str, str]] = {
     }
 }
 REWARD_CASES = [
-    (r, c) for r, c in product(EVERY_REWARD, REWARD_CHECKS) if c not in EXEMPT_REWARDS.get(r, ())
+    (r, c)
+    for r, c in product(EVERY_REWARD, REWARD_CHECKS)
+    if c not in EXEMPT_REWARDS.get(r, ())
 ]
 
 
@@ -89,14 +93,15 @@ def test_reward_with_other_parameters(name: str, check: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reward", "check"), [(r, check) for r, checks in EXEMPT_REWARDS.items() for check in checks]
+    ("reward", "check"),
+    [(r, check) for r, checks in EXEMPT_REWARDS.items() for check in checks],
 )
 def test_exemptions_of_rewards_are_needed(reward: str, check: str) -> None:
     with pytest.raises(AssertionError):
         REWARD_CHECKS[check](EVERY_REWARD[reward])
 
 
-# --- games of the rewards, of tables and models of all kinds -------------------------------------
+# --- games of the rewards, of tables and models of all kinds --------------------------
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 NUMBERS, PROGRESS = load_diabetes(return_X_y=True)
@@ -116,10 +121,16 @@ LABELS = np.digitize(MIXED["pay"].fillna(1) * (MIXED["city"] == "Oslo"), [0.5, 1
 
 def of_cells(table: Any) -> np.ndarray:
     """Two outputs of a frame with MIXED's columns, each cell as it comes."""
-    pay, city, kind, rooms, owner = (np.asarray(table[name], dtype=object) for name in MIXED)
-    pay, rooms = (pd.Series(part).astype("Float64").fillna(-1).to_numpy() for part in (pay, rooms))
+    pay, city, kind, rooms, owner = (
+        np.asarray(table[name], dtype=object) for name in MIXED
+    )
+    pay, rooms = (
+        pd.Series(part).astype("Float64").fillna(-1).to_numpy() for part in (pay, rooms)
+    )
     worth = pay * (city == "Oslo") + rooms
-    return np.column_stack([worth, (kind == "u") * rooms - owner.astype(float)]).astype(float)
+    return np.column_stack([worth, (kind == "u") * rooms - owner.astype(float)]).astype(
+        float
+    )
 
 
 def of_objects(table: np.ndarray) -> np.ndarray:
@@ -129,7 +140,10 @@ def of_objects(table: np.ndarray) -> np.ndarray:
 def one_hot(sparse: bool) -> Any:
     """A pipeline with a columnwise first step, and a linear model."""
     columns = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=sparse), ["city", "kind"]),
+        (
+            OneHotEncoder(handle_unknown="ignore", sparse_output=sparse),
+            ["city", "kind"],
+        ),
         ("passthrough", ["owner"]),
         sparse_threshold=float(sparse),
     )
@@ -160,7 +174,11 @@ SETTINGS: dict[str, Callable[[], tuple[Any, Any, dict]]] = {
     "predicted": lambda: (classifier(), IRIS[::7], {"output": "predicted"}),
     "one class": lambda: (classifier(), IRIS[::7], {"output": 2}),
     "single precision": lambda: (boosted(), NUMBERS.astype(np.float32), {}),
-    "pipeline": lambda: (scaled_net(), NUMBERS, {"groups": {"blood": [4, 5, 6, 7, 8, 9]}}),
+    "pipeline": lambda: (
+        scaled_net(),
+        NUMBERS,
+        {"groups": {"blood": [4, 5, 6, 7, 8, 9]}},
+    ),
     "dense columns": lambda: (one_hot(False), MIXED, {}),
     "sparse columns": lambda: (one_hot(True), MIXED, {"output": "predicted"}),
     "mixed frame": lambda: (of_cells, MIXED, {"groups": {"home": ["city", "rooms"]}}),
@@ -180,21 +198,27 @@ def of_reward(reward: Reward, setting: str) -> Game:
     return explainer.reward_.game(table[:6])
 
 
-# --- games that no registry knows ----------------------------------------------------------------
+# --- games that no registry knows -----------------------------------------------------
 
 
-def points(model: Any, scoring: str, members: Any, truncation: float | None = None) -> DataGame:
+def points(
+    model: Any, scoring: str, members: Any, truncation: float | None = None
+) -> DataGame:
     """Six training points, of three classes."""
     seen, held_out = (IRIS[::25], SPECIES[::25]), (IRIS[7::10], SPECIES[7::10])
     scorer, members = get_scorer(scoring), np.array(members)
-    return DataGame(model, *seen, *held_out, scorer=scorer, members=members, truncation=truncation)
+    return DataGame(
+        model, *seen, *held_out, scorer=scorer, members=members, truncation=truncation
+    )
 
 
 def of_loss(model: Any, X: np.ndarray, y: np.ndarray) -> LossGame:
     importance = GlobalImportance(model).fit(X[:9], sample_weight=np.arange(1.0, 10.0))
     rows = X[5:13]
     return LossGame(
-        importance.reward_.game(rows), importance.loss_, importance.loss_.targets(y[5:13], 8)
+        importance.reward_.game(rows),
+        importance.loss_,
+        importance.loss_.targets(y[5:13], 8),
     )
 
 
@@ -208,8 +232,12 @@ def lengths(texts: list[str]) -> np.ndarray:
     return np.array([len(text) for text in texts])
 
 
-HYBRID_X = np.array([[1.0, 2.0, 0.5, 1.0], [0.0, -1.0, 2.0, 3.0], [1.0, 0.0, -2.0, 1.0]])
-HYBRID_BACKGROUND = np.array([[1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 1.0, 1.0], [1.0, -1.0, 2.0, 1.0]])
+HYBRID_X = np.array(
+    [[1.0, 2.0, 0.5, 1.0], [0.0, -1.0, 2.0, 3.0], [1.0, 0.0, -2.0, 1.0]]
+)
+HYBRID_BACKGROUND = np.array(
+    [[1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 1.0, 1.0], [1.0, -1.0, 2.0, 1.0]]
+)
 HYBRID = bumpy, HYBRID_X, HYBRID_BACKGROUND, [0.5, 0.2, 0.3]
 TEXTS = ["good food", "bad and slow", "good", "slow food, bad wine", "fine wine", "bad"]
 
@@ -225,7 +253,9 @@ def of_a_link(influences: bool) -> Game:
     """The link of a mean, or the contribution of parts of the background."""
     reward = InterventionalReward(link=np.tanh)
     explainer = ShapleyExplainer(curved, reward=reward).fit(HYBRID_BACKGROUND)
-    return (explainer.reward_.influences if influences else explainer.reward_.game)(HYBRID_X)
+    return (explainer.reward_.influences if influences else explainer.reward_.game)(
+        HYBRID_X
+    )
 
 
 def curved(X: np.ndarray) -> np.ndarray:
@@ -234,18 +264,26 @@ def curved(X: np.ndarray) -> np.ndarray:
 
 def of_remainder() -> Game:
     """The remainder of a response after its quadratic part, for dependent columns."""
-    table = np.random.default_rng(0).standard_normal((200, 4)) @ np.triu(np.full((4, 4), 0.5))
-    explainer = ShapleyExplainer(curved, reward="conditional", sampler="antithetic").fit(table)
+    table = np.random.default_rng(0).standard_normal((200, 4)) @ np.triu(
+        np.full((4, 4), 0.5)
+    )
+    explainer = ShapleyExplainer(
+        curved, reward="conditional", sampler="antithetic"
+    ).fit(table)
     return explainer.reward_.game(table[:6]).remainder().game
 
 
 OTHERS: dict[str, Callable[[], Game]] = {
     "hybrid": lambda: HybridGame(*HYBRID),
     "hybrid, one reference": lambda: HybridGame(bumpy, HYBRID_X, HYBRID_BACKGROUND[:1]),
-    "couples, chi-square": lambda: make_couples(n_couples=4, n_players=5, random_state=0),
+    "couples, chi-square": lambda: make_couples(
+        n_couples=4, n_players=5, random_state=0
+    ),
     "couples, radial": lambda: make_couples("radial", 4, 5, random_state=0),
     "function": lambda: FunctionGame(RandomGame(5), 5),
-    "function, outputs": lambda: FunctionGame(StackedGame([RandomGame(4, s) for s in (0, 1)]), 4),
+    "function, outputs": lambda: FunctionGame(
+        StackedGame([RandomGame(4, s) for s in (0, 1)]), 4
+    ),
     "tokens": lambda: FunctionGame(TokenReward(lengths, "Not bad, and not good."), 5),
     "points": lambda: points(LogisticRegression(), "accuracy", range(6)),
     "points in groups": lambda: points(Ridge(), "r2", [0, 1, 0, 2, 1, 2]),
@@ -287,7 +325,8 @@ def test_game_of_a_reward(name: str, check: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "check"), [(game, check) for game, checks in EXEMPT.items() for check in checks]
+    ("game", "check"),
+    [(game, check) for game, checks in EXEMPT.items() for check in checks],
 )
 def test_exemptions_are_needed(game: str, check: str) -> None:
     with pytest.raises(AssertionError):
@@ -301,7 +340,9 @@ def test_games_without_take_are_evaluated_whole_or_refused() -> None:
     game = Whole(bumpy, HYBRID_X, HYBRID_BACKGROUND)
     assert game.take(np.arange(3)) is game
     for rows in ([0, 1], [1, 0, 2], [0, 0, 1]):
-        with pytest.raises(NotImplementedError, match=r"Whole has 3 rows to explain but no take"):
+        with pytest.raises(
+            NotImplementedError, match=r"Whole has 3 rows to explain but no take"
+        ):
             game.take(np.array(rows))
 
 

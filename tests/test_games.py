@@ -64,7 +64,9 @@ def test_values_do_not_depend_on_other_coalitions(game):
 def test_large_games_stay_exact():
     """Two houses of 60 voters: closed forms still add up where enumeration is out of reach."""
     votes = np.arange(1, 61)
-    assert WeightedVotingGame(votes, quota=1000).shapley_values.sum() == pytest.approx(1)
+    assert WeightedVotingGame(votes, quota=1000).shapley_values.sum() == pytest.approx(
+        1
+    )
     assert GloveGame(30, 40).shapley_values.sum() == pytest.approx(30)
     one_vote_each = WeightedVotingGame(np.ones(60, dtype=int), quota=17)
     np.testing.assert_allclose(one_vote_each.shapley_values, 1 / 60, rtol=1e-12)
@@ -75,7 +77,10 @@ def test_enumeration_agrees_with_the_exact_sampler():
     game = RandomGame(7, seed=11)
     coalitions = (np.arange(2**7)[:, None] >> np.arange(7)) & 1 == 1
     np.testing.assert_allclose(
-        brute_force(game, 7), shapley_weights(coalitions) @ game(coalitions), rtol=0, atol=1e-13
+        brute_force(game, 7),
+        shapley_weights(coalitions) @ game(coalitions),
+        rtol=0,
+        atol=1e-13,
     )
 
 
@@ -92,13 +97,21 @@ def test_table_game_of_a_quadratic_has_its_closed_form():
     np.fill_diagonal(b, 0)
     X, background = rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
     weights = rng.dirichlet(np.ones(5))
-    game = HybridGame(lambda Z: Z @ main + ((Z @ b) * Z).sum(axis=1) / 2, X, background, weights)
+    game = HybridGame(
+        lambda Z: Z @ main + ((Z @ b) * Z).sum(axis=1) / 2, X, background, weights
+    )
     delta = X[:, None] - background
     each = delta * (main + (X[:, None] + background) / 2 @ b)
     expected = np.einsum("b,rbp->rp", weights, each)
-    np.testing.assert_allclose(game.shapley_values[:, :, 0], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        game.shapley_values[:, :, 0], expected, rtol=0, atol=1e-12
+    )
 
 
 def test_table_game_marks_players_without_effect():
-    game = HybridGame(lambda Z: Z.sum(axis=1), [[1.0, 2.0], [3.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]])
-    np.testing.assert_array_equal(game.active(np.array([0, 1])), [[False, False], [True, False]])
+    game = HybridGame(
+        lambda Z: Z.sum(axis=1), [[1.0, 2.0], [3.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]]
+    )
+    np.testing.assert_array_equal(
+        game.active(np.array([0, 1])), [[False, False], [True, False]]
+    )

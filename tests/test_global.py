@@ -29,19 +29,27 @@ def by_definition(predict, row_losses, X, background, weights=None, players=None
 
     `row_losses` takes the mean responses of all rows, ``(n,)`` or ``(n, K)``.
     """
-    columns = list(X.columns) if isinstance(X, pd.DataFrame) else list(range(X.shape[1]))
+    columns = (
+        list(X.columns) if isinstance(X, pd.DataFrame) else list(range(X.shape[1]))
+    )
     players = [[column] for column in columns] if players is None else players
     everyone, worth = range(len(players)), {}
     for size in range(len(players) + 1):
         for coalition in map(frozenset, combinations(everyone, size)):
             present = [column for j in coalition for column in players[j]]
             outputs = predict(_hybrid(X, background, present))
-            means = outputs.reshape(len(X), len(background), *outputs.shape[1:]).mean(axis=1)
+            means = outputs.reshape(len(X), len(background), *outputs.shape[1:]).mean(
+                axis=1
+            )
             worth[coalition] = -np.average(row_losses(means), weights=weights)
     values, p = np.zeros(len(players)), len(players)
     for coalition, value in worth.items():
         for j in set(everyone) - coalition:
-            share = factorial(len(coalition)) * factorial(p - len(coalition) - 1) / factorial(p)
+            share = (
+                factorial(len(coalition))
+                * factorial(p - len(coalition) - 1)
+                / factorial(p)
+            )
             values[j] += share * (worth[coalition | {j}] - value)
     return values, -worth[frozenset()], -worth[frozenset(everyone)]
 
@@ -73,7 +81,7 @@ def numbers():
     return model, X[60:70], X[70:94], y[70:94]
 
 
-# --- the definition ------------------------------------------------------------------------------
+# --- the definition -------------------------------------------------------------------
 
 
 def agrees(explanation, expected):
@@ -91,9 +99,13 @@ def test_two_classes_by_definition(two_classes):
 
     explanation = GlobalImportance(model, sampler="exact").fit(background).explain(X, y)
     agrees(explanation, by_definition(model.predict_proba, losses, X, background))
-    np.testing.assert_allclose(explanation.full_loss, log_loss(y, model.predict_proba(X)))
     np.testing.assert_allclose(
-        explanation.values.sum(), explanation.base_loss - explanation.full_loss, rtol=1e-12
+        explanation.full_loss, log_loss(y, model.predict_proba(X))
+    )
+    np.testing.assert_allclose(
+        explanation.values.sum(),
+        explanation.base_loss - explanation.full_loss,
+        rtol=1e-12,
     )
 
 
@@ -105,7 +117,9 @@ def test_three_named_classes_by_definition():
     def losses(means):
         return -np.log(means[np.arange(30), y[::5]])
 
-    explanation = GlobalImportance(model).fit(X[::15]).explain(X[::5], pd.Series(names[y[::5]]))
+    explanation = (
+        GlobalImportance(model).fit(X[::15]).explain(X[::5], pd.Series(names[y[::5]]))
+    )
     assert "Exact" in explanation.rows.settings.sampler  # few players are enumerated
     agrees(explanation, by_definition(model.predict_proba, losses, X[::5], X[::15]))
 
@@ -113,8 +127,12 @@ def test_three_named_classes_by_definition():
 def test_squared_error_by_definition(numbers):
     model, background, X, y = numbers
     explanation = GlobalImportance(model, sampler="exact").fit(background).explain(X, y)
-    agrees(explanation, by_definition(model.predict, lambda f: (y - f) ** 2, X, background))
-    np.testing.assert_allclose(explanation.full_loss, mean_squared_error(y, model.predict(X)))
+    agrees(
+        explanation, by_definition(model.predict, lambda f: (y - f) ** 2, X, background)
+    )
+    np.testing.assert_allclose(
+        explanation.full_loss, mean_squared_error(y, model.predict(X))
+    )
 
 
 def test_several_targets_by_definition():
@@ -134,15 +152,21 @@ def test_a_custom_loss_by_definition(two_classes, numbers):
         return (model.classes_[probabilities.argmax(axis=1)] != y).astype(int)
 
     importance = GlobalImportance(model, loss=wrong, sampler="exact").fit(background)
-    expected = by_definition(model.predict_proba, lambda means: wrong(y, means), X, background)
+    expected = by_definition(
+        model.predict_proba, lambda means: wrong(y, means), X, background
+    )
     agrees(importance.explain(X, y), expected)
     model, background, X, y = numbers
 
     def absolute(y, response):
         return np.abs(y - response)
 
-    importance = GlobalImportance(model.predict, loss=absolute, sampler="exact").fit(background)
-    expected = by_definition(model.predict, lambda means: absolute(y, means), X, background)
+    importance = GlobalImportance(model.predict, loss=absolute, sampler="exact").fit(
+        background
+    )
+    expected = by_definition(
+        model.predict, lambda means: absolute(y, means), X, background
+    )
     agrees(importance.explain(X, y), expected)
 
 
@@ -150,7 +174,9 @@ def test_log_loss_of_functions_that_return_probabilities(two_classes):
     model, background, X, y = two_classes
     expected = GlobalImportance(model, sampler="exact").fit(background).explain(X, y)
     for function in (model.predict_proba, lambda X: model.predict_proba(X)[:, 1]):
-        importance = GlobalImportance(function, loss="log_loss", sampler="exact").fit(background)
+        importance = GlobalImportance(function, loss="log_loss", sampler="exact").fit(
+            background
+        )
         np.testing.assert_allclose(importance.explain(X, y).values, expected.values)
 
 
@@ -189,9 +215,13 @@ def test_weights_of_rows_and_background_by_definition(numbers):
     model, background, X, y = numbers
     rng = np.random.default_rng(0)
     ours, theirs = rng.integers(0, 4, len(X)), rng.integers(1, 4, len(background))
-    importance = GlobalImportance(model, sampler="exact").fit(background, sample_weight=theirs)
+    importance = GlobalImportance(model, sampler="exact").fit(
+        background, sample_weight=theirs
+    )
     repeated = np.repeat(background, theirs, axis=0)
-    expected = by_definition(model.predict, lambda f: (y - f) ** 2, X, repeated, weights=ours)
+    expected = by_definition(
+        model.predict, lambda f: (y - f) ** 2, X, repeated, weights=ours
+    )
     agrees(importance.explain(X, y, sample_weight=ours), expected)
 
 
@@ -212,20 +242,30 @@ def test_the_game_of_many_rows_equals_single_games(numbers):
     np.testing.assert_array_equal(game.take(rows)(some, np.arange(6)), game(some, rows))
 
 
-OF_GRAPHS = "local", "local-permutations", "connected", "connected-regression", "myerson"
+OF_GRAPHS = (
+    "local",
+    "local-permutations",
+    "connected",
+    "connected-regression",
+    "myerson",
+)
 
 
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS.keys() - set(OF_GRAPHS)))
 def test_any_sampler_can_be_used(numbers, sampler):
     model, background, X, y = numbers
     exact = GlobalImportance(model, sampler="exact").fit(background).explain(X, y)
-    importance = GlobalImportance(model, sampler=sampler, random_state=0).fit(background)
+    importance = GlobalImportance(model, sampler=sampler, random_state=0).fit(
+        background
+    )
     explanation = importance.explain(X, y)
     # much nearer to the values of these rows than those are to the population's
-    assert (np.abs(explanation.values - exact.values) < 0.3 * exact.standard_errors).all()
+    assert (
+        np.abs(explanation.values - exact.values) < 0.3 * exact.standard_errors
+    ).all()
 
 
-# --- the sage package ----------------------------------------------------------------------------
+# --- the sage package -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", ["PermutationEstimator", "KernelEstimator"])
@@ -240,14 +280,17 @@ def test_agrees_with_the_sage_package(task, estimator, request):
     how = {"n_permutations": 1024} if "Perm" in estimator else {"n_samples": 4096}
     theirs = theirs(X, y, bar=False, detect_convergence=False, **how)
     n_rows = 40 * len(background) + 1
-    ours = GlobalImportance(model, sampler="antithetic", max_rows=n_rows, random_state=0)
+    ours = GlobalImportance(
+        model, sampler="antithetic", max_rows=n_rows, random_state=0
+    )
     ours = ours.fit(background).explain(X, y)
-    # both are of exactly these rows: their errors count no choice of rows but their own draws
+    # both are of exactly these rows: their errors count no choice of rows but their own
+    # draws
     z = (ours.values - theirs.values) / np.hypot(ours.estimation_errors, theirs.std)
     assert np.abs(z).max() < 4  # 5 players: false alarm below 4e-4
 
 
-# --- errors --------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -259,9 +302,13 @@ def replicates(numbers):
     drawn = np.random.default_rng(0).integers(len(X), size=(300, 20))
     how = {"sampler": "antithetic", "max_rows": 8 * len(background) + 1}
     # equal rows have equal explanations of one fit
-    fits = (importance.set_params(random_state=seed, **how).fit(background) for seed in range(300))
+    fits = (
+        importance.set_params(random_state=seed, **how).fit(background)
+        for seed in range(300)
+    )
     return truth, [
-        fitted.explain(X[rows], y[rows]) for fitted, rows in zip(fits, drawn, strict=True)
+        fitted.explain(X[rows], y[rows])
+        for fitted, rows in zip(fits, drawn, strict=True)
     ]
 
 
@@ -289,8 +336,8 @@ def test_sampling_errors_refer_to_these_rows(numbers):
     runs = [fitted.explain(X[:8], y[:8]) for fitted in fits]
     spread = np.var([run.values for run in runs], axis=0, ddof=1)
     claimed = np.mean([run.estimation_errors**2 for run in runs], axis=0)
-    # chi-square of 24 degrees over 24 leaves [0.2, 2.7] by less than 2e-5 a player; the errors of
-    # ten walks are widened by 1.15 in the variance
+    # chi-square of 24 degrees over 24 leaves [0.2, 2.7] by less than 2e-5 a player; the
+    # errors of ten walks are widened by 1.15 in the variance
     assert ((spread / claimed > 0.17) & (spread / claimed < 2.7)).all()
     frame = runs[0].to_frame()
     parts = frame["sampling_error"] ** 2 + frame["estimation_error"] ** 2
@@ -303,14 +350,16 @@ def test_standard_errors_of_weighted_rows(numbers):
     equal = GlobalExplanation(rows, np.full(24, 1 / 24))
     by_hand = rows.values.std(axis=0, ddof=1) / np.sqrt(24)
     np.testing.assert_allclose(equal.standard_errors, by_hand)
-    half = GlobalExplanation(rows, np.repeat([1 / 12, 0], 12))  # rows of no weight do not count
+    half = GlobalExplanation(
+        rows, np.repeat([1 / 12, 0], 12)
+    )  # rows of no weight do not count
     by_hand = rows.values[:12].std(axis=0, ddof=1) / np.sqrt(12)
     np.testing.assert_allclose(half.standard_errors, by_hand)
     one = GlobalImportance(model).fit(background).explain(X[:1], y[:1])
     assert np.isnan(one.standard_errors).all()
 
 
-# --- the record ----------------------------------------------------------------------------------
+# --- the record -----------------------------------------------------------------------
 
 
 def test_the_record(numbers):
@@ -323,7 +372,9 @@ def test_the_record(numbers):
     assert "5 features, 24 rows; loss" in repr(explanation)
     rows = explanation.rows
     np.testing.assert_allclose(rows.predictions, -((y - model.predict(X)) ** 2))
-    np.testing.assert_allclose(rows.base_values + rows.values.sum(axis=1), rows.predictions)
+    np.testing.assert_allclose(
+        rows.base_values + rows.values.sum(axis=1), rows.predictions
+    )
     again = pickle.loads(pickle.dumps(explanation))
     np.testing.assert_array_equal(again.values, explanation.values)
 
@@ -331,7 +382,9 @@ def test_the_record(numbers):
 def test_values_do_not_depend_on_the_number_of_workers(two_classes):
     model, background, X, y = two_classes
     n_rows = 18 * len(background) + 1
-    importance = GlobalImportance(model, sampler="antithetic", max_rows=n_rows, random_state=0)
+    importance = GlobalImportance(
+        model, sampler="antithetic", max_rows=n_rows, random_state=0
+    )
     one = importance.fit(background).explain(X, y)
     many = importance.set_params(n_jobs=2).explain(X, y)
     np.testing.assert_array_equal(one.rows.values, many.rows.values)
@@ -346,7 +399,9 @@ def test_few_rows_get_more_evaluations_than_many():
         assert explanation.rows.settings.max_rows == 2 * (evals - 2) + 1
         assert explanation.rows.settings.sampler == "Antithetic()"  # which has no bias
     importance.set_params(sampler="stratified")
-    with pytest.raises(ValueError, match=r"was fitted with sampler='auto', and has .* again"):
+    with pytest.raises(
+        ValueError, match=r"was fitted with sampler='auto', and has .* again"
+    ):
         importance.explain(X[:400], np.zeros(400))
     stratified = importance.fit(X[:2]).explain(X[:400], np.zeros(400))
     assert stratified.rows.settings.max_rows == 2 * 760 + 1  # its least design
@@ -389,7 +444,7 @@ def test_interrupted_work_keeps_the_finished_rows():
     np.testing.assert_allclose(kept.weights, [1 / 6, 1 / 6, 1 / 6, 1 / 2])
 
 
-# --- bad input -----------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------
 
 
 class Counting(LogisticRegression):
@@ -417,10 +472,22 @@ def counting(two_classes):
             r"got loss='mse' for .*: choose one of \['log_loss'",
         ),
         (dict(loss=3), ValueError, r"got loss=3 for .*: choose one of"),
-        (dict(response_method="predict"), ValueError, "log_loss.*got predict of Counting"),
+        (
+            dict(response_method="predict"),
+            ValueError,
+            "log_loss.*got predict of Counting",
+        ),
         (dict(sampler="?"), ValueError, "no sampler named"),
-        (dict(max_rows=3, sampler="antithetic"), ValueError, "at least [0-9]+ model rows"),
-        (dict(max_background=0), ValueError, "max_background as None or a positive int"),
+        (
+            dict(max_rows=3, sampler="antithetic"),
+            ValueError,
+            "at least [0-9]+ model rows",
+        ),
+        (
+            dict(max_background=0),
+            ValueError,
+            "max_background as None or a positive int",
+        ),
         (dict(groups={"a": ["x9"]}), ValueError, "unknown column 'x9'"),
     ],
 )
@@ -434,10 +501,14 @@ def test_invalid_parameters(counting, parameters, error, message):
 
 def test_models_incompatible_with_a_loss(two_classes):
     model, background, X, y = two_classes
-    with pytest.raises(ValueError, match=r"loss='auto' for .* for a classifier or a regressor"):
+    with pytest.raises(
+        ValueError, match=r"loss='auto' for .* for a classifier or a regressor"
+    ):
         GlobalImportance(model.predict_proba).fit(background)
     machine = LinearSVC().fit(X, y)
-    with pytest.raises(ValueError, match=r"decision_function of LinearSVC\. .*Calibrated"):
+    with pytest.raises(
+        ValueError, match=r"decision_function of LinearSVC\. .*Calibrated"
+    ):
         GlobalImportance(machine).fit(background)
     calibrated = CalibratedClassifierCV(machine, cv=2).fit(X, y)
     assert GlobalImportance(calibrated).fit(background).loss_.name == "log_loss"
@@ -453,7 +524,11 @@ LABELS = np.repeat([0, 1], 12)
     ("y", "weights", "message"),
     [
         (LABELS[:5], None, "inconsistent numbers of samples"),
-        (LABELS[:, None], None, r"one label per row as y, shape \(24,\); got shape \(24, 1\)"),
+        (
+            LABELS[:, None],
+            None,
+            r"one label per row as y, shape \(24,\); got shape \(24, 1\)",
+        ),
         (LABELS * 3, None, r"got the label 3 at row 12, but .* only for \[0, 1\]"),
         (np.where(LABELS, np.nan, 0), None, "got the label nan at row 12"),
         (LABELS.astype(str), None, "got the label '0' at row 0"),
@@ -475,7 +550,10 @@ def test_invalid_targets_and_weights(counting, y, weights, message):
     [
         (np.zeros((24, 2)), r"y of shape \(24,\), like the response; got \(24, 2\)"),
         (np.array(["1.5"] * 24), "needs finite numbers as y; got .*1.5"),
-        (np.where(LABELS, np.inf, 0), "needs finite numbers as y; got .*inf.* at row 12"),
+        (
+            np.where(LABELS, np.inf, 0),
+            "needs finite numbers as y; got .*inf.* at row 12",
+        ),
     ],
 )
 def test_invalid_numbers(numbers, y, message):
@@ -491,13 +569,20 @@ def test_invalid_returns_of_models_and_losses(numbers):
     def explain(loss, model=model, y=y):
         return GlobalImportance(model, loss=loss).fit(background).explain(X, y)
 
-    with pytest.raises(ModelOutputError, match=r"one finite number per row, .*got shape \(\)"):
+    with pytest.raises(
+        ModelOutputError, match=r"one finite number per row, .*got shape \(\)"
+    ):
         explain(mean_squared_error)
     with pytest.raises(ModelOutputError, match="one finite number per row"):
         explain(lambda y, response: y * np.nan)
     with pytest.raises(ModelOutputError, match="NaN"):
-        explain("squared_error", model=lambda X: X[:, 0] * np.where(len(X) > 24, np.nan, 1.0))
-    with pytest.raises(ModelOutputError, match="needs probabilities; the model returned"):
+        explain(
+            "squared_error",
+            model=lambda X: X[:, 0] * np.where(len(X) > 24, np.nan, 1.0),
+        )
+    with pytest.raises(
+        ModelOutputError, match="needs probabilities; the model returned"
+    ):
         explain("log_loss", model=lambda X: X[:, 0] * 9, y=LABELS)
 
 
@@ -511,11 +596,15 @@ def test_conditional_rewards_agree_with_their_games(name):
     def model(rows):
         return rows[:, 0] * rows[:, 1]
 
-    importance = GlobalImportance(model, loss="squared_error", reward=name, sampler="exact")
+    importance = GlobalImportance(
+        model, loss="squared_error", reward=name, sampler="exact"
+    )
     found = importance.fit(X[:40]).explain(X[40:], y[40:])
     game = importance.reward_.game(X[40:])
     worth = {}
-    for coalition in (frozenset(c) for s in range(4) for c in combinations(range(3), s)):
+    for coalition in (
+        frozenset(c) for s in range(4) for c in combinations(range(3), s)
+    ):
         present = np.isin(np.arange(3), list(coalition))
         means = game(np.tile(present, (20, 1, 1)), np.arange(20))[:, 0, 0]
         worth[coalition] = -((y[40:] - means) ** 2).mean()
@@ -540,7 +629,9 @@ def test_an_unused_copy_of_a_column_matters_only_conditionally():
         return rows[:, 0]
 
     def values(reward):
-        importance = GlobalImportance(model, loss="squared_error", reward=reward, random_state=0)
+        importance = GlobalImportance(
+            model, loss="squared_error", reward=reward, random_state=0
+        )
         return importance.fit(X[:100]).explain(X[100:], y[100:]).values
 
     assert values("interventional")[1] == 0
@@ -549,5 +640,9 @@ def test_an_unused_copy_of_a_column_matters_only_conditionally():
 
 
 def test_invalid_rewards_are_refused():
-    with pytest.raises(ValueError, match="GlobalImportance has no reward named 'no such'"):
-        GlobalImportance(lambda X: X[:, 0], loss="squared_error", reward="no such").fit(np.eye(3))
+    with pytest.raises(
+        ValueError, match="GlobalImportance has no reward named 'no such'"
+    ):
+        GlobalImportance(lambda X: X[:, 0], loss="squared_error", reward="no such").fit(
+            np.eye(3)
+        )

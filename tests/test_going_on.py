@@ -61,14 +61,18 @@ def game_of_instances(n_rows=7, p=9, b=3):
     return HybridGame(Unequal(), X, background)
 
 
-# --- a budget counts what was asked --------------------------------------------------------------
+# --- a budget counts what was asked ---------------------------------------------------
 
 
-@pytest.mark.parametrize("sampler", [s for s in GO_ON if s != "local-permutations"], ids=str)
+@pytest.mark.parametrize(
+    "sampler", [s for s in GO_ON if s != "local-permutations"], ids=str
+)
 def test_budget_saved_by_repeats_is_spent(sampler):
     """At 16 players and 1,000 evaluations 629 were asked by SGD's draws, 658 by pairs."""
     game = Counted(RandomGame(16, seed=0))
-    result = shapley_values(game, n_players=16, sampler=sampler, max_evals=1000, random_state=0)
+    result = shapley_values(
+        game, n_players=16, sampler=sampler, max_evals=1000, random_state=0
+    )
     price = SAMPLERS.get(sampler, Kernel)().price(16, 1)
     assert game.n == result.n_evaluations <= 1000
     assert result.n_evaluations > 1000 - price.step * price.draw - 1
@@ -79,7 +83,9 @@ def test_budget_saved_by_repeats_is_spent(sampler):
 def test_all_coalitions_of_few_players_suffice(sampler, max_evals):
     """Nothing is left to evaluate; drawing on would not end."""
     game = Counted(RandomGame(4, seed=0))
-    result = shapley_values(game, n_players=4, sampler=sampler, max_evals=max_evals, random_state=0)
+    result = shapley_values(
+        game, n_players=4, sampler=sampler, max_evals=max_evals, random_state=0
+    )
     assert game.n == result.n_evaluations == 16
 
 
@@ -108,7 +114,9 @@ def test_draws_do_not_depend_on_the_other_rows_of_the_block(sampler):
     game = game_of_instances()
     how = {"sampler": sampler, "max_evals": 160}
     everybody = explain_game(game, **how)
-    assert len(np.unique(everybody.n_evaluations)) > 1 or sampler == "local-permutations"
+    assert (
+        len(np.unique(everybody.n_evaluations)) > 1 or sampler == "local-permutations"
+    )
     some = explain_game(game.take(np.arange(3)), **how)
     for name in ("values", "standard_errors", "n_evaluations", "n_model_rows"):
         np.testing.assert_array_equal(getattr(some, name), getattr(everybody, name)[:3])
@@ -125,13 +133,20 @@ def test_ties_in_transformed_columns_change_nothing(sampler, binned):
 
     def run(columnwise):
         reward = InterventionalReward(columnwise)
-        options = {"sampler": sampler, "reward": reward, "max_rows": 601, "random_state": 0}
+        options = {
+            "sampler": sampler,
+            "reward": reward,
+            "max_rows": 601,
+            "random_state": 0,
+        }
         return ShapleyExplainer(model, **options).fit(X[:3]).explain(X[3:7])
 
     less, more = run(True), run(False)
     assert less.settings.masked.startswith("columns made once")
     np.testing.assert_allclose(less.values, more.values, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(less.standard_errors, more.standard_errors, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        less.standard_errors, more.standard_errors, rtol=0, atol=1e-12
+    )
     np.testing.assert_array_equal(less.n_model_rows, more.n_model_rows)
     assert (more.n_model_rows <= 601).all()
 
@@ -141,7 +156,9 @@ def binned():
     """A regression on two bins of each of nine numbers, and its rows."""
     X, y = make_friedman1(60, 9, random_state=0)
     bins = KBinsDiscretizer(2, encode="ordinal", strategy="uniform")
-    return make_pipeline(bins, RandomForestRegressor(3, max_depth=4, random_state=0)).fit(X, y), X
+    return make_pipeline(
+        bins, RandomForestRegressor(3, max_depth=4, random_state=0)
+    ).fit(X, y), X
 
 
 class PlannedAntithetic(Antithetic):
@@ -163,7 +180,9 @@ def test_the_number_of_draws_is_fair_to_all_players():
     values = found.values[:, :, 0]
     off = values.mean(axis=0) - game.shapley_values
     assert (np.abs(off) < 5 * values.std(axis=0) / np.sqrt(4000)).all()
-    planned = explain_game(as_instances(game, 4000), sampler=PlannedAntithetic(), max_evals=26)
+    planned = explain_game(
+        as_instances(game, 4000), sampler=PlannedAntithetic(), max_evals=26
+    )
     assert (found.n_evaluations > planned.n_evaluations).mean() > 1 / 3
 
 
@@ -171,7 +190,9 @@ def test_one_shot_methods_keep_their_plan():
     """Surrogates would be tested on their training draws, and blocks depend on the budget."""
     game = as_instances(RandomGame(6), 2)
     asked = [
-        explain_game(game, sampler="importance", solver=solver, max_evals=60).n_evaluations
+        explain_game(
+            game, sampler="importance", solver=solver, max_evals=60
+        ).n_evaluations
         for solver in ("regression-adjustment", "least-squares")
     ]
     assert (asked[0] < 50).all()
@@ -214,7 +235,7 @@ def test_a_path_of_several_instances_keeps_its_shape():
     np.testing.assert_array_equal(averages[-1], outcome.values)
 
 
-# --- when the rule is asked ----------------------------------------------------------------------
+# --- when the rule is asked -----------------------------------------------------------
 
 
 class NotedStandardError(StandardError):
@@ -265,7 +286,7 @@ def test_stopping_rules_may_exceed_the_default_budget():
     assert spent(StandardError(atol=1e-9)) > 10 * spent(None)
 
 
-# --- what is never claimed -----------------------------------------------------------------------
+# --- what is never claimed ------------------------------------------------------------
 
 
 class Sure(PermutationMean):
@@ -283,7 +304,9 @@ def test_zero_errors_count_as_exact_only_for_exact_designs(sampler):
     )
     assert not outcome.standard_errors.any()
     assert not outcome.converged.any()
-    outcome = explain_game(as_instances(RandomGame(6), 2), sampler="exact", max_evals=64)
+    outcome = explain_game(
+        as_instances(RandomGame(6), 2), sampler="exact", max_evals=64
+    )
     assert outcome.converged.all()
 
 
@@ -293,14 +316,20 @@ def test_values_missing_everywhere_have_no_effect(dtype):
     rng = np.random.default_rng(0)
     X, background = (rng.normal(size=(n, 5)).astype(dtype) for n in (2, 3))
     X[:, 2] = background[:, 2] = np.nan
-    explainer = ShapleyExplainer(lambda X: np.nansum(X, axis=1) ** 2, sampler="exact", max_rows=91)
+    explainer = ShapleyExplainer(
+        lambda X: np.nansum(X, axis=1) ** 2, sampler="exact", max_rows=91
+    )
     made = explainer.fit(background).explain(X)
     assert made.n_evaluations.tolist() == [16, 16]
     assert (made.values[:, 2] == 0).all()
-    # against a single background row, a value that is missing there too is the same request
+    # against a single background row, a value that is missing there too is the same
+    # request
     background[0, 3] = X[0, 3] = np.nan
     explainer = ShapleyExplainer(
-        lambda X: np.nansum(X, axis=1) ** 2, sampler="antithetic", max_rows=63, random_state=0
+        lambda X: np.nansum(X, axis=1) ** 2,
+        sampler="antithetic",
+        max_rows=63,
+        random_state=0,
     )
     made = explainer.fit(background[:1]).explain(X[:1])
     assert made.n_evaluations.tolist() == [8]

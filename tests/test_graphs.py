@@ -30,7 +30,9 @@ NETWORKS = {
 
 
 def subsets(nodes):
-    return chain.from_iterable(combinations(nodes, size) for size in range(1, len(nodes) + 1))
+    return chain.from_iterable(
+        combinations(nodes, size) for size in range(1, len(nodes) + 1)
+    )
 
 
 @pytest.mark.parametrize("name", ["chain", "ring"])
@@ -106,7 +108,9 @@ def test_connected_sets_are_complete_and_distinct(network, largest):
     allowed = sum(1 << node for node in range(p) if node != 1)
     rooted = {
         tuple(np.flatnonzero(row).tolist())
-        for row in masks_to_arrays(list(connected_sets(graph.links, 0, allowed, largest)), p)
+        for row in masks_to_arrays(
+            list(connected_sets(graph.links, 0, allowed, largest)), p
+        )
     }
     assert rooted == {nodes for nodes in expected if 0 in nodes and 1 not in nodes}
 

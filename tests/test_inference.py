@@ -37,7 +37,7 @@ def record(values, errors=None, **parts):
     return Explanation(**(made | parts))
 
 
-# --- the size of noisy numbers -------------------------------------------------------------------
+# --- the size of noisy numbers --------------------------------------------------------
 
 
 def mean_over_noise(size, phi, s=1.0):
@@ -53,7 +53,10 @@ def test_remaining_bias():
     before = mean_over_noise(lambda v, s: np.abs(v), phi) - np.abs(phi)
     assert before.max() == pytest.approx(np.sqrt(2 / np.pi), abs=1e-3)
     assert np.abs(bias).max() == pytest.approx(LEFT, abs=2e-3)
-    for width, share in ((0.5, 0.08), (1.0, 0.01)):  # of what attributions so wide had before
+    for width, share in (
+        (0.5, 0.08),
+        (1.0, 0.01),
+    ):  # of what attributions so wide had before
         density = stats.norm.pdf(phi, scale=width) * step
         assert abs(bias @ density) < share * (before @ density)
 
@@ -70,7 +73,9 @@ def test_importances_scale_and_exact_ones_are_unchanged():
 
 def test_noise_is_limited_by_the_values():
     rng = np.random.default_rng(0)
-    values = np.stack([rng.normal(size=2000), np.full(2000, 0.01), 10 * rng.normal(size=2000)])
+    values = np.stack(
+        [rng.normal(size=2000), np.full(2000, 0.01), 10 * rng.normal(size=2000)]
+    )
     values = values.T
     errors = np.ones(values.shape)
     errors[:100, 2] = 50.0  # of rows with few degrees of freedom
@@ -82,10 +87,14 @@ def test_noise_is_limited_by_the_values():
     limited = np.minimum(errors[:, 2], noise.limits[2])
     np.testing.assert_allclose(sizes[:, 2], debiased_sizes(values[:, 2], limited))
     most = noise.most_bias(errors)
-    np.testing.assert_allclose(most[0], [LEFT, np.sqrt(2 / np.pi) * 0.0148, 1.5 * LEFT], rtol=0.1)
+    np.testing.assert_allclose(
+        most[0], [LEFT, np.sqrt(2 / np.pi) * 0.0148, 1.5 * LEFT], rtol=0.1
+    )
     unknown = Noise.of(values, np.full(values.shape, np.nan))
     assert np.isnan(unknown.limits).all()
-    np.testing.assert_allclose(unknown.sizes(values, np.full(values.shape, np.nan)), np.abs(values))
+    np.testing.assert_allclose(
+        unknown.sizes(values, np.full(values.shape, np.nan)), np.abs(values)
+    )
 
 
 @pytest.mark.slow
@@ -93,7 +102,10 @@ def test_noise_is_limited_by_the_values():
 def test_debiased_means_of_a_model(budget):
     """At budgets of 2 d, 4 d, 10 d evaluations per row: within 1.1 standard errors of the truth."""
     X, y = load_diabetes(return_X_y=True)
-    model, d = HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=8).fit(X, y), X.shape[1]
+    model, d = (
+        HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=8).fit(X, y),
+        X.shape[1],
+    )
     truth = TreeExplainer(model).fit(X[:100]).explain(X[100:250])
     expected = np.abs(truth.values).mean(axis=0)
     scores = []
@@ -107,14 +119,14 @@ def test_debiased_means_of_a_model(budget):
     assert np.sqrt(np.mean(np.square(scores))) < 1.1
 
 
-# --- intervals and ranks -------------------------------------------------------------------------
+# --- intervals and ranks --------------------------------------------------------------
 
 N, P = 300, 8
 CENTRES, WIDTHS = np.linspace(0, 1.5, P), np.linspace(1.5, 0.5, P)
 # The mean size of normal attributions
-TRUTH = WIDTHS * np.sqrt(2 / np.pi) * np.exp(-((CENTRES / WIDTHS) ** 2) / 2) + CENTRES * (
-    1 - 2 * stats.norm.cdf(-CENTRES / WIDTHS)
-)
+TRUTH = WIDTHS * np.sqrt(2 / np.pi) * np.exp(
+    -((CENTRES / WIDTHS) ** 2) / 2
+) + CENTRES * (1 - 2 * stats.norm.cdf(-CENTRES / WIDTHS))
 
 
 def runs(noise, n_runs, seed=0):
@@ -134,9 +146,13 @@ def test_intervals_cover_all_players_simultaneously(noise):
     held, placed, z = [], [], []
     place = stats.rankdata(-TRUTH)
     for explanation in runs(noise, 300):
-        table = explanation.importance(confidence=0.95).loc[explanation.feature_names.tolist()]
+        table = explanation.importance(confidence=0.95).loc[
+            explanation.feature_names.tolist()
+        ]
         held.append(table["low"].le(TRUTH).all() and table["high"].ge(TRUTH).all())
-        placed.append(table["best_rank"].le(place).all() and table["worst_rank"].ge(place).all())
+        placed.append(
+            table["best_rank"].le(place).all() and table["worst_rank"].ge(place).all()
+        )
         z.append((table["importance"] - TRUTH) / table["standard_error"])
     assert 0.91 <= np.mean(held) <= 0.985
     assert np.mean(placed) >= 0.91
@@ -181,7 +197,11 @@ def test_upper_ends_need_rows_enough_for_the_tail(n, least, most):
     """Ten exponential columns: finite ends at 200 rows held all ten sizes in 92 % of samples."""
     draws = np.random.default_rng(0).exponential(size=(10, n, 10)) - 1
     tables = [record(values).importance(confidence=0.95) for values in draws]
-    assert least <= np.mean([np.isfinite(table["high"]).mean() for table in tables]) <= most
+    assert (
+        least
+        <= np.mean([np.isfinite(table["high"]).mean() for table in tables])
+        <= most
+    )
 
 
 def test_bias_correction_widens_intervals():
@@ -212,7 +232,9 @@ def test_critical_value_of_independent_means_is_that_of_sidak():
     np.testing.assert_allclose(high, sidak, rtol=0.015)
     np.testing.assert_allclose(low, -high)
     _, high = intervals(
-        Means(np.zeros(20), np.ones((20, 20)), 1e9, np.zeros(20)), 0.95, simultaneous=True
+        Means(np.zeros(20), np.ones((20, 20)), 1e9, np.zeros(20)),
+        0.95,
+        simultaneous=True,
     )
     np.testing.assert_allclose(high, 1.96, rtol=0.02)
 
@@ -226,7 +248,11 @@ def test_possible_ranks():
     assert best.tolist() == [2, 1, 2, 4]
     assert worst.tolist() == [3, 1, 3, 4]
     one = Means.of(np.ones((1, 2)), np.ones(1))
-    assert [part.tolist() for part in ranks(one, 0.95, True)] == [[1, 2], [1, 1], [2, 2]]
+    assert [part.tolist() for part in ranks(one, 0.95, True)] == [
+        [1, 2],
+        [1, 1],
+        [2, 2],
+    ]
 
 
 def test_means_accumulate_over_batches():
@@ -258,14 +284,20 @@ def test_importance_of_several_outputs_and_cohorts():
 def test_gaussian_process_estimates_are_not_corrected():
     explanation = record(np.array([[0.1], [0.2], [-0.3]]), np.full((3, 1), 0.3))
     settings = dataclasses.replace(explanation.settings, solver="GaussianProcess()")
-    shrunk = dataclasses.replace(explanation, settings=settings).importance(confidence=0.9)
+    shrunk = dataclasses.replace(explanation, settings=settings).importance(
+        confidence=0.9
+    )
     assert shrunk["importance"].item() == pytest.approx(0.2)
     assert explanation.importance(confidence=0.9)["importance"].item() < 0.1
 
 
-@pytest.mark.parametrize("asked", [{"confidence": 1.0}, {"confidence": 0.9, "simultaneous": 1}])
+@pytest.mark.parametrize(
+    "asked", [{"confidence": 1.0}, {"confidence": 0.9, "simultaneous": 1}]
+)
 def test_invalid_confidence_is_refused(asked):
-    with pytest.raises(ValueError, match=r"Explanation\.importance takes (confidence|simultan)"):
+    with pytest.raises(
+        ValueError, match=r"Explanation\.importance takes (confidence|simultan)"
+    ):
         record(np.ones((3, 2))).importance(**asked)
 
 
@@ -273,14 +305,17 @@ def test_datasets_give_the_same_batch_by_batch(tmp_path):
     pytest.importorskip("pyarrow")
     X = np.random.default_rng(0).normal(size=(60, 3))
     explainer = ShapleyExplainer(
-        lambda X: X[:, 0] * X[:, 1] + X[:, 2], sampler="antithetic", max_rows=600, random_state=0
+        lambda X: X[:, 0] * X[:, 1] + X[:, 2],
+        sampler="antithetic",
+        max_rows=600,
+        random_state=0,
     ).fit(X[:20])
     dataset = explain_batches(explainer, X, tmp_path / "phi", batch_rows=25)
     expected = dataset.read().importance(confidence=0.9)
     pd.testing.assert_frame_equal(dataset.importance(0.9), expected, rtol=1e-12)
 
 
-# --- tests ---------------------------------------------------------------------------------------
+# --- tests ----------------------------------------------------------------------------
 
 
 def test_sage_tests_are_t_tests():
@@ -307,5 +342,7 @@ def test_sage_intervals_are_centred_on_the_values():
     assert table["high"].gt(explanation.values).all()
     assert table["rank"].tolist() == [1, 2]
     assert table["best_rank"].tolist() == table["worst_rank"].tolist() == [1, 2]
-    with pytest.raises(ValueError, match="takes confidence as a number above 0 and below 1; got 2"):
+    with pytest.raises(
+        ValueError, match="takes confidence as a number above 0 and below 1; got 2"
+    ):
         explanation.importance(2)

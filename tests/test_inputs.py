@@ -17,7 +17,9 @@ from skshapley._tables._inputs import (
     take_rows,
 )
 
-FRAME = pd.DataFrame({"a": [1, 2], "b": list("uv"), "c": pd.Categorical(list("xy"))}, index=[7, 7])
+FRAME = pd.DataFrame(
+    {"a": [1, 2], "b": list("uv"), "c": pd.Categorical(list("xy"))}, index=[7, 7]
+)
 
 
 @pytest.fixture
@@ -75,7 +77,10 @@ def test_frames_of_other_libraries_need_narwhals(polars, monkeypatch):
     [
         (FRAME.iloc[:0], r"0 sample\(s\) \(shape=\(0, 3\)\) .* by Owner"),
         (FRAME[[]], r"0 feature\(s\) \(shape=\(2, 0\)\) .* by Owner"),
-        (FRAME[["a", "b", "a"]], r"Owner needs columns of different names; got .* \['a'\]: rename"),
+        (
+            FRAME[["a", "b", "a"]],
+            r"Owner needs columns of different names; got .* \['a'\]: rename",
+        ),
     ],
 )
 def test_invalid_frames(frame, message):
@@ -83,7 +88,7 @@ def test_invalid_frames(frame, message):
         check_frame(frame, "Owner")
 
 
-# --- columns -------------------------------------------------------------------------------------
+# --- columns --------------------------------------------------------------------------
 
 
 def renamed(names):
@@ -95,8 +100,17 @@ def renamed(names):
     [
         ("ab", "Owner needs the column 'c', which the given table does not have."),
         ("a", "Owner needs the columns 'b', 'c', which the given table does not have."),
-        ("abx", "Owner needs the column 'c', which .* have; it has the column 'x' instead."),
-        ("abcx", "Owner got the column 'x', which the background does not have: leave the rest"),
+        (
+            "abx",
+            "Owner needs the column 'c', which .* have; it has the column 'x' instead.",
+        ),
+        (
+            "abcx",
+            (
+                "Owner got the column 'x', which the background does not have: leave the "
+                "rest"
+            ),
+        ),
     ],
 )
 def test_mismatched_columns_are_named(given, shown):
@@ -112,7 +126,9 @@ def test_at_most_ten_columns_are_named():
 
 
 def test_columns_are_reordered_like_the_background():
-    pd.testing.assert_frame_equal(check_columns(FRAME[["a", "c", "b"]], FRAME, "Owner"), FRAME)
+    pd.testing.assert_frame_equal(
+        check_columns(FRAME[["a", "c", "b"]], FRAME, "Owner"), FRAME
+    )
 
 
 def test_other_containers_are_refused(polars):
@@ -123,7 +139,9 @@ def test_other_containers_are_refused(polars):
         (table, FRAME),
         (FRAME, table),
     ]:
-        with pytest.raises(TypeError, match=r"Owner got rows of type .* for a background of type"):
+        with pytest.raises(
+            TypeError, match=r"Owner got rows of type .* for a background of type"
+        ):
             check_columns(given, background, "Owner")
 
 
@@ -163,7 +181,10 @@ def test_compatible_dtypes_are_accepted(changes):
     ("given", "expected"),
     [
         (pd.Categorical(["y", "y"]), pd.Categorical(["x", "y"])),
-        (pd.Categorical(["y", "x"], categories=["unused", "y", "x"]), pd.Categorical(["x", "y"])),
+        (
+            pd.Categorical(["y", "x"], categories=["unused", "y", "x"]),
+            pd.Categorical(["x", "y"]),
+        ),
         (pd.Categorical(["y", None]), pd.Categorical(["x", "y"], ordered=True)),
         (pd.Categorical([2, 1], categories=[3, 2, 1]), pd.Categorical([1, 2])),
     ],
@@ -180,7 +201,9 @@ def test_categories_are_reordered_like_the_background(given, expected, name):
 
 def test_unknown_categories_are_named():
     X = FRAME.assign(c=pd.Categorical(["x", "q"]))
-    with pytest.raises(ValueError, match=r"categories \['q'\] in column 'c', .* has \['x', 'y'\]"):
+    with pytest.raises(
+        ValueError, match=r"categories \['q'\] in column 'c', .* has \['x', 'y'\]"
+    ):
         check_columns(X, FRAME, "Owner")
 
 
@@ -198,10 +221,15 @@ def test_polars_dtypes(polars):
     background = polars.DataFrame({"n": [1, 2], "s": ["u", "v"]})
     fraction = background.with_columns(n=polars.col("n") / 2)
     assert check_columns(fraction, background, "Owner") is fraction
-    with pytest.raises(ValueError, match="'n' is String instead of Int64; 's' is Int64") as caught:
+    with pytest.raises(
+        ValueError, match="'n' is String instead of Int64; 's' is Int64"
+    ) as caught:
         check_columns(background.select(n="s", s="n"), background, "Owner")
     assert "X.cast(background.schema)" in str(caught.value)
-    assert check_columns(background.select("s", "n"), background, "Owner").columns == ["n", "s"]
+    assert check_columns(background.select("s", "n"), background, "Owner").columns == [
+        "n",
+        "s",
+    ]
 
 
 SERVED = pd.DataFrame(
@@ -239,7 +267,9 @@ def test_json_rows_are_converted_to_the_frame_of_the_background(row):
 def test_json_rows_for_a_polars_background():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"age": [30.0, 40.0], "rooms": [1, 2]})
-    explainer = ShapleyExplainer(lambda X: X["age"].to_numpy() * X["rooms"].to_numpy()).fit(table)
+    explainer = ShapleyExplainer(
+        lambda X: X["age"].to_numpy() * X["rooms"].to_numpy()
+    ).fit(table)
     made = explainer.explain([{"rooms": 5, "age": 50.0}, {"age": 30.0, "rooms": 1}])
     np.testing.assert_array_equal(made.predictions, [250.0, 30.0])
 
@@ -247,7 +277,9 @@ def test_json_rows_for_a_polars_background():
 def test_arrays_are_read_in_column_order_with_a_warning():
     table = SERVED[["age", "rooms"]].astype(float)
     explainer = ShapleyExplainer(lambda X: X["age"] * X["rooms"]).fit(table)
-    with pytest.warns(UserWarning, match="X does not have valid feature names, but Shapley"):
+    with pytest.warns(
+        UserWarning, match="X does not have valid feature names, but Shapley"
+    ):
         made = explainer.explain(table.to_numpy()[:1])
     np.testing.assert_array_equal(made.values, explainer.explain(table[:1]).values)
 

@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley import Explanation, Interactions, ShapleyExplainer, TreeExplainer, shapley_values
+from skshapley import (
+    Explanation,
+    Interactions,
+    ShapleyExplainer,
+    TreeExplainer,
+    shapley_values,
+)
 from skshapley.batches import explain_batches
 
 R, P = 4, 5
@@ -16,12 +22,16 @@ UPPER = np.triu_indices(P, 1)
 
 def bilinear(Z):
     """Two outputs, with one interaction each."""
-    return np.column_stack([Z[:, 0] * Z[:, 1] + Z[:, 2], 3 * Z[:, 3] * Z[:, 4] - Z[:, 0]])
+    return np.column_stack(
+        [Z[:, 0] * Z[:, 1] + Z[:, 2], 3 * Z[:, 3] * Z[:, 4] - Z[:, 0]]
+    )
 
 
 def explained(function=bilinear, rows=R, **kwargs):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(rows, P)), index=list("uvwv")[:rows], columns=list("abcde"))
+    X = pd.DataFrame(
+        rng.normal(size=(rows, P)), index=list("uvwv")[:rows], columns=list("abcde")
+    )
     background = pd.DataFrame(np.zeros((1, P)), columns=list("abcde"))
     how = {"interactions": True, "random_state": 0} | kwargs
     explainer = ShapleyExplainer(lambda Z: function(np.asarray(Z)), **how)
@@ -56,13 +66,21 @@ def test_matrices_add_up_to_attributions_and_predictions(function):
     np.testing.assert_allclose(first[:, 0, 1], X[:, 0] * X[:, 1] / 2, atol=1e-14)
     np.testing.assert_allclose(first[:, 2, 2], X[:, 2], atol=1e-14)
     np.testing.assert_allclose(first[:, 0, 0], 0, atol=1e-14)
-    np.testing.assert_array_equal(np.diagonal(matrix, 0, 1, 2)[0].T, found.main_effects[0])
+    np.testing.assert_array_equal(
+        np.diagonal(matrix, 0, 1, 2)[0].T, found.main_effects[0]
+    )
 
 
 def test_frame_has_a_line_for_each_pair():
     explanation, X = explained(one_output)
     frame = explanation.interactions.to_frame()
-    assert frame.columns.tolist() == ["row", "feature", "other", "value", "standard_error"]
+    assert frame.columns.tolist() == [
+        "row",
+        "feature",
+        "other",
+        "value",
+        "standard_error",
+    ]
     assert len(frame) == R * 10
     assert frame["row"].tolist()[:11] == ["u"] * 10 + ["v"]
     line = frame[(frame.feature == "a") & (frame.other == "b")]
@@ -116,7 +134,9 @@ def test_slices_follow_the_explanation():
         part = explanation[rows]
         assert part.interactions.rows.equals(part.index)
         at = [rows] if isinstance(rows, int) else rows
-        np.testing.assert_array_equal(part.interactions.values, explanation.interactions.values[at])
+        np.testing.assert_array_equal(
+            part.interactions.values, explanation.interactions.values[at]
+        )
         np.testing.assert_array_equal(part.interactions.attributions, part.values)
     with pytest.raises(ValueError, match=r"no output 7: choose one of \[0, 1\]"):
         explanation.interactions.output(7)
@@ -141,7 +161,9 @@ def test_merged_explanations_have_merged_interactions():
 def test_missing_errors_of_one_part_become_nan():
     with_errors, _ = explained(one_output)
     few, _ = explained(one_output)
-    record = Interactions.from_shap(few.interactions.to_shap(), feature_names=list("abcde"))
+    record = Interactions.from_shap(
+        few.interactions.to_shap(), feature_names=list("abcde")
+    )
     both = Interactions.merge([with_errors.interactions, record])
     assert not both.standard_errors[:R].any()
     assert np.isnan(both.standard_errors[R:]).all()
@@ -164,7 +186,9 @@ def test_pickles_and_copies_are_read_only():
 def test_to_shap_keeps_the_arrays():
     explanation, _ = explained()
     found = explanation.interactions
-    back = Interactions.from_shap(found.to_shap(), explanation.base_values, list("abcde"))
+    back = Interactions.from_shap(
+        found.to_shap(), explanation.base_values, list("abcde")
+    )
     np.testing.assert_allclose(back.values, found.values, atol=1e-15)
     np.testing.assert_allclose(back.attributions, found.attributions, atol=1e-15)
     np.testing.assert_array_equal(back.base_values, found.base_values)
@@ -176,7 +200,9 @@ def test_interactions_of_trees_agree_with_shap():
     """One reference, path by path, as shap computes without a background."""
     shap = pytest.importorskip("shap")
     xgboost = pytest.importorskip("xgboost")
-    everything = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], dtype=float)
+    everything = np.array(
+        [[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], dtype=float
+    )
     X = np.repeat(everything, 50, axis=0)
     model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1)
     model.fit(X, X[:, 0] * X[:, 1] + X[:, 2])
@@ -197,19 +223,27 @@ def test_to_shapiq_keeps_the_numbers():
     np.testing.assert_allclose(back.values, explanation.interactions.values, atol=1e-14)
     np.testing.assert_allclose(back.attributions, explanation.values, atol=1e-14)
     np.testing.assert_allclose(back.base_values, explanation.base_values)
-    exact = shapiq.ExactComputer(lambda S: one_output(explanation.data.to_numpy()[:1] * S), P)
-    np.testing.assert_allclose(back.values[0], exact("SII", 2).get_n_order_values(2), atol=1e-12)
+    exact = shapiq.ExactComputer(
+        lambda S: one_output(explanation.data.to_numpy()[:1] * S), P
+    )
+    np.testing.assert_allclose(
+        back.values[0], exact("SII", 2).get_n_order_values(2), atol=1e-12
+    )
     banzhaf, _ = explained(one_output, interactions="banzhaf")
     assert banzhaf.interactions.to_shapiq()[0].min_order == 2
     with pytest.raises(ValueError, match="one output; choose it by"):
         explained()[0].interactions.to_shapiq()
     pairs_alone = Interactions.from_shapiq(banzhaf.interactions.to_shapiq())
-    np.testing.assert_allclose(pairs_alone.values, banzhaf.interactions.values, atol=1e-14)
+    np.testing.assert_allclose(
+        pairs_alone.values, banzhaf.interactions.values, atol=1e-14
+    )
     np.testing.assert_allclose(pairs_alone.base_values, banzhaf.base_values)
     assert pairs_alone.index == "banzhaf"
     assert np.isnan(pairs_alone.attributions).all()
     faithful, _ = explained(one_output, interactions="faithful-shapley")
-    with pytest.raises(ValueError, match=r"pairs alone, use Interactions\.from_shapiq\.$"):
+    with pytest.raises(
+        ValueError, match=r"pairs alone, use Interactions\.from_shapiq\.$"
+    ):
         Explanation.from_shapiq(faithful.interactions.to_shapiq())
 
 
@@ -239,18 +273,26 @@ def test_every_index_of_shapiq_is_accepted(theirs, ours, players):
     assert found.index == ours
     # their least squares with weights of a million is right to nine digits
     np.testing.assert_allclose(found.values, expected.values[[0, 0]], atol=1e-8)
-    np.testing.assert_allclose(found.attributions, expected.attributions[[0, 0]], atol=1e-8)
+    np.testing.assert_allclose(
+        found.attributions, expected.attributions[[0, 0]], atol=1e-8
+    )
     of_any_order = theirs in ("SII", "BII")
     if of_any_order:
         np.testing.assert_allclose(
-            Interactions.from_shapiq(exact(theirs, 3)).values, expected.values, atol=1e-12
+            Interactions.from_shapiq(exact(theirs, 3)).values,
+            expected.values,
+            atol=1e-12,
         )
     else:
         with pytest.raises(ValueError, match=f"takes {theirs} of order 2; got order 3"):
             Interactions.from_shapiq(exact(theirs, 3))
-    if players == "banzhaf":  # they keep the index of the empty set where v(empty) stands
+    if (
+        players == "banzhaf"
+    ):  # they keep the index of the empty set where v(empty) stands
         assert np.isnan(found.base_values).all()
-        with pytest.raises(ValueError, match="takes values of order 1 or Shapley values with"):
+        with pytest.raises(
+            ValueError, match="takes values of order 1 or Shapley values with"
+        ):
             Explanation.from_shapiq(exact(theirs, 2))
         return
     there = Explanation.from_shapiq(exact(theirs, 2), feature_names=names)
@@ -263,9 +305,13 @@ def test_every_index_of_shapiq_is_accepted(theirs, ours, players):
 def test_unsupported_indices_of_shapiq_are_refused():
     shapiq = pytest.importorskip("shapiq")
     exact = shapiq.ExactComputer(lambda S: np.asarray(S).sum(axis=1) ** 2.0, 4)
-    with pytest.raises(ValueError, match=r'indices "k-SII", .*"SII", of the same .*SGV'):
+    with pytest.raises(
+        ValueError, match=r'indices "k-SII", .*"SII", of the same .*SGV'
+    ):
         Interactions.from_shapiq(exact("SGV", 2))
-    with pytest.raises(ValueError, match=r"got \(index, max_order, n_players\) = \[\('SII', 2, 4"):
+    with pytest.raises(
+        ValueError, match=r"got \(index, max_order, n_players\) = \[\('SII', 2, 4"
+    ):
         Interactions.from_shapiq([exact("SII", 2), exact("STII", 2)])
     with pytest.raises(ValueError, match=r"values of order 2 of one .*'SV', 1, 4"):
         Interactions.from_shapiq(exact("SV", 1))

@@ -1,8 +1,9 @@
 """What compares results with results holds with the kernels of another processor too.
 
-NumPy's OpenBLAS has kernels for each kind of processor, which add the products of a row in another
-order, and some of them in another order with other rows beside it. Tests that ask for the same bits
-where these come from such a product pass on one machine and fail on the next.
+NumPy's OpenBLAS has kernels for each kind of processor, which add the products of a row
+in another order, and some of them in another order with other rows beside it. Tests
+that ask for the same bits where these come from such a product pass on one machine and
+fail on the next.
 """
 
 import os
@@ -50,12 +51,21 @@ def test_some_tests_pass_with_another_blas_kernel():
     def stated(*arguments):
         command = [sys.executable, *arguments]
         return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     active = stated("-c", ACTIVE).stdout.strip()
     if active != other:
-        pytest.skip(f"NumPy's BLAS does not change its kernels: {active} instead of {other}")
+        pytest.skip(
+            f"NumPy's BLAS does not change its kernels: {active} instead of {other}"
+        )
     files = [f"tests/{name}" for name in SUBSET]
-    done = stated("-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files)
+    done = stated(
+        "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files
+    )
     assert done.returncode == 0, done.stdout[-10_000:]

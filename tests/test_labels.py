@@ -16,8 +16,12 @@ from skshapley._records._outcome import label
     "model",
     [
         MLPRegressor(hidden_layer_sizes=(64, 64), max_iter=40),
-        make_pipeline(ColumnTransformer([("a", OneHotEncoder(drop="first"), ["a", "b"])]), Ridge()),
-        VotingRegressor([("one", RandomForestRegressor(5)), ("two", FrozenEstimator(Ridge(2.0)))]),
+        make_pipeline(
+            ColumnTransformer([("a", OneHotEncoder(drop="first"), ["a", "b"])]), Ridge()
+        ),
+        VotingRegressor(
+            [("one", RandomForestRegressor(5)), ("two", FrozenEstimator(Ridge(2.0)))]
+        ),
     ],
     ids=["perceptron", "pipeline", "voting"],
 )

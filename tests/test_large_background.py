@@ -19,7 +19,9 @@ INSTANCES = RNG.normal(size=(24, P)) * 1.5
 
 
 def response(Z):
-    return Z[:, 0] * Z[:, 1] + np.sin(2 * Z[:, 2]) * Z[:, 3] + np.maximum(Z[:, 4], Z[:, 5])
+    return (
+        Z[:, 0] * Z[:, 1] + np.sin(2 * Z[:, 2]) * Z[:, 3] + np.maximum(Z[:, 4], Z[:, 5])
+    )
 
 
 def explained(background=TABLE, X=INSTANCES, sample_weight=None, **how):
@@ -69,7 +71,10 @@ def test_the_cost_does_not_depend_on_the_table_size():
 
     costs = {n: cost(n) for n in (1, 3)}
     np.testing.assert_allclose(costs[1], costs[3], rtol=0.01)
-    assert explained(TABLE[:100], INSTANCES[:2], sampler="antithetic").n_model_rows.max() <= 34_000
+    assert (
+        explained(TABLE[:100], INSTANCES[:2], sampler="antithetic").n_model_rows.max()
+        <= 34_000
+    )
 
 
 def test_weight_two_equals_two_rows():
@@ -87,18 +92,27 @@ def test_attributions_add_up_to_the_prediction_minus_the_table_mean():
     found = explained(max_rows=800)
     np.testing.assert_allclose(found.base_values, response(TABLE).mean(), rtol=1e-12)
     total = found.values.sum(axis=1)
-    np.testing.assert_allclose(total, response(INSTANCES) - response(TABLE).mean(), atol=1e-10)
+    np.testing.assert_allclose(
+        total, response(INSTANCES) - response(TABLE).mean(), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize(
-    "n", [pytest.param(40, marks=pytest.mark.slow), 200, pytest.param(1500, marks=pytest.mark.slow)]
+    "n",
+    [
+        pytest.param(40, marks=pytest.mark.slow),
+        200,
+        pytest.param(1500, marks=pytest.mark.slow),
+    ],
 )
 def test_background_errors_cover_the_population_value(n):
     """Tables of n rows of a population of 60,000: together with the standard errors."""
     rng = np.random.default_rng(1)
     root = np.linalg.cholesky(0.5 * np.eye(P) + 0.5)
     population = rng.normal(size=(6000, P)) @ root
-    source = explained(population, INSTANCES[:4], sampler="exact", max_rows=62 * 6000 + 1).values
+    source = explained(
+        population, INSTANCES[:4], sampler="exact", max_rows=62 * 6000 + 1
+    ).values
     z = []
     for seed in range(12):
         table = np.random.default_rng(seed).normal(size=(n, P)) @ root
@@ -131,10 +145,18 @@ def test_losses_use_a_sample_for_each_row():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(400, P))
     y = response(X) + rng.normal(size=400)
-    ours = GlobalImportance(response, loss="squared_error", random_state=0).fit(TABLE).explain(X, y)
+    ours = (
+        GlobalImportance(response, loss="squared_error", random_state=0)
+        .fit(TABLE)
+        .explain(X, y)
+    )
     frame = ours.to_frame().sort_index()
     enumerated = GlobalImportance(
-        response, loss="squared_error", random_state=0, sampler="exact", max_rows=62 * 100 + 1
+        response,
+        loss="squared_error",
+        random_state=0,
+        sampler="exact",
+        max_rows=62 * 100 + 1,
     )
     whole = enumerated.fit(TABLE[:100]).explain(X, y).to_frame().sort_index()
     z = (frame["importance"] - whole["importance"]) / frame["standard_error"]
@@ -162,7 +184,9 @@ def test_background_errors_respect_the_weights():
     """Half of the weight on four of 400 rows: errors as large as for about 15 rows."""
     weights = np.where(np.arange(400) < 4, 99.0, 1.0)
     model = LinearRegression().fit(TABLE, TABLE[:, 0])
-    explainer = ShapleyExplainer(model, random_state=0).fit(TABLE[:400], sample_weight=weights)
+    explainer = ShapleyExplainer(model, random_state=0).fit(
+        TABLE[:400], sample_weight=weights
+    )
     share = weights / weights.sum()
     spread = np.sqrt(share @ (TABLE[:400, 0] - share @ TABLE[:400, 0]) ** 2)
     errors = explainer.background_errors(INSTANCES[:2])[:, 0]

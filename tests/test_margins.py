@@ -40,7 +40,10 @@ def test_the_error_is_halved(case):
     """Squared errors over 20 rows and four seeds; the ratio is about .2."""
     weights, truth = case
     ours, plain = (
-        [((explained(m, weights=weights, seed=s).values - truth) ** 2).mean() for s in range(4)]
+        [
+            ((explained(m, weights=weights, seed=s).values - truth) ** 2).mean()
+            for s in range(4)
+        ]
         for m in (MODEL, positive)
     )
     assert np.mean(ours) < np.mean(plain) / 2
@@ -57,7 +60,9 @@ def test_intervals_hold_the_values(case):
 def test_the_mean_over_seeds_has_no_bias(case):
     """60 runs: each of 120 means within 4.5 of its own errors; an honest one fails in 1 of 1,000"""
     weights, truth = case
-    runs = np.stack([explained(MODEL, weights=weights, seed=s).values for s in range(60)])
+    runs = np.stack(
+        [explained(MODEL, weights=weights, seed=s).values for s in range(60)]
+    )
     z = (runs.mean(axis=0) - truth) / (runs.std(axis=0, ddof=1) / np.sqrt(60))
     assert np.abs(z).max() < 4.5
 
@@ -73,9 +78,13 @@ def test_known_values_are_those_of_the_log_odds():
     margins = known(explainer)
     odds = ShapleyExplainer(MODEL, response_method="log_odds").fit(TABLE)
     np.testing.assert_allclose(margins, odds.explain(ROWS).values, atol=1e-12)
-    other = ShapleyExplainer(MODEL, max_rows=2001, output=False, random_state=0).fit(TABLE)
+    other = ShapleyExplainer(MODEL, max_rows=2001, output=False, random_state=0).fit(
+        TABLE
+    )
     np.testing.assert_allclose(known(other), -margins, atol=1e-12)
-    np.testing.assert_allclose(other.explain(ROWS).values, -explainer.explain(ROWS).values)
+    np.testing.assert_allclose(
+        other.explain(ROWS).values, -explainer.explain(ROWS).values
+    )
 
 
 def test_rows_with_a_probability_next_to_one_do_without():
@@ -90,13 +99,17 @@ def test_rows_with_a_probability_next_to_one_do_without():
 
 def steep(n_estimators):
     """A classifier of one sign, whose probabilities tend to 0 and 1."""
-    model = GradientBoostingClassifier(n_estimators=n_estimators, learning_rate=0.5, random_state=0)
+    model = GradientBoostingClassifier(
+        n_estimators=n_estimators, learning_rate=0.5, random_state=0
+    )
     return model.fit(X, X[:, 0] > 0)
 
 
 def test_a_classifier_that_is_nearly_certain_of_most_rows_does_without():
     """Log-odds with a large spread say little about the probability; tables would cost time."""
-    spreads = [np.log(1 / steep(n).predict_proba(TABLE)[:, 1] - 1).std() for n in (4, 10)]
+    spreads = [
+        np.log(1 / steep(n).predict_proba(TABLE)[:, 1] - 1).std() for n in (4, 10)
+    ]
     assert spreads[0] < 4
     assert spreads[1] > 5
     assert ShapleyExplainer(steep(4), max_rows=2001).fit(TABLE)._margins is not None
@@ -105,7 +118,9 @@ def test_a_classifier_that_is_nearly_certain_of_most_rows_does_without():
 
 def test_a_small_budget_does_without():
     """Tables would take longer than the model rows of many rows to explain."""
-    found = [ShapleyExplainer(MODEL, max_rows=n).fit(TABLE)._margins for n in (2000, 2001)]
+    found = [
+        ShapleyExplainer(MODEL, max_rows=n).fit(TABLE)._margins for n in (2000, 2001)
+    ]
     assert [margins is None for margins in found] == [True, False]
 
 
@@ -123,7 +138,9 @@ def test_a_row_without_margins_does_not_change_others():
     mixed = explainer.explain(ROWS)
     np.testing.assert_array_equal(mixed.values[1:], plain.values[1:])
     explainer._margins = None
-    np.testing.assert_array_equal(mixed.values[0], explainer.explain(ROWS[:1]).values[0])
+    np.testing.assert_array_equal(
+        mixed.values[0], explainer.explain(ROWS[:1]).values[0]
+    )
 
 
 @pytest.mark.parametrize(

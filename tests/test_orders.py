@@ -12,7 +12,9 @@ from skshapley import interaction_values, shapley_values
 from skshapley._estimators._orders import ORDERED
 from skshapley.indices import INDICES, PAIR_INDICES
 
-STORED = json.loads((Path(__file__).parent / "california_interactions.json").read_text())
+STORED = json.loads(
+    (Path(__file__).parent / "california_interactions.json").read_text()
+)
 ADD_UP = ("k-shapley", "shapley-taylor", "faithful-shapley")
 
 
@@ -23,7 +25,9 @@ def sets(p, order, least=1):
 def housing(coalitions):
     """The game of a regression of California housing, from dividends of sets."""
     added = dict(zip(sets(8, 8, 0), STORED["moebius"], strict=True))
-    return np.array([sum(v for s, v in added.items() if all(S[list(s)])) for S in coalitions])
+    return np.array(
+        [sum(v for s, v in added.items() if all(S[list(s)])) for S in coalitions]
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in STORED if name[-1].isdigit()])
@@ -32,7 +36,9 @@ def test_values_equal_those_stored_by_shapiq(name):
     index, order = name.split()
     found = interaction_values(housing, n_players=8, order=int(order), index=index)
     expected = STORED[name]
-    np.testing.assert_allclose(found["value"][: len(expected)], expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        found["value"][: len(expected)], expected, rtol=0, atol=1e-6
+    )
     assert found["players"].tolist() == sets(8, int(order))
     assert found["order"].tolist() == [len(s) for s in sets(8, int(order))]
 
@@ -83,7 +89,9 @@ def test_faithful_indices_recover_games_of_their_order(index):
     added = {s: rng.normal() for s in sets(5, 3)}
 
     def reward(coalitions):
-        return np.array([sum(v for s, v in added.items() if all(S[list(s)])) for S in coalitions])
+        return np.array(
+            [sum(v for s, v in added.items() if all(S[list(s)])) for S in coalitions]
+        )
 
     for order in (3, 4, 5):
         found = interaction_values(reward, n_players=5, order=order, index=index)
@@ -94,7 +102,9 @@ def test_faithful_indices_recover_games_of_their_order(index):
 def test_faithful_indices_solve_the_least_squares_problem(game):
     """Unweighted for Banzhaf's; against a solver that knows nothing of signs."""
     cube = (np.arange(32)[:, None] >> np.arange(5) & 1).astype(bool)
-    design = np.column_stack([cube[:, list(s)].all(axis=1) for s in sets(5, 2, 0)]).astype(float)
+    design = np.column_stack(
+        [cube[:, list(s)].all(axis=1) for s in sets(5, 2, 0)]
+    ).astype(float)
     expected, *_ = np.linalg.lstsq(design, game(cube), rcond=None)
     found = interaction_values(game, n_players=5, index="faithful-banzhaf")
     np.testing.assert_allclose(found["value"], expected[1:].ravel(), atol=1e-12)
@@ -104,8 +114,12 @@ def test_faithful_indices_solve_the_least_squares_problem(game):
 def test_pairs_agree_with_shapley_interactions(index, game):
     found = interaction_values(game, n_players=5, order=2, index=index)
     pairs = found[(found["order"] == 2) & (found["output"] == 0)]["value"]
-    other = shapley_values(game, n_players=5, sampler="exact", interactions=index).interactions
-    np.testing.assert_allclose(pairs, other.values[0, *np.triu_indices(5, 1), 0], atol=1e-12)
+    other = shapley_values(
+        game, n_players=5, sampler="exact", interactions=index
+    ).interactions
+    np.testing.assert_allclose(
+        pairs, other.values[0, *np.triu_indices(5, 1), 0], atol=1e-12
+    )
 
 
 def test_one_output_has_no_column_of_outputs():

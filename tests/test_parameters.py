@@ -1,7 +1,7 @@
 """Parameters are data: every wrong one of every component is refused before the model is called.
 
-The cases are made from the constraints that the classes declare; what is wrong for each kind of
-constraint is written down here.
+The cases are made from the constraints that the classes declare; what is wrong for each
+kind of constraint is written down here.
 """
 
 import inspect
@@ -20,7 +20,14 @@ from skshapley._tools._constraints import (
     Parametrised,
 )
 from skshapley.rewards import REWARDS
-from skshapley.samplers import SAMPLERS, Herding, MallowsKernel, MonteCarlo, Ordered, Sampler
+from skshapley.samplers import (
+    SAMPLERS,
+    Herding,
+    MallowsKernel,
+    MonteCarlo,
+    Ordered,
+    Sampler,
+)
 from skshapley.solvers import SOLVERS, Solver
 from skshapley.stopping import StandardError, StoppingRule
 
@@ -106,7 +113,9 @@ def made(kind, **parameters):
 def runs(component, model):
     """Yield the ways by which users hand a component over."""
     role = {Sampler: "sampler", Solver: "solver", StoppingRule: "stopping"}
-    role = next((name for base, name in role.items() if isinstance(component, base)), "reward")
+    role = next(
+        (name for base, name in role.items() if isinstance(component, base)), "reward"
+    )
     options = {role: component, "random_state": 0}
     yield lambda: ShapleyExplainer(model, **options).fit(X)
     if role != "reward":
@@ -131,11 +140,20 @@ def test_invalid_parameters_cost_no_model_call(kind, name):
 @pytest.mark.parametrize(
     ("component", "message"),
     [
-        (Herding("no such name"), "Herding has no kernel named 'no such name': choose one of"),
+        (
+            Herding("no such name"),
+            "Herding has no kernel named 'no such name': choose one of",
+        ),
         (Herding(3), "Herding takes kernel as one of 'kendall', .* got 3"),
         (Herding(MallowsKernel), r"write MallowsKernel\(\)"),
-        (Ordered("no such name"), "Ordered has no sampler named 'no such name': choose one of"),
-        (Ordered(NOTHING), "Ordered takes sampler as one of 'antithetic', .* got Nothing"),
+        (
+            Ordered("no such name"),
+            "Ordered has no sampler named 'no such name': choose one of",
+        ),
+        (
+            Ordered(NOTHING),
+            "Ordered takes sampler as one of 'antithetic', .* got Nothing",
+        ),
         (Ordered(MonteCarlo), r"write MonteCarlo\(\)"),
     ],
 )
@@ -167,14 +185,18 @@ def test_invalid_parameters_of_displays_cost_no_model_call(kind, name):
     calls, constraint = model.calls, kind._constraints[name]
     needed = {"budgets": [20, 40]} if kind is plots.ConvergenceDisplay else {}
     for value in wrong_for(constraint):
-        with pytest.raises(constraint.error, match=f"{kind.__name__} takes {name} as ") as caught:
+        with pytest.raises(
+            constraint.error, match=f"{kind.__name__} takes {name} as "
+        ) as caught:
             kind.from_estimator(explainer, X[:1], **needed, **{name: value})
         assert f"as {constraint.choices}; got {value!r}" in str(caught.value)
     assert model.calls == calls
 
 
 def test_all_displays_are_found():
-    assert len(DISPLAYS) == sum("Display" in name for name in plots.__all__) - 1  # but the base
+    assert (
+        len(DISPLAYS) == sum("Display" in name for name in plots.__all__) - 1
+    )  # but the base
     assert len(DISPLAY_CASES) > 30
 
 
@@ -189,5 +211,7 @@ def test_every_parameter_is_declared_and_its_default_allowed(kind):
 
 def test_all_components_are_found():
     """An unregistered class, such as StandardError, is found through its base."""
-    assert {"Odd", "StandardError", "BaselineReward"} <= {kind.__name__ for kind in COMPONENTS}
+    assert {"Odd", "StandardError", "BaselineReward"} <= {
+        kind.__name__ for kind in COMPONENTS
+    }
     assert len(CASES) > 70

@@ -66,16 +66,26 @@ def test_games_are_created_once_and_lazily() -> None:
         ({}, TypeError, "a sampler, a solver, a reward or a game; got none"),
         ({"solver": "linear"}, TypeError, r"got solver=Linear\(\) without a sampler"),
         ({"sampler": MonteCarlo}, TypeError, r"got <class .*>; write MonteCarlo\(\)"),
-        ({"reward": "nearest"}, ValueError, "no reward named 'nearest': choose one of 'base"),
+        (
+            {"reward": "nearest"},
+            ValueError,
+            "no reward named 'nearest': choose one of 'base",
+        ),
         (
             {"game": largest, "skip": {"pure": ""}},
             ValueError,
             r"skip for \['pure'\].*'game-purity'",
         ),
-        ({"game": largest, "exempt": ["jobs"]}, ValueError, r"exempt as a dict .*; got \['jobs'\]"),
+        (
+            {"game": largest, "exempt": ["jobs"]},
+            ValueError,
+            r"exempt as a dict .*; got \['jobs'\]",
+        ),
     ],
 )
-def test_invalid_arguments_are_refused(components: dict, kind: type, message: str) -> None:
+def test_invalid_arguments_are_refused(
+    components: dict, kind: type, message: str
+) -> None:
     with pytest.raises(kind, match=message):
         parametrize_contract(**components)
 
@@ -121,8 +131,18 @@ def test_sound(check):
 def test_external_suites_pass(tmp_path: Path) -> None:
     """Exempt checks fail as expected; one that passes is reported, as one that fails is."""
     (tmp_path / "test_mine.py").write_text(SUITE)
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_mine.py"]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "-p",
+        "no:cacheprovider",
+        "test_mine.py",
+    ]
+    said = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    ).stdout
     for line in (
         "test_excused[game-ends] XFAIL (higher by nature)",
         "test_excused[game-batch] SKIPPED (too slow)",
@@ -135,5 +155,7 @@ def test_external_suites_pass(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_pytest_is_imported_lazily() -> None:
-    code = "import sys; sys.modules['pytest'] = None; import skshapley.testing.contracts"
+    code = (
+        "import sys; sys.modules['pytest'] = None; import skshapley.testing.contracts"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

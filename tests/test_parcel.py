@@ -62,14 +62,15 @@ def test_a_process_keeps_only_the_last_content():
     assert sent(parcels[0]) is not sent(parcels[1])
 
 
-# --- whole runs ----------------------------------------------------------------------------------
+# --- whole runs -----------------------------------------------------------------------
 
 
 def model(folder, lock=None):
     """A model of two megabytes that notes in `folder` which process reads it, and is asked.
 
-    Its class is defined here, so that workers get it by value and need not find this file. It also
-    notes how many arrays joblib has written to `folder` for its workers to map.
+    Its class is defined here, so that workers get it by value and need not find this
+    file. It also notes how many arrays joblib has written to `folder` for its workers
+    to map.
     """
 
     class Product(RegressorMixin, BaseEstimator):
@@ -99,9 +100,15 @@ def model(folder, lock=None):
 def notes(folder, what):
     """Events by process with their counts, and the largest number of files."""
     path = folder / what
-    lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+    lines = (
+        [line.split() for line in path.read_text().splitlines()]
+        if path.exists()
+        else []
+    )
     path.unlink(missing_ok=True)
-    return Counter(int(pid) for pid, _ in lines), max((int(n) for _, n in lines), default=0)
+    return Counter(int(pid) for pid, _ in lines), max(
+        (int(n) for _, n in lines), default=0
+    )
 
 
 def attributions(estimator):
@@ -134,7 +141,9 @@ def test_each_process_reads_the_model_once_in_a_run(explained, folder):
             for _ in range(2):
                 spread = explained(model(folder))
                 np.testing.assert_array_equal(spread.values, serial.values)
-                np.testing.assert_array_equal(spread.standard_errors, serial.standard_errors)
+                np.testing.assert_array_equal(
+                    spread.standard_errors, serial.standard_errors
+                )
                 readers, _ = notes(folder, "read")
                 askers, most_files = notes(folder, "asked")
                 assert 1 <= len(readers) <= 2

@@ -67,14 +67,20 @@ def test_rows_and_features(key, rows, players, k):
     some = whole[key]
     assert isinstance(some, Explanation)
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[rows][:, players])
+        np.testing.assert_array_equal(
+            getattr(some, name), getattr(whole, name)[rows][:, players]
+        )
     for name in ENDS:
-        np.testing.assert_allclose(getattr(some, name), getattr(whole, name)[rows], atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(some, name), getattr(whole, name)[rows], atol=1e-12
+        )
     pd.testing.assert_frame_equal(some.data, whole.data.iloc[rows, players])
     assert some.feature_names.tolist() == [NAMES[player] for player in players]
     left_out = np.setdiff1d(range(P), players)
     if len(left_out):
-        np.testing.assert_allclose(some.others, whole.values[rows][:, left_out].sum(axis=1))
+        np.testing.assert_allclose(
+            some.others, whole.values[rows][:, left_out].sum(axis=1)
+        )
     else:
         assert some.others is None
 
@@ -104,14 +110,18 @@ OUTPUT_KEYS = {
 def test_an_output(key):
     whole, expected = made(K), made(K).output("yes")
     for name in (*ARRAYS, *ENDS):
-        np.testing.assert_array_equal(getattr(whole[key], name), getattr(expected, name))
+        np.testing.assert_array_equal(
+            getattr(whole[key], name), getattr(expected, name)
+        )
     assert whole[key].settings.output == "yes"
     assert whole["age"][key].others.shape == (R,)
 
 
 def test_rows_features_and_output_at_once_and_several_outputs():
     whole = made(K)
-    np.testing.assert_array_equal(whole[3, "sex", "yes"].values, whole.values[[3]][:, [1], 1])
+    np.testing.assert_array_equal(
+        whole[3, "sex", "yes"].values, whole.values[[3]][:, [1], 1]
+    )
     for key in (np.s_[:, :, 1:], np.s_[..., ["yes", "maybe"]], np.s_[:, :, [1, -1]]):
         some = whole[key]
         assert some.output_names.tolist() == ["yes", "maybe"]
@@ -121,7 +131,9 @@ def test_rows_features_and_output_at_once_and_several_outputs():
 
 def test_ambiguous_positions_of_outputs():
     digits = made(K, output_names=np.array([1, 2, 3]))
-    with pytest.raises(ValueError, match=r"output 2 at position 1, and 1 elsewhere: .*output\(1\)"):
+    with pytest.raises(
+        ValueError, match=r"output 2 at position 1, and 1 elsewhere: .*output\(1\)"
+    ):
         digits[..., 1]
     np.testing.assert_array_equal(digits[..., 0].values, digits.values[..., 0])
     plain = made(K, output_names=np.arange(3))
@@ -130,10 +142,14 @@ def test_ambiguous_positions_of_outputs():
 
 def test_interactions_follow_rows_and_outputs_but_not_features():
     weights = np.array([[1.0, 0.0], [2.0, 1.0]])
-    explainer = ShapleyExplainer(lambda X: X[:, :1] * X[:, 1:] @ weights[:1], interactions=True)
+    explainer = ShapleyExplainer(
+        lambda X: X[:, :1] * X[:, 1:] @ weights[:1], interactions=True
+    )
     whole = explainer.fit(np.zeros((1, 2))).explain(np.ones((3, 2)))
     one = whole[1:, :, [1]]
-    np.testing.assert_array_equal(one.interactions.values, whole.interactions.values[1:][..., [1]])
+    np.testing.assert_array_equal(
+        one.interactions.values, whole.interactions.values[1:][..., [1]]
+    )
     assert one.interactions.output_names.tolist() == [1]
     assert whole[:, "x0"].interactions is None
     assert whole.mean().interactions is abs(whole).interactions is None
@@ -149,9 +165,17 @@ REFUSED = {
         TypeError,
         "4 features, .*names are given as a list",
     ),
-    "fractions": ((0, [0.5]), IndexError, r"4 features, .* a mask of them; got \[0.5\]"),
+    "fractions": (
+        (0, [0.5]),
+        IndexError,
+        r"4 features, .* a mask of them; got \[0.5\]",
+    ),
     "short mask": ((0, np.array([True])), IndexError, "4 features, .* a mask of them"),
-    "third of a single output": (np.s_[:, :, 1], ValueError, "single output; got 1 for a third"),
+    "third of a single output": (
+        np.s_[:, :, 1],
+        ValueError,
+        "single output; got 1 for a third",
+    ),
     "any of a single output": (np.s_[..., 1], ValueError, "leave it out"),
     "four": ((0, 0, 0, 0), TypeError, "got 4 indices"),
 }
@@ -164,17 +188,21 @@ def test_invalid_selections_are_refused(key, error, message):
 
 
 def test_unknown_names():
-    with pytest.raises(KeyError, match=r"no output 'maybee': choose one of \['no', 'yes'"):
+    with pytest.raises(
+        KeyError, match=r"no output 'maybee': choose one of \['no', 'yes'"
+    ):
         made(K)[..., "maybee"]
     many = np.array([f"sensor_{i}" for i in range(40)], dtype=object)
     zeros = np.zeros((R, 40))
-    parts = dict(values=zeros, standard_errors=None, background_errors=None, feature_names=many)
+    parts = dict(
+        values=zeros, standard_errors=None, background_errors=None, feature_names=many
+    )
     explanation = made(**parts, data=pd.DataFrame(zeros, columns=many))
     with pytest.raises(KeyError, match="did you mean 'sensor_3"):
         explanation["sensr_33"]
 
 
-# --- labels of rows ------------------------------------------------------------------------------
+# --- labels of rows -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -196,7 +224,9 @@ def test_rows_by_label(key, rows):
 
 
 def test_labels_of_several_levels():
-    levels = pd.MultiIndex.from_tuples([("a", 0), ("a", 1), ("b", 0), ("b", 1), ("c", 0)])
+    levels = pd.MultiIndex.from_tuples(
+        [("a", 0), ("a", 1), ("b", 0), ("b", 1), ("c", 0)]
+    )
     whole = made()
     whole = made(data=whole.data.set_axis(levels, axis=0))
     for key, rows, players in (
@@ -206,17 +236,21 @@ def test_labels_of_several_levels():
         ((("b", 1), "sex"), [3], [1]),
         (("b", ["sex", "age"]), [2, 3], [1, 0]),
     ):
-        np.testing.assert_array_equal(whole.loc[key].values, whole.values[rows][:, players])
+        np.testing.assert_array_equal(
+            whole.loc[key].values, whole.values[rows][:, players]
+        )
 
 
 def test_unknown_labels():
-    with pytest.raises(KeyError, match=r"\.loc got 'x', .* 5 rows: choose one of \['u'"):
+    with pytest.raises(
+        KeyError, match=r"\.loc got 'x', .* 5 rows: choose one of \['u'"
+    ):
         made().loc["x"]
     with pytest.raises(KeyError, match=r"\.loc got 7, .* 5 rows"):
         made().loc[7]
 
 
-# --- arrays, sizes and means ---------------------------------------------------------------------
+# --- arrays, sizes and means ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [None, K])
@@ -244,7 +278,10 @@ def test_absolute_values(k):
     importance = whole.importance()["importance"]
     means = whole.abs.mean(0).to_frame().iloc[0]
     pd.testing.assert_series_equal(
-        means.sort_index(), importance.sort_index(), check_names=False, check_index_type=False
+        means.sort_index(),
+        importance.sort_index(),
+        check_names=False,
+        check_index_type=False,
     )
 
 
@@ -254,7 +291,9 @@ def test_means(k):
     mean = whole.mean()
     for name in (*ARRAYS[::2], *ENDS):  # errors of the background are the same for all
         np.testing.assert_allclose(
-            getattr(mean, name), getattr(whole, name).mean(axis=0, keepdims=True), atol=1e-12
+            getattr(mean, name),
+            getattr(whole, name).mean(axis=0, keepdims=True),
+            atol=1e-12,
         )
     assert mean.index.tolist() == ["mean"]
     assert mean.n_model_rows.tolist() == [whole.n_model_rows.sum()]

@@ -75,8 +75,14 @@ def columns(sparse_threshold=0.0, numbers=None):
     )
 
 
-def explained(model, transformed, table=X, rows=ROWS, reward=InterventionalReward, **kwargs):
-    kwargs = {"sampler": "antithetic", "max_rows": 28 * B + 1, "random_state": 0} | kwargs
+def explained(
+    model, transformed, table=X, rows=ROWS, reward=InterventionalReward, **kwargs
+):
+    kwargs = {
+        "sampler": "antithetic",
+        "max_rows": 28 * B + 1,
+        "random_state": 0,
+    } | kwargs
     reward = reward(transformed=transformed)
     explainer = ShapleyExplainer(model, reward=reward, **kwargs)
     return explainer.fit(table[:B]).explain(rows)
@@ -84,13 +90,16 @@ def explained(model, transformed, table=X, rows=ROWS, reward=InterventionalRewar
 
 def assert_same(model, masked="columns made once by", rtol=0.0, **kwargs):
     """Compare with transforming every mixed row; exactly by default."""
-    once, plain = (explained(model, transformed, **kwargs) for transformed in (True, False))
+    once, plain = (
+        explained(model, transformed, **kwargs) for transformed in (True, False)
+    )
     assert once.settings.masked.startswith(masked)
     assert plain.settings.masked == "raw columns: transformed=False was passed"
     for part in ("values", "standard_errors", "base_values", "predictions"):
         ours, theirs = getattr(once, part), getattr(plain, part)
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol)
-    # what differs in raw columns may agree in those made of them, and is then evaluated once
+    # what differs in raw columns may agree in those made of them, and is then evaluated
+    # once
     assert (once.n_evaluations <= plain.n_evaluations).all()
     assert once.values.any()
     pd.testing.assert_frame_equal(once.data, plain.data)
@@ -123,9 +132,15 @@ MODELS = {
     "linear": (LinearRegression(), {}),
     "xgboost": (XGBRegressor(n_estimators=15, max_depth=3), {}),
     "classes": (RandomForestClassifier(10, max_depth=4, random_state=0), {}),
-    "log-odds": (XGBClassifier(n_estimators=5, max_depth=3), {"response_method": "log_odds"}),
+    "log-odds": (
+        XGBClassifier(n_estimators=5, max_depth=3),
+        {"response_method": "log_odds"},
+    ),
     "predicted": (LogisticRegression(C=0.1), {"output": "predicted"}),
-    "one class": (LogisticRegression(C=0.1), {"output": 2, "response_method": "decision_function"}),
+    "one class": (
+        LogisticRegression(C=0.1),
+        {"output": 2, "response_method": "decision_function"},
+    ),
     "scores": (IsolationForest(n_estimators=10, random_state=0), {}),
 }
 
@@ -134,7 +149,9 @@ MODELS = {
 @pytest.mark.parametrize(
     ("name", "container"),
     [(name, "array") for name in MODELS]
-    + [(name, kind) for name in ("classes", "log-odds") for kind in ("sparse", "frame")],
+    + [
+        (name, kind) for name in ("classes", "log-odds") for kind in ("sparse", "frame")
+    ],
 )
 def test_values_agree_with_transforming_every_row(name, container):
     model, kwargs = MODELS[name]
@@ -146,7 +163,9 @@ def test_values_agree_with_transforming_every_row(name, container):
     assert sparse.issparse(pipeline[:-1].transform(X)) == (container == "sparse")
     # products of a matrix may round by the layout of the matrix
     rtol = 1e-9 if "Regression" in type(model).__name__ else 0.0
-    explanation = assert_same(pipeline, rtol=rtol, groups={"both": ["age", "rooms"]}, **kwargs)
+    explanation = assert_same(
+        pipeline, rtol=rtol, groups={"both": ["age", "rooms"]}, **kwargs
+    )
     assert explanation.settings.masked == "columns made once by columntransformer"
     assert list(explanation.feature_names) == ["both", "city", "kind", "pay", "left"]
     # a player whose column is dropped
@@ -159,7 +178,11 @@ def test_values_agree_with_transforming_every_row(name, container):
         (StandardScaler(),),
         (PowerTransformer(), SplineTransformer(n_knots=3)),
         (SplineTransformer(n_knots=3, sparse_output=True),),  # it stores zeros, too
-        (FunctionTransformer(np.abs), FunctionTransformer(np.log1p), StandardScaler(copy=False)),
+        (
+            FunctionTransformer(np.abs),
+            FunctionTransformer(np.log1p),
+            StandardScaler(copy=False),
+        ),
         (StandardScaler(), "passthrough", KBinsDiscretizer(4, strategy="uniform")),
     ],
 )
@@ -174,7 +197,10 @@ def test_arrays(steps, dtype):
 def test_encoders_of_categories_with_names():
     numbers = ["pay", "rooms"]
     steps = make_column_transformer(
-        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["city"]),
+        (
+            OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+            ["city"],
+        ),
         (TargetEncoder(), ["kind"]),
         remainder="passthrough",
         verbose_feature_names_out=False,
@@ -203,7 +229,11 @@ def test_polars():
 def test_rows_with_other_dtypes_than_the_background():
     """Columns made of float32 rows are rounded, and trees would turn a last bit into a step."""
     pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(NUMBERS, Y)
-    for ours, theirs in [(np.float32, np.float64), (np.float64, np.float32), (int, float)]:
+    for ours, theirs in [
+        (np.float32, np.float64),
+        (np.float64, np.float32),
+        (int, float),
+    ]:
         table, rows = NUMBERS.astype(theirs), NUMBERS[B : B + R].astype(ours)
         assert_same(pipeline, rtol=1e-5, table=table, rows=rows)
     pipeline = make_pipeline(columns(), Strict()).fit(X, Y)
@@ -212,11 +242,22 @@ def test_rows_with_other_dtypes_than_the_background():
 
 def test_reordered_and_additional_columns():
     """A ColumnTransformer finds its columns by name."""
-    pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0)).fit(X, Y)
-    order = ["rooms", "new", "city", "pay", "kind", "age"]  # without "left", which is not used
+    pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0)).fit(
+        X, Y
+    )
+    order = [
+        "rooms",
+        "new",
+        "city",
+        "pay",
+        "kind",
+        "age",
+    ]  # without "left", which is not used
     table, rows = (part.assign(new=1.0)[order] for part in (X, ROWS))
     explanation = assert_same(pipeline, table=table, rows=rows)
-    np.testing.assert_allclose(explanation.predictions, pipeline.predict(rows), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        explanation.predictions, pipeline.predict(rows), rtol=1e-12, atol=0
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +287,9 @@ def test_steps_that_mix_columns_belong_to_the_model():
 
 @pytest.mark.parametrize("reward", [InterventionalReward, BaselineReward])
 def test_other_rewards_and_workers(reward):
-    pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0)).fit(X, Y)
+    pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0)).fit(
+        X, Y
+    )
     serial = assert_same(pipeline, reward=reward)
     with parallel_config("threading"):
         spread = explained(pipeline, True, reward=reward, n_jobs=2)
@@ -256,13 +299,17 @@ def test_other_rewards_and_workers(reward):
 def test_a_fitted_explainer_can_be_pickled():
     pipeline = make_pipeline(columns(1.0), XGBRegressor(n_estimators=5)).fit(X, Y)
     n_rows = 18 * B + 1
-    explainer = ShapleyExplainer(pipeline, sampler="antithetic", max_rows=n_rows, random_state=0)
+    explainer = ShapleyExplainer(
+        pipeline, sampler="antithetic", max_rows=n_rows, random_state=0
+    )
     explainer.fit(BACKGROUND)
     again = pickle.loads(pickle.dumps(explainer))
-    np.testing.assert_array_equal(again.explain(ROWS).values, explainer.explain(ROWS).values)
+    np.testing.assert_array_equal(
+        again.explain(ROWS).values, explainer.explain(ROWS).values
+    )
 
 
-# --- what it saves -------------------------------------------------------------------------------
+# --- what it saves --------------------------------------------------------------------
 
 
 def rows_transformed(monkeypatch, transformed):
@@ -278,7 +325,9 @@ def rows_transformed(monkeypatch, transformed):
     pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(NUMBERS, Y)
     reward = InterventionalReward(transformed=transformed)
     n_rows = 28 * B + 1
-    explainer = ShapleyExplainer(pipeline, reward=reward, sampler="antithetic", max_rows=n_rows)
+    explainer = ShapleyExplainer(
+        pipeline, reward=reward, sampler="antithetic", max_rows=n_rows
+    )
     seen.clear()
     explainer.fit(NUMBERS[:B])
     in_fit, n = list(seen), len(seen)
@@ -300,7 +349,7 @@ def test_without_the_shortcut_every_mixed_row_is_transformed(monkeypatch):
     assert sum(in_explain) == model_rows
 
 
-# --- what falls back -----------------------------------------------------------------------------
+# --- what falls back ------------------------------------------------------------------
 
 
 def half(model, X):
@@ -311,11 +360,31 @@ def half(model, X):
     ("model", "kwargs", "reason"),
     [
         (LinearRegression(), {}, "LinearRegression is not a Pipeline"),
-        (make_pipeline(LinearRegression()), {}, "the pipeline has no step that works column"),
-        (make_pipeline("passthrough", LinearRegression()), {}, "the pipeline has no step that"),
-        (make_pipeline(PCA(), LinearRegression()), {}, r"PCA is not known .* \(step 'pca'\)"),
-        (make_pipeline(PolynomialFeatures(), LinearRegression()), {}, "PolynomialFeatures is not"),
-        (make_pipeline(KNNImputer(), LinearRegression()), {}, "KNNImputer is not known"),
+        (
+            make_pipeline(LinearRegression()),
+            {},
+            "the pipeline has no step that works column",
+        ),
+        (
+            make_pipeline("passthrough", LinearRegression()),
+            {},
+            "the pipeline has no step that",
+        ),
+        (
+            make_pipeline(PCA(), LinearRegression()),
+            {},
+            r"PCA is not known .* \(step 'pca'\)",
+        ),
+        (
+            make_pipeline(PolynomialFeatures(), LinearRegression()),
+            {},
+            "PolynomialFeatures is not",
+        ),
+        (
+            make_pipeline(KNNImputer(), LinearRegression()),
+            {},
+            "KNNImputer is not known",
+        ),
         (
             make_pipeline(StandardScaler(), LinearRegression()),
             {"response_method": half},
@@ -335,16 +404,22 @@ def test_steps_that_mix_columns_unexpectedly_are_detected(monkeypatch):
     """The reading of a transformer is compared with the transformer itself."""
     pipeline = make_pipeline(StandardScaler(), RandomForestRegressor(5)).fit(NUMBERS, Y)
     for lie in ([2, 1, 0], [0, 1, 2, 2]):
-        monkeypatch.setitem(_columnwise._READERS, "StandardScaler", lambda *_, lie=lie: lie)
+        monkeypatch.setitem(
+            _columnwise._READERS, "StandardScaler", lambda *_, lie=lie: lie
+        )
         assert_same(pipeline, "raw columns: ", table=NUMBERS, rows=NUMBERS[B : B + R])
 
 
 def test_invalid_parameter():
-    with pytest.raises(ValueError, match="InterventionalReward takes transformed as True or False"):
-        explained(LinearRegression().fit(NUMBERS, Y), "auto", table=NUMBERS, rows=NUMBERS[:1])
+    with pytest.raises(
+        ValueError, match="InterventionalReward takes transformed as True or False"
+    ):
+        explained(
+            LinearRegression().fit(NUMBERS, Y), "auto", table=NUMBERS, rows=NUMBERS[:1]
+        )
 
 
-# --- trees at the end of a pipeline --------------------------------------------------------------
+# --- trees at the end of a pipeline ---------------------------------------------------
 
 ENSEMBLES = {
     "forest": (RandomForestRegressor(8, max_depth=4, random_state=0), "auto", 1e-9),
@@ -413,7 +488,9 @@ class Halves(TransformerMixin, BaseEstimator):
 )
 def test_unknown_steps_are_tested_on_rows(step, works):
     X = np.random.default_rng(0).normal(size=(60, 4))
-    model = make_pipeline(StandardScaler(), step, Ridge()).fit(X, X @ [1.0, 2.0, 0.0, -1.0])
+    model = make_pipeline(StandardScaler(), step, Ridge()).fit(
+        X, X @ [1.0, 2.0, 0.0, -1.0]
+    )
     read, truth = (
         ShapleyExplainer(model, sampler=sampler).fit(X[:9]).explain(X[9:12])
         for sampler in ("auto", "exact")

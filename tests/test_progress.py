@@ -34,14 +34,23 @@ def after(report, clock, seconds, done, **more):
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "0 s"), (40, "40 s"), (240, "4 min"), (1500, "25 min"), (11000, "3 h"), (2e5, "2 days")],
+    [
+        (0.2, "0 s"),
+        (40, "40 s"),
+        (240, "4 min"),
+        (1500, "25 min"),
+        (11000, "3 h"),
+        (2e5, "2 days"),
+    ],
 )
 def test_times_are_rounded_for_reading(seconds, words):
     assert span(seconds) == words
 
 
 def test_long_work_reports_its_time_and_faster_settings_once(clock, capsys):
-    with progress(10_000, advice=lambda seconds: f"less than {seconds:.0f} s") as report:
+    with progress(
+        10_000, advice=lambda seconds: f"less than {seconds:.0f} s"
+    ) as report:
         after(report, clock, 2, 13)
         after(report, clock, 4, 26)
     assert capsys.readouterr().err == (
@@ -56,7 +65,9 @@ def test_terminals_show_a_bar(clock, verbose):
         after(report, clock, 4, 20)
     text = terminal.getvalue()
     assert "20/1000" in text
-    assert text.startswith("explaining 1,000 rows, about 3 min left\n") == (verbose == "auto")
+    assert text.startswith("explaining 1,000 rows, about 3 min left\n") == (
+        verbose == "auto"
+    )
 
 
 @pytest.mark.parametrize("verbose", ["auto", False, 0])
@@ -115,7 +126,10 @@ def test_the_valuation_of_data_counts_its_fits(clock, capsys, n_jobs):
 
     with parallel_config("threading"):
         valuation = DataShapley(
-            DecisionTreeClassifier(random_state=0), scoring=score, max_evals=100, n_jobs=n_jobs
+            DecisionTreeClassifier(random_state=0),
+            scoring=score,
+            max_evals=100,
+            n_jobs=n_jobs,
         )
         valuation.fit(X, y, X, y)
         message = capsys.readouterr().err

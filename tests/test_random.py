@@ -23,7 +23,9 @@ def test_generators_are_advanced(make):
 
 @pytest.mark.parametrize("state", ["7", 1.5, [1, 2]])
 def test_other_states_are_refused(state):
-    with pytest.raises(ValueError, match=r"^Owner takes random_state .* got ('7'|1\.5|\[1, 2\])"):
+    with pytest.raises(
+        ValueError, match=r"^Owner takes random_state .* got ('7'|1\.5|\[1, 2\])"
+    ):
         entropy_from(state, "Owner")
 
 

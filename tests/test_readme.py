@@ -63,11 +63,15 @@ def test_code_runs(tmp_path, monkeypatch):
 def test_names_in_the_table_exist(name):
     last = name.split(".")[-1]
     parameters = inspect.signature(skshapley.ShapleyExplainer).parameters
-    assert last in {*REGISTERED, *parameters} or any(hasattr(place, last) for place in PLACES)
+    assert last in {*REGISTERED, *parameters} or any(
+        hasattr(place, last) for place in PLACES
+    )
 
 
 def test_commands_are_targets_of_the_makefile():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    )
     commands = set(re.findall(r"\bmake ([a-z-]+)\b(?= +#|`)", README))
     assert {"demo", "test", "bench"} <= commands <= targets
 
@@ -89,13 +93,19 @@ ACCURACY = {
 
 def cells(table):
     """The first cell of each line of a Markdown table, and the others."""
-    lines = [line.strip("| ").split("|") for line in table.splitlines() if line.startswith("|")]
+    lines = [
+        line.strip("| ").split("|")
+        for line in table.splitlines()
+        if line.startswith("|")
+    ]
     return {first.strip(): [cell.strip() for cell in rest] for first, *rest in lines}
 
 
 def test_errors_agree_with_the_measurements():
     tables = (ROOT / "doc/results/accuracy/tables.md").read_text(encoding="utf-8")
-    measured = cells(tables.partition("<!-- means -->")[2].partition("<!-- end means -->")[0])
+    measured = cells(
+        tables.partition("<!-- means -->")[2].partition("<!-- end means -->")[0]
+    )
     printed = cells(README.partition("## Beside shap")[2])
     for ours, theirs in ACCURACY.items():
         assert printed[ours] == measured[theirs][:4]
@@ -105,7 +115,9 @@ def test_speed_of_trees_agrees_with_the_measurements():
     measured = (ROOT / "benchmarks/results/trees.md").read_text(encoding="utf-8")
     printed = cells(README.partition("## Beside shap")[2])
     for rows in ("1 x 1", "10 x 100", "1,000 x 1,000"):
-        (line,) = re.findall(rf"^\| xgboost 100 x 6 \| {rows} \|(.*)", measured, re.MULTILINE)[:1]
+        (line,) = re.findall(
+            rf"^\| xgboost 100 x 6 \| {rows} \|(.*)", measured, re.MULTILINE
+        )[:1]
         assert printed[rows] == [cell.strip() for cell in line.split("|")[:4]]
 
 
@@ -116,9 +128,13 @@ def sentences(text):
     text = re.sub(r"\]\([^)]*\)", "]", text)
     blocks = re.split(r"\n\s*\n|\n(?=[-#|] *)", text)
     prose = [
-        " ".join(block.split()) for block in blocks if not block.lstrip().startswith(("|", "#"))
+        " ".join(block.split())
+        for block in blocks
+        if not block.lstrip().startswith(("|", "#"))
     ]
-    return [sentence for block in prose for sentence in re.split(r"(?<=[.?!])\s+", block)]
+    return [
+        sentence for block in prose for sentence in re.split(r"(?<=[.?!])\s+", block)
+    ]
 
 
 def test_sentences_are_short():
@@ -129,9 +145,8 @@ def test_sentences_are_short():
 
 def test_long_sentences_are_seen():
     long = " ".join(["word"] * 26)
-    text = (
-        f"# Head\n\nShort. A {long}.\n\n| {long} |\n\n```\n{long}\n```\n\n[a b]({long}) and\n- c."
-    )
+    block = f"| {long} |\n\n```\n{long}\n```"
+    text = f"# Head\n\nShort. A {long}.\n\n{block}\n\n[a b]({long}) and\n- c."
     assert [len(sentence.split()) for sentence in sentences(text)] == [1, 27, 3, 2]
 
 

@@ -16,13 +16,17 @@ FILES = ["pyproject.toml", "CITATION.cff", "CHANGELOG.md", "skshapley/__init__.p
 FOLDER = ["changelog.d/README.md", "changelog.d/_template.md.jinja"]
 NEXT = "99.0.0"
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="releases are tags of git")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="releases are tags of git"
+)
 MADE = run_path(str(ROOT / "tools" / "release.py"))
 release, ReleaseError = MADE["release"], MADE["ReleaseError"]
 
 
 def git(root, *arguments):
-    run = subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True)
+    run = subprocess.run(
+        ["git", *arguments], cwd=root, check=True, capture_output=True, text=True
+    )
     return run.stdout.strip()
 
 
@@ -34,10 +38,21 @@ def repository(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "changelog.d" / "7.pears.feature.md").write_text("Pears are counted.\n")
-    (tmp_path / "changelog.d" / "8.plums.fix.md").write_text("Plums no longer fall twice.\n")
+    (tmp_path / "changelog.d" / "8.plums.fix.md").write_text(
+        "Plums no longer fall twice.\n"
+    )
     git(tmp_path, "init", "--quiet")
-    for name, value in (("name", "A"), ("email", "a@example.org"), ("gpgsign", "false")):
-        git(tmp_path, "config", f"{'commit' if name == 'gpgsign' else 'user'}.{name}", value)
+    for name, value in (
+        ("name", "A"),
+        ("email", "a@example.org"),
+        ("gpgsign", "false"),
+    ):
+        git(
+            tmp_path,
+            "config",
+            f"{'commit' if name == 'gpgsign' else 'user'}.{name}",
+            value,
+        )
     committed(tmp_path)
     return tmp_path
 
@@ -58,8 +73,12 @@ def test_a_release_is_a_commit_and_a_tag(repository):
     assert text.index(shown) < text.index("## 0.1.0")
     assert "### New\n\n- Pears are counted. (#7)" in shown
     assert "### Fixed\n\n- Plums no longer fall twice. (#8)" in shown
-    assert [path.name for path in (repository / "changelog.d").glob("*.md")] == ["README.md"]
-    assert f'__version__ = "{NEXT}"' in (repository / "skshapley/__init__.py").read_text()
+    assert [path.name for path in (repository / "changelog.d").glob("*.md")] == [
+        "README.md"
+    ]
+    assert (
+        f'__version__ = "{NEXT}"' in (repository / "skshapley/__init__.py").read_text()
+    )
     assert f"\nversion: {NEXT}\n" in (repository / "CITATION.cff").read_text()
 
 
@@ -67,13 +86,17 @@ def test_a_section_written_by_hand_gets_its_date_and_the_fragments(repository):
     log = repository / "CHANGELOG.md"
     marker = MADE["MARKER"]
     log.write_text(
-        f"{marker}\n## {NEXT} (unreleased)\n\nBy hand.\n\n## 0.0.1 (2020-01-01)\n\nOld.\n"
+        f"{marker}\n## {NEXT} (unreleased)\n\nBy hand.\n\n## 0.0.1 "
+        f"(2020-01-01)\n\nOld.\n"
     )
     committed(repository)
     release(repository, NEXT, build=("git", "log", "-1"))
     found = re.sub(r"\d{4}-\d\d-\d\d", "D", log.read_text())
     body = "### New\n\n- Pears are counted. (#7)\n\n### Fixed\n\n- Plums no longer fall twice. (#8)"
-    assert found == f"{marker}\n## {NEXT} (D)\n\nBy hand.\n\n{body}\n\n## 0.0.1 (D)\n\nOld.\n"
+    assert (
+        found
+        == f"{marker}\n## {NEXT} (D)\n\nBy hand.\n\n{body}\n\n## 0.0.1 (D)\n\nOld.\n"
+    )
 
 
 def test_a_dry_run_writes_nothing(repository):
@@ -112,7 +135,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("version", "change", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(
+    ("version", "change", "message"), REFUSED.values(), ids=REFUSED
+)
 def test_invalid_releases_are_refused_before_anything_is_written(
     version, change, message, repository
 ):
@@ -133,9 +158,13 @@ def test_the_citation_names_the_version_and_the_licence():
 
 def test_hosted_jobs_run_targets_of_the_makefile():
     """Targets of the Makefile, on every Python version that the project declares."""
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    )
     jobs = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
-    called = {name for line in re.findall(r"run: make (.*)", jobs) for name in line.split()}
+    called = {
+        name for line in re.findall(r"run: make (.*)", jobs) for name in line.split()
+    }
     assert called <= targets, f"the Makefile has no {sorted(called - targets)}"
     assert {"lint", "type", "test", "test-slow", "doc", "dist"} <= called
     assert {"test-oldest", "test-newest"} <= called

@@ -26,7 +26,9 @@ def by_definition(function, x, background):
     def worth(coalitions, row):
         return np.asarray(function(np.where(coalitions, x, row)), dtype=float)
 
-    return np.mean([brute_force(partial(worth, row=row), len(x)) for row in background], axis=0)
+    return np.mean(
+        [brute_force(partial(worth, row=row), len(x)) for row in background], axis=0
+    )
 
 
 def explained(x, background, model=None, **options):
@@ -67,7 +69,9 @@ def test_rewards_of_the_paper(background, i):
 def test_anomaly_score():
     model = IsolationForest(n_estimators=10, random_state=0).fit(X)
     expected = by_definition(model.score_samples, X[120], X[[3]])
-    np.testing.assert_allclose(explained(X[120], X[[3]], model), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        explained(X[120], X[[3]], model), expected, rtol=0, atol=1e-12
+    )
 
 
 def test_rank():
@@ -88,7 +92,10 @@ def test_rank():
 def test_ties_share_the_better_rank():
     model = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])
     model.coef_, model.intercept_ = np.array([1.0]), 0.0
-    assert rank(model, [[2.0], [3.0]], competitors=[1.0, 2.0, 2.0, 3.0]).tolist() == [2.0, 1.0]
+    assert rank(model, [[2.0], [3.0]], competitors=[1.0, 2.0, 2.0, 3.0]).tolist() == [
+        2.0,
+        1.0,
+    ]
 
 
 class InSphere(ClassifierMixin, BaseEstimator):
@@ -108,5 +115,7 @@ def test_same_class_is_the_simulated_game():
     model = InSphere().fit(game.X)
     truth = game.shapley_values[:, :, 0]
     for x, reference, expected in zip(game.X, game.references, truth, strict=True):
-        found = explained(x, reference[None], model, response_method=same_class, output="predicted")
+        found = explained(
+            x, reference[None], model, response_method=same_class, output="predicted"
+        )
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

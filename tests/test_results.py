@@ -14,9 +14,18 @@ RESULTS = Path(__file__).parents[1] / "doc" / "results"
 COVERAGE, ACCURACY = RESULTS / "coverage", RESULTS / "accuracy"
 DOC = RESULTS.parent
 # Their aim is another value than Shapley's on these games, or they give it exactly.
-ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression", "myerson", "exact"}
+ELSEWHERE = {
+    "local",
+    "local-permutations",
+    "connected",
+    "connected-regression",
+    "myerson",
+    "exact",
+}
 
-pytestmark = pytest.mark.skipif(not RESULTS.exists(), reason="an installed package has no pages")
+pytestmark = pytest.mark.skipif(
+    not RESULTS.exists(), reason="an installed package has no pages"
+)
 
 
 def printed(cell):
@@ -40,7 +49,9 @@ def test_coverage_is_the_mean_of_its_cells():
     for (sampler, solver), line in table.items():
         for times in (4, 10, 30):
             expected = means.get((sampler, solver, times))
-            assert printed(line[f"{times} p"]) == (expected and pytest.approx(expected, abs=6e-4))
+            assert printed(line[f"{times} p"]) == (
+                expected and pytest.approx(expected, abs=6e-4)
+            )
     for key, line in by_line(COVERAGE / "defaults.csv", ["sampler", "solver"]).items():
         assert line.items() <= table[key].items()
 
@@ -68,11 +79,18 @@ def test_stopping_is_the_mean_of_its_cells():
     )  # fmt: skip
     assert (grouped.size() == 7).all()
     assert {(s, float(t)) for s, t in table} == set(means.index)
-    assert {sampler for sampler, _ in table} == {"antithetic", "orthogonal", "monte-carlo", "odd"}
+    assert {sampler for sampler, _ in table} == {
+        "antithetic",
+        "orthogonal",
+        "monte-carlo",
+        "odd",
+    }
     for (sampler, rtol), line in table.items():
         mean = means.loc[(sampler, float(rtol))]
         assert float(line["stopped"]) == pytest.approx(mean["converged"], abs=6e-3)
-        assert printed(line["within the tolerance"]) == pytest.approx(mean["kept"], abs=6e-4)
+        assert printed(line["within the tolerance"]) == pytest.approx(
+            mean["kept"], abs=6e-4
+        )
 
 
 @pytest.mark.parametrize(
@@ -93,13 +111,19 @@ def test_tables_of_accuracy_agree_with_their_cells():
     from benchmarks.accuracy.report import tables
 
     for name, table in tables(pd.read_csv(ACCURACY / "cells.csv")).items():
-        assert table.to_csv() == (ACCURACY / f"{name}.csv").read_text(encoding="utf-8"), name
+        assert table.to_csv() == (ACCURACY / f"{name}.csv").read_text(
+            encoding="utf-8"
+        ), name
 
 
 def test_peers_are_measured_on_all_tasks():
     """All methods in the README except PolySHAP, which has too many pairs on two tasks."""
     means = pd.read_csv(ACCURACY / "means.csv").set_index("method")
-    peers = [name for name in means.index if name.startswith("shapiq") and "SVARM" not in name]
+    peers = [
+        name
+        for name in means.index
+        if name.startswith("shapiq") and "SVARM" not in name
+    ]
     for name in peers:
         short = " (20)" if name == "shapiq PolySHAP" else ""
         for head in means.columns[:4]:

@@ -1,8 +1,8 @@
 """A cell of each file of results comes out again; the cell is drawn by the version.
 
-Bits of sums differ between machines: numbers agree to a part in a hundred, shares to .02, and
-errors over trials to the width of their 95 % intervals.
-Files of tables and models in SKSHAPLEY_DATA are recomputed where that folder is.
+Bits of sums differ between machines: numbers agree to a part in a hundred, shares to
+.02, and errors over trials to the width of their 95 % intervals. Files of tables and
+models in SKSHAPLEY_DATA are recomputed where that folder is.
 """
 
 import os
@@ -25,7 +25,9 @@ DATA = os.environ.get("SKSHAPLEY_DATA")
 DOC, BENCHMARKS = ROOT / "doc" / "results", ROOT / "benchmarks" / "results"
 
 EVERY = 0.01  # of a number: what it may differ by
-pytestmark = pytest.mark.skipif(not DOC.exists(), reason="an installed package has no pages")
+pytestmark = pytest.mark.skipif(
+    not DOC.exists(), reason="an installed package has no pages"
+)
 
 
 def of_couples(task):
@@ -39,7 +41,9 @@ def of_couples(task):
         how = {"max_evals": line["evaluations"], "random_state": 1}
         found = explain_game(game, sampler=sampler, solver=solver, **how)
         exact = game.n_players <= 20
-        truth = game.shapley_values if exact else sgd.sampled_truth(game, sgd.TRUTH_WALKS)
+        truth = (
+            game.shapley_values if exact else sgd.sampled_truth(game, sgd.TRUTH_WALKS)
+        )
         off = np.linalg.norm(found.values - truth, axis=1)
         return line["error"], off.mean(), 0.01 * line["error"]
 
@@ -78,7 +82,9 @@ def of_discrepancies(line):
 
     d, n = line["d"], line["n"]
     found = [
-        permutation_discrepancy(*one_set(line["method"], n, d, np.random.default_rng([i, d, n])))
+        permutation_discrepancy(
+            *one_set(line["method"], n, d, np.random.default_rng([i, d, n]))
+        )
         for i in range(line["trials"])
     ]
     return line["discrepancy"], np.mean(found), 0.01 * line["discrepancy"]
@@ -102,7 +108,10 @@ def of_accuracy(line):
     from benchmarks.accuracy import __main__ as accuracy
 
     tasks = accuracy.TASKS[line["task"]](accuracy.INSTANCES)
-    found = [accuracy.measure(line["method"], tasks, line["budget"], seed)[0] for seed in (0, 1)]
+    found = [
+        accuracy.measure(line["method"], tasks, line["budget"], seed)[0]
+        for seed in (0, 1)
+    ]
     return line["error"], np.mean(found), EVERY * line["error"]
 
 
@@ -155,7 +164,9 @@ def of_images(about):
                 made = draw_permutations(Sobol(), n, tiles.n_players, rng)
             else:
                 made = one_set(line["method"], n, tiles.n_players, rng)
-            estimates.append(walk_means(tiles.walk_worths(int(line["image"]), made[0]), *made))
+            estimates.append(
+                walk_means(tiles.walk_worths(int(line["image"]), made[0]), *made)
+            )
         return line["mse"], record(estimates)["mse"], line["high"] - line["low"]
 
     return cell
@@ -187,9 +198,15 @@ def of_structured(name):
             explainer, explanation = structured.of_pixels(line["method"], *made)
             curve = masking_curve(explainer, explanation.values, made[2])
         if "deletion" in line:
-            return line["deletion"], curve.area()["deletion"], EVERY * abs(line["deletion"])
+            return (
+                line["deletion"],
+                curve.area()["deletion"],
+                EVERY * abs(line["deletion"]),
+            )
         points = curve.frame()
-        at = (points["kind"] == line["kind"]) & np.isclose(points["fraction"], line["fraction"])
+        at = (points["kind"] == line["kind"]) & np.isclose(
+            points["fraction"], line["fraction"]
+        )
         return line["mean"], points["mean"][at].item(), EVERY * abs(line["mean"]) + 1e-3
 
     return cell
@@ -256,7 +273,9 @@ def of_pipelines(line):
 
     X, y = table(10)
     model = dict(pipelines(X))[line["pipeline"]].fit(X, y)
-    (once, _), (plain, _) = (explain(model, X, transformed) for transformed in (True, False))
+    (once, _), (plain, _) = (
+        explain(model, X, transformed) for transformed in (True, False)
+    )
     assert len(once.values) == R == len(X[B : B + R])
     return line["difference"], np.abs(once.values - plain.values).max(), 1e-12
 
@@ -268,7 +287,9 @@ def markdown(title=None):
         text = path.read_text(encoding="utf-8")
         text = text.partition(f"{title}\n")[2] if title else text
         lines = text[text.index("\n|") + 1 :].partition("\n\n")[0].splitlines()
-        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        cells = [
+            [cell.strip() for cell in line.strip("|").split("|")] for line in lines
+        ]
         table = pd.DataFrame(cells[2:], columns=cells[0])
         numbers = table.apply(pd.to_numeric, errors="coerce")
         return table.where(numbers.isna(), numbers)
@@ -312,12 +333,16 @@ RECOMPUTED = {
         "make bench-accuracy, an hour",
         lambda table: table[
             table["task"].isin(["friedman-svm", "diabetes-svm", "synthetic20", "chi16"])
-            & table["method"].isin(["default", "leverage", "kernel", "permutations, all rows"])
+            & table["method"].isin(
+                ["default", "leverage", "kernel", "permutations, all rows"]
+            )
         ],
     ),
     **{
         DOC / "sgd" / f"{task}.csv": Recomputed(
-            of_couples(task), f"python -m benchmarks.sgd --task {task}", below("evaluations", 4000)
+            of_couples(task),
+            f"python -m benchmarks.sgd --task {task}",
+            below("evaluations", 4000),
         )
         for task in ("classification-16", "regression-16", "classification-300")
     },
@@ -342,7 +367,9 @@ RECOMPUTED = {
     DOC / "permutations" / "sphere.md": Recomputed(
         of_sphere, "python -m benchmarks.permutations sphere", read=markdown()
     ),
-    DOC / "permutations" / "images.csv": Recomputed(of_images("method"), MITCHELL, with_data=True),
+    DOC / "permutations" / "images.csv": Recomputed(
+        of_images("method"), MITCHELL, with_data=True
+    ),
     DOC / "permutations" / "lam_of_images.csv": Recomputed(
         of_images("lam"), MITCHELL, with_data=True
     ),
@@ -358,14 +385,17 @@ RECOMPUTED = {
     BENCHMARKS / "coverage.md": Recomputed(
         of_families,
         "make bench-coverage",
-        lambda table: table[(table["first"] != "-") & ~table["sampler"].str.startswith("odd")],
+        lambda table: table[
+            (table["first"] != "-") & ~table["sampler"].str.startswith("odd")
+        ],
         markdown(),
     ),
     BENCHMARKS / "background.csv": Recomputed(
         of_background,
         "make bench-background",
         lambda table: table[
-            (table["task"] == "friedman1, XGBoost") & table["method"].str.startswith("skshapley")
+            (table["task"] == "friedman1, XGBoost")
+            & table["method"].str.startswith("skshapley")
         ],
     ),
     BENCHMARKS / "hundred.csv": Recomputed(
@@ -377,7 +407,10 @@ RECOMPUTED = {
         of_probabilities, "make bench-margins", among("task", "friedman1, XGBoost")
     ),
     BENCHMARKS / "amortized.md": Recomputed(
-        of_amortized, "python -m benchmarks.amortized", among("table", "friedman1"), markdown()
+        of_amortized,
+        "python -m benchmarks.amortized",
+        among("table", "friedman1"),
+        markdown(),
     ),
     BENCHMARKS / "conditional.md": Recomputed(
         of_margins, "python -m benchmarks.conditional", read=markdown("## Margins")
@@ -397,7 +430,10 @@ RECOMPUTED = {
 }
 # Made of other files here, which tests/test_results.py compares
 DERIVED = {
-    *(DOC / "coverage" / name for name in ("all.csv", "defaults.csv", "stopping.csv", "tables.md")),
+    *(
+        DOC / "coverage" / name
+        for name in ("all.csv", "defaults.csv", "stopping.csv", "tables.md")
+    ),
     *(DOC / "accuracy" / f"{name}.csv" for name in TABLES),
     DOC / "accuracy" / "versions.csv",
     *(DOC / folder / "tables.md" for folder in ("accuracy", "sgd", "structured")),
@@ -416,7 +452,9 @@ TIMES = {
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("path", RECOMPUTED, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", RECOMPUTED, ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_a_cell_is_reproduced(path):
     file = RECOMPUTED[path]
     if file.with_data and DATA is None:
@@ -426,7 +464,8 @@ def test_a_cell_is_reproduced(path):
     line = table.iloc[np.random.default_rng(seed).integers(len(table))].to_dict()
     said, now, allowed = file.cell(line)
     assert now == pytest.approx(said, abs=allowed), (
-        f"{path.relative_to(ROOT)} is stale in its line {line}: renew it by `{file.command}`"
+        f"{path.relative_to(ROOT)} is stale in its line {line}: renew it by "
+        f"`{file.command}`"
     )
 
 

@@ -13,7 +13,12 @@ def linear(p, b):
     X = rng.normal(size=(b + 2, p)) * rng.uniform(0.5, 5, p) + rng.uniform(-2, 2, p)
     slopes = rng.uniform(1, 2, p) * rng.choice([-1, 1], p)
     slopes[[1, 3]] = 0
-    return (lambda Z: np.asarray(Z) @ slopes), X[:b], X[b:], (X[b:] - X[:b].mean(axis=0)) * slopes
+    return (
+        (lambda Z: np.asarray(Z) @ slopes),
+        X[:b],
+        X[b:],
+        (X[b:] - X[:b].mean(axis=0)) * slopes,
+    )
 
 
 @pytest.mark.parametrize("b", [100, 300, 1000])
@@ -67,7 +72,9 @@ def test_auto_uses_the_gaussian_process_for_plain_games():
         ).values
 
     truth = solved("exact")
-    missed = {name: ((solved(name) - truth) ** 2).sum() for name in ("auto", "antithetic")}
+    missed = {
+        name: ((solved(name) - truth) ** 2).sum() for name in ("auto", "antithetic")
+    }
     assert missed["auto"] < 0.1 * missed["antithetic"]
 
 

@@ -90,17 +90,25 @@ def test_values_do_not_depend_on_the_batch_size():
     whole = explainer.explain(X)
     for batch_rows in (1, 4, 100):
         parts = list(explain_batches(explainer, X, batch_rows=batch_rows))
-        np.testing.assert_array_equal(np.concatenate([e.values for e in parts]), whole.values)
+        np.testing.assert_array_equal(
+            np.concatenate([e.values for e in parts]), whole.values
+        )
 
 
 def test_values_do_not_depend_on_the_storage_of_rows():
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    by_name = ShapleyExplainer(lambda Z: steps(Z.to_numpy()), random_state=0, max_rows=3001)
+    by_name = ShapleyExplainer(
+        lambda Z: steps(Z.to_numpy()), random_state=0, max_rows=3001
+    )
     by_name.fit(pd.DataFrame(BACKGROUND, columns=list("abcdef")))
-    np.testing.assert_array_equal(by_name.explain(frame).values, fitted().explain(X).values)
+    np.testing.assert_array_equal(
+        by_name.explain(frame).values, fitted().explain(X).values
+    )
     whole = np.round(X)
     ours = fitted().explain(whole.astype(np.int64))
-    np.testing.assert_array_equal(ours.values, fitted().explain(np.asfortranarray(whole)).values)
+    np.testing.assert_array_equal(
+        ours.values, fitted().explain(np.asfortranarray(whole)).values
+    )
 
 
 def test_a_second_fit_and_a_pickled_explainer_agree():
@@ -135,7 +143,9 @@ def test_without_a_random_state_two_calls_agree_and_two_fits_do_not():
 
 def test_losses_of_a_row_do_not_depend_on_the_others():
     y = steps(X) + 1.0
-    importance = GlobalImportance(steps, loss="squared_error", random_state=0, max_rows=1001)
+    importance = GlobalImportance(
+        steps, loss="squared_error", random_state=0, max_rows=1001
+    )
     importance.fit(LARGE)
     whole = importance.explain(X, y).rows
     np.testing.assert_array_equal(
@@ -169,9 +179,13 @@ class TestKeys:
             np.testing.assert_array_equal(row_keys(other), expected)
 
     def test_different_values_or_positions_have_different_keys(self):
-        rows = np.array([[1.0, 2.0], [2.0, 1.0], [np.nan, 1.0], [1.0, np.nan], [1.0, 2.0 + 1e-15]])
+        rows = np.array(
+            [[1.0, 2.0], [2.0, 1.0], [np.nan, 1.0], [1.0, np.nan], [1.0, 2.0 + 1e-15]]
+        )
         assert len(set(row_keys(rows).tolist())) == 5
-        text = pd.DataFrame({"a": ["x", "y", None, "x"], "b": pd.Categorical(["u", "u", "u", "v"])})
+        text = pd.DataFrame(
+            {"a": ["x", "y", None, "x"], "b": pd.Categorical(["u", "u", "u", "v"])}
+        )
         assert len(set(row_keys(text).tolist())) == 4
 
     def test_missing_values_have_equal_keys(self):
@@ -185,4 +199,8 @@ class TestKeys:
         keys = row_keys(rows)
         for n in (1, 7, 16, 17):
             np.testing.assert_array_equal(row_keys(rows[:n]), keys[:n])
-        assert keys[5] == row_keys(np.array([[1.0, -np.nan, 0.0]]))[0] == 589968657128107975
+        assert (
+            keys[5]
+            == row_keys(np.array([[1.0, -np.nan, 0.0]]))[0]
+            == 589968657128107975
+        )

@@ -18,7 +18,14 @@ from sklearn.preprocessing import OneHotEncoder
 from skshapley import Explanation, ShapleyExplainer, TreeExplainer
 from skshapley.rewards import BaselineReward, ConditionalReward, EmpiricalReward
 
-NUMBERS = ("values", "standard_errors", "background_errors", "base_values", "predictions", "others")
+NUMBERS = (
+    "values",
+    "standard_errors",
+    "background_errors",
+    "base_values",
+    "predictions",
+    "others",
+)
 COSTS = ("n_evaluations", "n_model_rows", "converged")
 PAIRS = ("values", "standard_errors", "attributions", "base_values")
 
@@ -30,8 +37,11 @@ def table(n=30, seed=0):
         {
             "age": rng.normal(size=n),
             "job": pd.Categorical(rng.choice(["cook", "pilot"], size=n)),
-            "seen": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(99, size=n), "D"),
-            "note": pd.Series(rng.choice(["<b>", "ü"], size=n)).where(rng.random(n) < 0.8, None),
+            "seen": pd.to_datetime("2020-01-01")
+            + pd.to_timedelta(rng.integers(99, size=n), "D"),
+            "note": pd.Series(rng.choice(["<b>", "ü"], size=n)).where(
+                rng.random(n) < 0.8, None
+            ),
             "$x": rng.integers(9, size=n),
         },
         index=pd.Index([f"row {i}" for i in range(n)], name="id"),
@@ -39,26 +49,37 @@ def table(n=30, seed=0):
 
 
 def scores(X):
-    value = X["age"] * (X["job"] == "cook") + X["seen"].dt.day / 9 + X["$x"] * X["note"].isna()
+    value = (
+        X["age"] * (X["job"] == "cook")
+        + X["seen"].dt.day / 9
+        + X["$x"] * X["note"].isna()
+    )
     return np.column_stack([value, -value / 2, value**2])
 
 
 @pytest.fixture(scope="module")
 def mixed():
     """Three outputs, pairs, errors, and all kinds of columns."""
-    explainer = ShapleyExplainer(scores, interactions=True, max_rows=700, random_state=0)
+    explainer = ShapleyExplainer(
+        scores, interactions=True, max_rows=700, random_state=0
+    )
     return explainer.fit(table()[:4]).explain(table(6, seed=1))
 
 
 def assert_same(there, here):
     for name in (*NUMBERS, *COSTS, "feature_names", "output_names"):
-        np.testing.assert_array_equal(getattr(there, name), getattr(here, name), strict=True)
+        np.testing.assert_array_equal(
+            getattr(there, name), getattr(here, name), strict=True
+        )
     pd.testing.assert_frame_equal(there.data, here.data)
     assert there.settings == here.settings
     assert (there.interactions is None) == (here.interactions is None)
     if here.interactions is not None:
         for name in (*PAIRS, "feature_names", "output_names"):
-            ours, theirs = getattr(here.interactions, name), getattr(there.interactions, name)
+            ours, theirs = (
+                getattr(here.interactions, name),
+                getattr(there.interactions, name),
+            )
             np.testing.assert_array_equal(theirs, ours)
         assert there.interactions.index == here.interactions.index
         assert there.interactions.rows is there.index
@@ -120,7 +141,9 @@ def test_other_programs_read_every_number(mixed, tmp_path):
     assert frame["key:id"].tolist() == np.repeat(mixed.index, 3).tolist()
     assert frame["output"].tolist() == [0, 1, 2] * 6
     for player, name in enumerate(mixed.feature_names):
-        np.testing.assert_array_equal(frame[f"value:{name}"], mixed.values[:, player].ravel())
+        np.testing.assert_array_equal(
+            frame[f"value:{name}"], mixed.values[:, player].ravel()
+        )
         np.testing.assert_array_equal(
             frame[f"error:{name}"], mixed.standard_errors[:, player].ravel()
         )
@@ -133,7 +156,9 @@ def test_other_programs_read_every_number(mixed, tmp_path):
 
 MIXED = {
     "text with NaN": pd.Series(["a", np.nan, "b", "c", np.nan, "a"], dtype=object),
-    "text with None and NaN": pd.Series(["a", np.nan, None, "c", "b", "a"], dtype=object),
+    "text with None and NaN": pd.Series(
+        ["a", np.nan, None, "c", "b", "a"], dtype=object
+    ),
     "mixed objects": pd.Series([1, "a", None, 2.5, True, ()], dtype=object),
     "bins": pd.cut(pd.Series([0.5, 1.5, np.nan, 0.1, 1.1, 0.2]), [0, 1, 2]),
     "a sparse column": pd.Series(pd.arrays.SparseArray([0, 0, 3, 0, 1, 0])),
@@ -162,7 +187,9 @@ def test_mixed_output_labels(mixed, tmp_path):
     given = replace(mixed, output_names=labels, interactions=None)
     given.save(tmp_path / "a")
     assert_same(Explanation.load(tmp_path / "a"), given)
-    assert pd.read_parquet(tmp_path / "a")["output"].tolist() == ["0", "1_a", "None"] * 6
+    assert (
+        pd.read_parquet(tmp_path / "a")["output"].tolist() == ["0", "1_a", "None"] * 6
+    )
 
 
 @pytest.mark.parametrize("name", ["save", "load"])
@@ -170,11 +197,13 @@ def test_pyarrow_is_needed(name, mixed, tmp_path, monkeypatch):
     mixed.save(tmp_path / "a")
     for module in ("pyarrow", "pyarrow.parquet"):
         monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ImportError, match=r'needs pyarrow.* pip install "skshapley\[parquet\]"'):
+    with pytest.raises(
+        ImportError, match=r'needs pyarrow.* pip install "skshapley\[parquet\]"'
+    ):
         getattr(mixed, name)(tmp_path / "a")
 
 
-# --- files that were not written by `save` -------------------------------------------------------
+# --- files that were not written by `save` --------------------------------------------
 
 META = b"skshapley"
 
@@ -204,7 +233,10 @@ def written(mixed, tmp_path_factory):
 def test_flipped_bits_are_detected(mixed, written, tmp_path):
     """A bit of each 97th byte, and 500 bits in the metadata at the end."""
     data, rng = written.read_bytes(), np.random.default_rng(0)
-    places = [*range(0, len(data), 97), *rng.integers(len(data) - 12_000, len(data), size=500)]
+    places = [
+        *range(0, len(data), 97),
+        *rng.integers(len(data) - 12_000, len(data), size=500),
+    ]
     n_refused = 0
     for place in places:
         flipped = bytearray(data)
@@ -220,16 +252,24 @@ def test_flipped_bits_are_detected(mixed, written, tmp_path):
 @pytest.mark.parametrize("part", [0, 0.01, 0.5, 0.99])
 def test_truncated_or_extended_files_are_refused(part, written, tmp_path):
     data = written.read_bytes()
-    for damaged in (data[: int(part * len(data))], data[int(part * len(data)) + 1 :], data + b"x"):
+    for damaged in (
+        data[: int(part * len(data))],
+        data[int(part * len(data)) + 1 :],
+        data + b"x",
+    ):
         (tmp_path / "eye").write_bytes(damaged)
         assert refused(tmp_path / "eye")
 
 
 def forged(path, content, header=None, **options):
     """Write a table with a footer that has the right hash."""
-    text = content.schema.metadata[META] if header is None else json.dumps(header).encode()
+    text = (
+        content.schema.metadata[META] if header is None else json.dumps(header).encode()
+    )
     content = content.replace_schema_metadata({META: text})
-    pq.write_table(content, path, **{"compression": "none", "use_dictionary": False} | options)
+    pq.write_table(
+        content, path, **{"compression": "none", "use_dictionary": False} | options
+    )
     data = path.read_bytes()
     start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     digest = blake2b(data[start:], digest_size=16).digest()
@@ -238,7 +278,9 @@ def forged(path, content, header=None, **options):
 
 
 def test_forged_files_can_be_read(mixed, written, tmp_path):
-    assert_same(Explanation.load(forged(tmp_path / "eye", pq.read_table(written))), mixed)
+    assert_same(
+        Explanation.load(forged(tmp_path / "eye", pq.read_table(written))), mixed
+    )
 
 
 def names_of(table, change):
@@ -246,7 +288,9 @@ def names_of(table, change):
 
 
 TABLES = {
-    "renamed": lambda t: names_of(t, lambda name: name.replace("value:age", "value:aged")),
+    "renamed": lambda t: names_of(
+        t, lambda name: name.replace("value:age", "value:aged")
+    ),
     "swapped": lambda t: t.select([1, 0, *range(2, t.num_columns)]),
     "a column less": lambda t: t.drop_columns(["error:age"]),
     "a column more": lambda t: t.append_column("more", t["row"]),
@@ -270,11 +314,21 @@ def test_tables_that_contradict_their_header_are_refused(change, written, tmp_pa
 HEADERS = {
     "n_rows": [0, 7, -1, 10**12, "6", None, [6]],
     "of_tokens": [True, None],
-    "features": [None, {}, {"objects": True, "names": []}, {"objects": True, "names": [3] * 5}],
+    "features": [
+        None,
+        {},
+        {"objects": True, "names": []},
+        {"objects": True, "names": [3] * 5},
+    ],
     "outputs": [None, {"objects": True, "names": [0]}, []],
     "settings": [None, [], {"model": {"type": "os.system", "value": "ls"}}],
     "index": [[], [["id", {"dtype": "no"}]], [["id", {}]], [[]], None, "key"],
-    "data": [[], [{}] * 5, [{"dtype": "int8"}] * 5, [{"dtype": "category", "json": True}] * 5],
+    "data": [
+        [],
+        [{}] * 5,
+        [{"dtype": "int8"}] * 5,
+        [{"dtype": "category", "json": True}] * 5,
+    ],
     "lacking": [["standard_errors", "others", "predictions"], None, []],
     "interactions": [7, ["shapley"]],
     "format": [None, "1", [1]],
@@ -288,7 +342,9 @@ def test_headers_that_contradict_their_table_are_refused(name, written, tmp_path
     for content in HEADERS[name]:
         forged(tmp_path / "eye", table, header | {name: content})
         assert refused(tmp_path / "eye"), content
-    forged(tmp_path / "eye", table, {key: c for key, c in header.items() if key != name})
+    forged(
+        tmp_path / "eye", table, {key: c for key, c in header.items() if key != name}
+    )
     assert refused(tmp_path / "eye")
 
 
@@ -315,21 +371,27 @@ def test_foreign_files_and_later_versions_are_refused(mixed, written, tmp_path):
     header = json.loads(table.schema.metadata[META])
     later = {"format": 2}, {"settings": {**asdict(mixed.settings), "mood": "good"}}
     for changes in later:
-        with pytest.raises(ValueError, match="eye' was written by a later version of skshapley"):
+        with pytest.raises(
+            ValueError, match="eye' was written by a later version of skshapley"
+        ):
             Explanation.load(forged(tmp_path / "eye", table, header | changes))
     with pytest.raises(FileNotFoundError):
         Explanation.load(tmp_path / "gone")
 
 
-# --- skops ---------------------------------------------------------------------------------------
+# --- skops ----------------------------------------------------------------------------
 
 NUMERIC = table()[["age", "$x"]]
 TARGET = NUMERIC["age"] * NUMERIC["$x"]
 
 
 def pipeline():
-    columns = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
-    model = make_pipeline(columns, HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2))
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["job"]), remainder="passthrough"
+    )
+    model = make_pipeline(
+        columns, HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2)
+    )
     return model.fit(table()[["age", "job", "$x"]], TARGET)
 
 
@@ -339,7 +401,9 @@ EXPLAINERS = {
         LogisticRegression().fit(NUMERIC, TARGET > 0), random_state=0
     ),
     "pipeline": lambda: ShapleyExplainer(pipeline()),
-    "baseline": lambda: ShapleyExplainer(Ridge().fit(NUMERIC, TARGET), reward=BaselineReward()),
+    "baseline": lambda: ShapleyExplainer(
+        Ridge().fit(NUMERIC, TARGET), reward=BaselineReward()
+    ),
     "conditional": lambda: ShapleyExplainer(
         Ridge().fit(NUMERIC, TARGET), reward=ConditionalReward(), random_state=0
     ),
@@ -347,7 +411,9 @@ EXPLAINERS = {
         Ridge().fit(NUMERIC, TARGET), reward=EmpiricalReward(), random_state=0
     ),
     "trees": lambda: TreeExplainer(
-        HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2).fit(NUMERIC, TARGET)
+        HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2).fit(
+            NUMERIC, TARGET
+        )
     ),
 }
 
@@ -371,7 +437,9 @@ def test_skops_keeps_explainers_fitted_on_frames(make):
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_dates_of_any_resolution_survive_a_round_trip(tmp_path, unit):
     """Parquet has no seconds: it keeps milliseconds in their place."""
-    days = pd.Series(pd.date_range("2020-01-01", periods=4)).astype(f"datetime64[{unit}]")
+    days = pd.Series(pd.date_range("2020-01-01", periods=4)).astype(
+        f"datetime64[{unit}]"
+    )
     X = pd.DataFrame({"day": days, "x": [1.0, 2.0, 3.0, 4.0]})
     explainer = ShapleyExplainer(lambda Z: Z["day"].dt.day * Z["x"]).fit(X)
     explanation = explainer.explain(X)

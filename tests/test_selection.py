@@ -11,7 +11,12 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit, cross_val_score
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
@@ -32,12 +37,18 @@ def test_classes_missing_from_a_fold_are_refused():
     X, _ = drawn(n=20)
     y = np.array(["rare"] + ["often", "seldom"] * 9 + ["seldom"])
     one = r"without the class 'rare' in its training rows; the class has 1 row"
-    with pytest.warns(UserWarning, match="least populated"), pytest.raises(ValueError, match=one):
+    with (
+        pytest.warns(UserWarning, match="least populated"),
+        pytest.raises(ValueError, match=one),
+    ):
         ShapleyImportance(LogisticRegression()).fit(X, y)
     with pytest.raises(
-        ValueError, match=r"without the class 0 in its training rows; the class has 10 rows"
+        ValueError,
+        match=r"without the class 0 in its training rows; the class has 10 rows",
     ):
-        ShapleyImportance(LogisticRegression(), cv=KFold(2)).fit(X, np.repeat([0, 1], 10))
+        ShapleyImportance(LogisticRegression(), cv=KFold(2)).fit(
+            X, np.repeat([0, 1], 10)
+        )
 
 
 def test_gains_of_a_linear_model_by_hand():
@@ -49,17 +60,25 @@ def test_gains_of_a_linear_model_by_hand():
         expected[test] = phi * (y[test] - model.predict(X[test]))[:, None] + phi**2
     found = ShapleyImportance(LinearRegression()).fit(X, y)
     means = expected.mean(axis=0)
-    np.testing.assert_allclose(found.feature_importances_, np.maximum(means, 0), atol=1e-12)
+    np.testing.assert_allclose(
+        found.feature_importances_, np.maximum(means, 0), atol=1e-12
+    )
     p = stats.ttest_1samp(expected, 0, alternative="greater").pvalue
     np.testing.assert_allclose(found.p_values_, p, rtol=1e-9)
     by = stats.false_discovery_control(p, method="by")
-    assert found.get_support().tolist() == (by <= 0.05).tolist() == [True] * 2 + [False] * 3
+    assert (
+        found.get_support().tolist()
+        == (by <= 0.05).tolist()
+        == [True] * 2 + [False] * 3
+    )
     table = found.to_frame().loc[[f"x{j}" for j in range(5)]]
     np.testing.assert_allclose(table["importance"], means, atol=1e-12)
     np.testing.assert_allclose(table["p_adjusted"], by)
     assert found.false_selection_rate_ == 0.05
     np.testing.assert_array_equal(found.explanation_.data.to_numpy(), X)
-    np.testing.assert_allclose(found.predict(X), LinearRegression().fit(X, y).predict(X))
+    np.testing.assert_allclose(
+        found.predict(X), LinearRegression().fit(X, y).predict(X)
+    )
     assert found.score(X, y) == LinearRegression().fit(X, y).score(X, y)
 
 
@@ -94,7 +113,9 @@ def test_several_classes(model):
     X, y = load_iris(return_X_y=True, as_frame=True)
     X["noise"] = np.random.default_rng(0).normal(size=len(X))
     found = ShapleyImportance(model, cv=3).fit(X, y)
-    assert {"petal length (cm)", "petal width (cm)"} <= set(found.get_feature_names_out())
+    assert {"petal length (cm)", "petal width (cm)"} <= set(
+        found.get_feature_names_out()
+    )
     assert "noise" not in found.get_feature_names_out()
     assert found.explanation_.values.shape == (150, 5, 3)
     assert found.explanation_.settings.closed_form is not None
@@ -111,13 +132,15 @@ def test_noise_of_attributions_is_subtracted():
         shown = dataclasses.replace(sure, values=values, standard_errors=errors)
         return gains(shown, _same, shown.predictions + rest)
 
-    np.testing.assert_allclose(found(phi, None)[:, 0], phi[:, 0] ** 2 + phi[:, 0] * rest)
+    np.testing.assert_allclose(
+        found(phi, None)[:, 0], phi[:, 0] ** 2 + phi[:, 0] * rest
+    )
     noisy = found(values, np.full(phi.shape, 0.5)).mean()
     assert noisy == pytest.approx(found(phi, None).mean(), abs=0.03)
     assert found(values, None).mean() == pytest.approx(noisy + 0.25, abs=1e-9)
 
 
-# --- false selections ----------------------------------------------------------------------------
+# --- false selections -----------------------------------------------------------------
 
 MODELS = {
     "linear": LinearRegression(),
@@ -130,8 +153,9 @@ MODELS = {
 def test_useless_columns_are_selected_at_most_at_the_stated_rate(model):
     """500 runs, 3 useless columns in each: 1500 draws of chance .05 give 75 +- 8.5 or fewer.
 
-    By 4 noise columns 1500 of chance .2 give 300; those of one run depend on the same noise, which
-    makes the deviation 25 at most. Each bound is crossed by chance in 1 of 1000.
+    By 4 noise columns 1500 of chance .2 give 300; those of one run depend on the same
+    noise, which makes the deviation 25 at most. Each bound is crossed by chance in 1 of
+    1000.
     """
     small = selected = above = 0
     for run in range(500):
@@ -154,13 +178,17 @@ def test_columns_are_compared_with_noise_columns():
     noise = table.loc[["x5", "x6", "x7"]]
     assert noise["p_adjusted"].isna().all()
     assert not noise["selected"].any()
-    chosen = table.loc[[f"x{j}" for j in range(5)], "importance"] > noise["importance"].max()
+    chosen = (
+        table.loc[[f"x{j}" for j in range(5)], "importance"] > noise["importance"].max()
+    )
     assert found.get_support().tolist() == chosen.tolist()
     assert chosen[:2].all()
     assert len(found.feature_importances_) == 5
     shuffled = np.sort(found.explanation_.data.to_numpy()[:, 5:], axis=0)
     originals = np.sort(X, axis=0)
-    assert all((originals == column[:, None]).all(axis=0).any() for column in shuffled.T)
+    assert all(
+        (originals == column[:, None]).all(axis=0).any() for column in shuffled.T
+    )
 
 
 def test_noise_columns_are_placed_among_the_others():
@@ -185,11 +213,15 @@ def test_noise_columns_are_placed_among_the_others():
 
 def test_frames_keep_their_columns_and_types():
     X, y = drawn()
-    X = pd.DataFrame(X, columns=["a", "noise", "b", "c", "d"], index=np.arange(120)[::-1])
+    X = pd.DataFrame(
+        X, columns=["a", "noise", "b", "c", "d"], index=np.arange(120)[::-1]
+    )
     X["b"] = pd.Categorical(np.where(X["b"] > 0, "u", "v"))
     model = XGBRegressor(n_estimators=10, enable_categorical=True)
     found = ShapleyImportance(model, n_noise=6, random_state=1).fit(X, y)
-    assert found.explanation_.feature_names[5:].tolist() == [f"noise_{j}" for j in range(6)]
+    assert found.explanation_.feature_names[5:].tolist() == [
+        f"noise_{j}" for j in range(6)
+    ]
     assert found.explanation_.index.tolist() == X.index.tolist()
     kinds = found.explanation_.data.dtypes
     assert isinstance(kinds["b"], pd.CategoricalDtype)
@@ -208,12 +240,18 @@ def test_polars_frames():
     polars = pytest.importorskip("polars")
     X, y = drawn()
     frame = polars.DataFrame(X, schema=list("abcde"))
-    expected = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(X, y)
-    found = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(frame, y)
-    np.testing.assert_allclose(found.feature_importances_, expected.feature_importances_)
+    expected = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(
+        X, y
+    )
+    found = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(
+        frame, y
+    )
+    np.testing.assert_allclose(
+        found.feature_importances_, expected.feature_importances_
+    )
 
 
-# --- inside scikit-learn -------------------------------------------------------------------------
+# --- inside scikit-learn --------------------------------------------------------------
 
 
 def test_works_in_pipelines_and_selectors():
@@ -221,7 +259,9 @@ def test_works_in_pipelines_and_selectors():
     selector = ShapleyImportance(LinearRegression(), cv=3)
     pipeline = make_pipeline(StandardScaler(), selector, LinearRegression())
     assert cross_val_score(pipeline, X, y, cv=3).shape == (3,)
-    chosen = SelectFromModel(clone(selector), max_features=2, threshold=-np.inf).fit(X, y)
+    chosen = SelectFromModel(clone(selector), max_features=2, threshold=-np.inf).fit(
+        X, y
+    )
     assert chosen.get_support(indices=True).tolist() == [0, 1]
     assert RFE(clone(selector), n_features_to_select=1).fit(X, y).ranking_[0] == 1
     assert RFECV(clone(selector), cv=3).fit(X, y).support_[:2].all()
@@ -232,7 +272,9 @@ def test_rows_in_no_fold_are_not_explained():
     found = ShapleyImportance(LinearRegression(), cv=TimeSeriesSplit(3)).fit(X, y)
     assert found.explanation_.data.to_numpy().tolist() == X[30:].tolist()
     with pytest.raises(ValueError, match="cv with folds that share rows"):
-        ShapleyImportance(LinearRegression(), cv=ShuffleSplit(20, random_state=0)).fit(X, y)
+        ShapleyImportance(LinearRegression(), cv=ShuffleSplit(20, random_state=0)).fit(
+            X, y
+        )
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0}, {"n_noise": -1}, {"n_jobs": 0}])

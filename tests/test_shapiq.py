@@ -16,13 +16,20 @@ def game():
 
     def worth(S):
         S = np.asarray(S, dtype=float)
-        return 3 + S @ single + np.einsum("ni,ij,nj->n", S, pairs, S) + 2 * S[:, :3].prod(axis=1)
+        return (
+            3
+            + S @ single
+            + np.einsum("ni,ij,nj->n", S, pairs, S)
+            + 2 * S[:, :3].prod(axis=1)
+        )
 
     return worth
 
 
 CASES = [
-    (index, order) for index, (_, pairs) in INDICES.items() for order in (1, 2)[: 1 + bool(pairs)]
+    (index, order)
+    for index, (_, pairs) in INDICES.items()
+    for order in (1, 2)[: 1 + bool(pairs)]
 ]
 
 
@@ -58,10 +65,14 @@ def test_the_budget_is_respected_and_reported(game):
 
 
 def test_equal_seeds_give_equal_values(game):
-    one, other = (ShapleyApproximator(9, random_state=3).approximate(40, game) for _ in range(2))
+    one, other = (
+        ShapleyApproximator(9, random_state=3).approximate(40, game) for _ in range(2)
+    )
     np.testing.assert_array_equal(one.values, other.values)
 
 
 def test_unsupported_orders_are_refused():
-    with pytest.raises(ValueError, match='max_order=1 with index="SV"; got max_order=2'):
+    with pytest.raises(
+        ValueError, match='max_order=1 with index="SV"; got max_order=2'
+    ):
         ShapleyApproximator(9, 2, "SV")

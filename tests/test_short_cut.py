@@ -22,7 +22,9 @@ DIABETES = load_diabetes(return_X_y=True, as_frame=True)
 
 def explained(model, data, groups=None, **kwargs):
     X, y = data
-    explainer = ShapleyExplainer(model.fit(X, y), groups=groups, random_state=0, **kwargs)
+    explainer = ShapleyExplainer(
+        model.fit(X, y), groups=groups, random_state=0, **kwargs
+    )
     weights = np.arange(40) % 3
     return explainer.fit(X[:40], sample_weight=weights).explain(X[50:56])
 
@@ -32,7 +34,11 @@ def explained(model, data, groups=None, **kwargs):
     [
         (GradientBoostingRegressor(n_estimators=20), DIABETES, {}),
         (RandomForestClassifier(10, max_depth=4, random_state=0), CANCER, {}),
-        (RandomForestClassifier(10, max_depth=4, random_state=0), CANCER, {"output": 0}),
+        (
+            RandomForestClassifier(10, max_depth=4, random_state=0),
+            CANCER,
+            {"output": 0},
+        ),
         (
             HistGradientBoostingClassifier(max_iter=20),
             CANCER,
@@ -42,7 +48,9 @@ def explained(model, data, groups=None, **kwargs):
 )
 def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
     exact = explained(model, data, **kwargs)
-    sampled = explained(model, data, sampler="antithetic", max_rows=398 * 40 + 1, **kwargs)
+    sampled = explained(
+        model, data, sampler="antithetic", max_rows=398 * 40 + 1, **kwargs
+    )
     assert exact.settings.why_sampled is None
     assert exact.converged.all()
     assert (exact.standard_errors == 0).all()
@@ -50,19 +58,31 @@ def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
     np.testing.assert_array_equal(exact.feature_names, sampled.feature_names)
     np.testing.assert_allclose(exact.base_values, sampled.base_values, rtol=1e-9)
     np.testing.assert_allclose(exact.predictions, sampled.predictions, rtol=1e-9)
-    # players whose walks agree have errors for what none has met, which are wide on purpose
+    # players whose walks agree have errors for what none has met, which are wide on
+    # purpose
     stated = np.abs(exact.values) > 0.05 * np.abs(exact.values).max()
     error = np.sqrt(np.mean((exact.values - sampled.values)[stated] ** 2))
     typical = np.sqrt(np.mean(sampled.standard_errors[stated] ** 2))
-    # the root mean square of dozens of errors against that of their standard errors: around 1
+    # the root mean square of dozens of errors against that of their standard errors:
+    # around 1
     assert 0.5 < error / typical < 2
 
 
 @pytest.mark.parametrize(
     ("model", "data", "kwargs", "reason"),
     [
-        (KNeighborsRegressor(), DIABETES, {}, "KNeighborsRegressor.predict has no closed form"),
-        (HistGradientBoostingClassifier(max_iter=3), CANCER, {}, "not the sum of its trees"),
+        (
+            KNeighborsRegressor(),
+            DIABETES,
+            {},
+            "KNeighborsRegressor.predict has no closed form",
+        ),
+        (
+            HistGradientBoostingClassifier(max_iter=3),
+            CANCER,
+            {},
+            "not the sum of its trees",
+        ),
         (
             GradientBoostingRegressor(n_estimators=3),
             DIABETES,
@@ -82,7 +102,9 @@ def grown(request):
     """Some fully grown trees, and the table that they were fitted on."""
     X, y = make_friedman1(4000, 10, noise=1.0, random_state=0)
     forest = RandomForestRegressor(4, random_state=0)
-    model = forest if request.param == "forest" else make_pipeline(StandardScaler(), forest)
+    model = (
+        forest if request.param == "forest" else make_pipeline(StandardScaler(), forest)
+    )
     return model.fit(X, y), X
 
 
@@ -94,7 +116,8 @@ def test_fully_grown_trees_against_a_large_table_are_sampled(grown):
     budget = ShapleyExplainer(model, max_rows=10**6).fit(X).explain(X[:5])
     assert budget.settings.why_sampled is None
     off = np.abs(found.values - budget.values) / found.standard_errors
-    # 50 attributions, of which 47.5 are expected within 1.96 errors: 6 in 100,000 are beyond 4
+    # 50 attributions, of which 47.5 are expected within 1.96 errors: 6 in 100,000 are
+    # beyond 4
     assert off.max() < 4.5
     assert (off < 1.96).mean() > 0.8
 

@@ -12,7 +12,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skshapley import AmortizedExplainer, GlobalImportance, ShapleyExplainer, ShapleyImportance
+from skshapley import (
+    AmortizedExplainer,
+    GlobalImportance,
+    ShapleyExplainer,
+    ShapleyImportance,
+)
 from skshapley.rewards import REWARDS
 from skshapley.trees import TreeExplainer
 
@@ -39,11 +44,17 @@ class OwnTree(TreeExplainer):
 
     def fit(self, X, y=None, sample_weight=None):
         given = self.estimator
-        self.estimator = DecisionTreeRegressor(max_depth=2, random_state=0).fit([[0.0]], [0.0])
+        self.estimator = DecisionTreeRegressor(max_depth=2, random_state=0).fit(
+            [[0.0]], [0.0]
+        )
         refused = (TypeError, ValueError, IndexError, ComplexWarning)
         with suppress(*refused):  # the explainer refuses these tables
-            rows = np.nan_to_num(X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float))
-            kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+            rows = np.nan_to_num(
+                X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)
+            )
+            kept = (
+                slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
+            )
             rows = np.unique(rows[kept], axis=0)
             self.estimator.fit(rows, rows[:, 0])
         try:
@@ -60,9 +71,12 @@ def expected_to_fail(estimator):
 def checked(*estimators):
     """Decorate a test of scikit-learn's checks of estimators.
 
-    The pairs are a list: pytest is about to refuse the generator of scikit-learn before 1.7.
+    The pairs are a list: pytest is about to refuse the generator of scikit-learn before
+    1.7.
     """
-    mark = parametrize_with_checks([*estimators], expected_failed_checks=expected_to_fail)
+    mark = parametrize_with_checks(
+        [*estimators], expected_failed_checks=expected_to_fail
+    )
     names, pairs = mark.args
     return pytest.mark.parametrize(names, list(pairs), **mark.kwargs)
 
@@ -79,7 +93,9 @@ def of_reward(reward):
     GlobalImportance(RowSum(), random_state=0),
     ShapleyImportance(LinearRegression(), cv=2),
 )
-@pytest.mark.filterwarnings("ignore:No features were selected")  # ... that a check asks for
+@pytest.mark.filterwarnings(
+    "ignore:No features were selected"
+)  # ... that a check asks for
 def test_scikit_learn_compatible(estimator, check):
     check(estimator)
 
@@ -91,7 +107,8 @@ def test_scikit_learn_compatible(estimator, check):
     ShapleyImportance(LogisticRegression(), cv=2),
 )
 @pytest.mark.filterwarnings("ignore:No features were selected")
-# scikit-learn casts the targets of a classifier, among them inf, to see which kind they are of
+# scikit-learn casts the targets of a classifier, among them inf, to see which kind they
+# are of
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
 def test_scikit_learn_compatible_and_slow(estimator, check):
     check(estimator)

@@ -23,7 +23,9 @@ D = 7
 
 def table(n, seed=0, density=0.4):
     rng = np.random.default_rng(seed)
-    return np.where(rng.random((n, D)) < density, rng.integers(1, 4, (n, D)), 0).astype(float)
+    return np.where(rng.random((n, D)) < density, rng.integers(1, 4, (n, D)), 0).astype(
+        float
+    )
 
 
 class Products(RegressorMixin, BaseEstimator):
@@ -44,14 +46,20 @@ class Products(RegressorMixin, BaseEstimator):
         return True
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
-@pytest.mark.parametrize("options", [{}, {"max_rows": 300}, {"reward": "baseline"}], ids=str)
+@pytest.mark.parametrize(
+    "kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array]
+)
+@pytest.mark.parametrize(
+    "options", [{}, {"max_rows": 300}, {"reward": "baseline"}], ids=str
+)
 def test_sparse_values_equal_dense_values(kind, options):
     background, rows = table(12), table(3, seed=1)
     model, dense = Products(), Products()
     explainer = ShapleyExplainer(model, random_state=0, **options).fit(kind(background))
     made = explainer.explain(kind(rows))
-    expected = ShapleyExplainer(dense, random_state=0, **options).fit(background).explain(rows)
+    expected = (
+        ShapleyExplainer(dense, random_state=0, **options).fit(background).explain(rows)
+    )
     np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(made.data, expected.data)
     assert all(sparse.issparse(given((1, D))) for given in model.given)
@@ -60,7 +68,9 @@ def test_sparse_values_equal_dense_values(kind, options):
 
 def test_values_agree_with_enumeration(enumerated):
     background, rows = table(6), table(2, seed=1)
-    explainer = ShapleyExplainer(Products(), sampler="exact").fit(sparse.csr_array(background))
+    explainer = ShapleyExplainer(Products(), sampler="exact").fit(
+        sparse.csr_array(background)
+    )
     made = explainer.explain(sparse.csr_array(rows))
     expected = enumerated(Products().predict, rows, background)
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
@@ -81,11 +91,17 @@ def test_models_without_sparse_support_receive_dense_blocks():
     background, rows = table(30), table(2, seed=1)
     background[:, 0] = np.arange(30) % 2
     model = GaussianNB().fit(background, background[:, 0])
-    made = ShapleyExplainer(model).fit(sparse.csr_array(background)).explain(sparse.coo_array(rows))
+    made = (
+        ShapleyExplainer(model)
+        .fit(sparse.csr_array(background))
+        .explain(sparse.coo_array(rows))
+    )
     expected = ShapleyExplainer(model).fit(background).explain(rows)
     np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-12)
     # one output a row from a function that knows arrays only
-    product = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1]).fit(sparse.csr_matrix(background))
+    product = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1]).fit(
+        sparse.csr_matrix(background)
+    )
     made = product.explain(sparse.csr_matrix(rows))
     np.testing.assert_allclose(made.predictions, rows[:, 0] * rows[:, 1], atol=1e-12)
 
@@ -100,10 +116,16 @@ def test_errors_of_the_model_are_raised():
 
 def test_a_pipeline_of_sparse_steps():
     background, rows = table(40), table(2, seed=1)
-    network = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", tol=0.1, random_state=0)
+    network = MLPRegressor(
+        hidden_layer_sizes=(3,), solver="lbfgs", tol=0.1, random_state=0
+    )
     steps = MaxAbsScaler(), network
     model = make_pipeline(*steps).fit(background, background[:, 0] * background[:, 1])
-    made = ShapleyExplainer(model).fit(sparse.csr_array(background)).explain(sparse.csr_array(rows))
+    made = (
+        ShapleyExplainer(model)
+        .fit(sparse.csr_array(background))
+        .explain(sparse.csr_array(rows))
+    )
     expected = ShapleyExplainer(model).fit(background).explain(rows)
     assert made.settings.masked == "columns made once by maxabsscaler"
     np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-9)
@@ -112,7 +134,9 @@ def test_a_pipeline_of_sparse_steps():
 def test_players_equal_to_the_reference_are_detected():
     """Against single background rows, each set of differing players is evaluated once."""
     background, rows = table(20, density=0.2), table(2, seed=1, density=0.2)
-    pool = SparsePool(sparse.csr_array(rows), sparse.csr_array(background), np.arange(D))
+    pool = SparsePool(
+        sparse.csr_array(rows), sparse.csr_array(background), np.arange(D)
+    )
     at, references = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)
     expected = rows[at] != background[references]
     np.testing.assert_array_equal(pool.unlike(at, references), expected)
@@ -128,18 +152,26 @@ def test_players_equal_to_the_reference_are_detected():
 def test_mixed_rows_of_long_runs_are_correct(kind):
     """Entry by entry, including stored zeros."""
     rng = np.random.default_rng(0)
-    tables = [kind(np.where(rng.random((n, 7)) < 0.4, rng.normal(size=(n, 7)), 0)) for n in (3, 5)]
+    tables = [
+        kind(np.where(rng.random((n, 7)) < 0.4, rng.normal(size=(n, 7)), 0))
+        for n in (3, 5)
+    ]
     tables[0].data[::3] = 0.0
     tables[1].data[::4] = 0.0
     player = np.array([0, 1, 2, 0, 3, 1, 2])
     pool = SparsePool(*tables, player)
-    rows, references = np.repeat([0, 2, 1], [30, 9, 21]), np.repeat([4, 4, 0], [30, 9, 21])
+    rows, references = (
+        np.repeat([0, 2, 1], [30, 9, 21]),
+        np.repeat([4, 4, 0], [30, 9, 21]),
+    )
     requests = rng.random((60, 4)) < 0.5, rows, references[:, None]
     long = pool.hybrid(*requests)
     assert type(long) is kind
     assert long.has_canonical_format
     dense = np.where(
-        requests[0][:, player], tables[0][rows].toarray(), tables[1][references].toarray()
+        requests[0][:, player],
+        tables[0][rows].toarray(),
+        tables[1][references].toarray(),
     )
     np.testing.assert_array_equal(long.toarray(), dense)
 
@@ -149,8 +181,12 @@ def test_stored_zeros_are_counted():
     stored = sparse.csr_array(([0.0, np.nan, 2.0], [0, 1, 2], [0, 3]), shape=(1, 4))
     plain = sparse.csr_array(([np.nan, 2.0], [1, 2], [0, 2]), shape=(1, 4))
     pool = SparsePool(stored, plain, np.arange(4))
-    assert pool.unlike(np.array([0]), np.array([0])).tolist() == [[True, False, False, False]]
-    hybrid = pool.hybrid(np.array([[True, False, False, True]]), np.array([0]), np.array([[0]]))
+    assert pool.unlike(np.array([0]), np.array([0])).tolist() == [
+        [True, False, False, False]
+    ]
+    hybrid = pool.hybrid(
+        np.array([[True, False, False, True]]), np.array([0]), np.array([[0]])
+    )
     assert hybrid.indices.tolist() == [0, 1, 2]
 
 
@@ -181,18 +217,27 @@ def test_keys_equal_those_of_the_dense_array():
 
 
 def test_equal_rows_are_explained_alike():
-    background, rows = sparse.csr_array(table(200, seed=3)), sparse.csr_array(table(4, seed=1))
-    explainer = ShapleyExplainer(Products(), max_rows=300, random_state=0).fit(background)
+    background, rows = (
+        sparse.csr_array(table(200, seed=3)),
+        sparse.csr_array(table(4, seed=1)),
+    )
+    explainer = ShapleyExplainer(Products(), max_rows=300, random_state=0).fit(
+        background
+    )
     together = explainer.explain(rows).values
     for i in range(4):
-        np.testing.assert_array_equal(explainer.explain(rows[[i]]).values[0], together[i])
+        np.testing.assert_array_equal(
+            explainer.explain(rows[[i]]).values[0], together[i]
+        )
 
 
 def test_duplicate_entries_are_summed():
     twice = sparse.csr_array(([1.0, 2.0], [3, 3], [0, 2]), shape=(1, D))
     explainer = ShapleyExplainer(Products()).fit(sparse.csr_array(table(5)))
     once = sparse.csr_array(([3.0], [3], [0, 1]), shape=(1, D))
-    np.testing.assert_array_equal(explainer.explain(twice).values, explainer.explain(once).values)
+    np.testing.assert_array_equal(
+        explainer.explain(twice).values, explainer.explain(once).values
+    )
     assert twice.nnz == 2
 
 
@@ -208,7 +253,11 @@ def test_wide_matrices_are_ordered_by_random_projections(monkeypatch):
     )
     assert sorted(row_order.places) == list(range(200))
     assert row_order.traits is None
-    made = ShapleyExplainer(Products(), max_rows=300, random_state=0).fit(background).explain(rows)
+    made = (
+        ShapleyExplainer(Products(), max_rows=300, random_state=0)
+        .fit(background)
+        .explain(rows)
+    )
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, made.predictions, rtol=0, atol=1e-9)
     assert herd(background, 5, random_state=0).shape == (5, D)
@@ -230,7 +279,9 @@ def test_global_importance_of_sparse_rows():
 
 def test_invalid_sparse_input_is_refused():
     X = sparse.csr_array(table(5))
-    with pytest.raises(TypeError, match=r"sparse matrix with reward='conditional', .* X\.toarray"):
+    with pytest.raises(
+        TypeError, match=r"sparse matrix with reward='conditional', .* X\.toarray"
+    ):
         ShapleyExplainer(Products(), reward="conditional").fit(X)
     with pytest.raises(TypeError, match="csr_array for a background of type ndarray"):
         ShapleyExplainer(Products()).fit(X.toarray()).explain(X)

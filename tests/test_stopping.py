@@ -18,10 +18,15 @@ def test_chances_of_too_large_errors_sum_to_five_percent():
     assert 0.01 < chance < 0.05
     assert StandardError(rtol=0.06).done(values, errors).tolist() == [True, False]
     assert StandardError(atol=0.2).done(values, errors).tolist() == [True, True]
-    assert StandardError(rtol=0.02, atol=0.13).done(values, errors).tolist() == [True, False]
+    assert StandardError(rtol=0.02, atol=0.13).done(values, errors).tolist() == [
+        True,
+        False,
+    ]
     exact = StandardError(atol=0.2, confidence=1 - 1.001 * chance)
     assert exact.done(values, errors).all()
-    assert not exact.set_params(confidence=1 - 0.999 * chance).done(values, errors).any()
+    assert (
+        not exact.set_params(confidence=1 - 0.999 * chance).done(values, errors).any()
+    )
 
 
 @pytest.mark.parametrize("p", [1, 10, 50])
@@ -37,7 +42,10 @@ def test_the_range_of_the_estimates_may_be_too_wide_by_twice_the_tolerance():
     allowed = 0.1 / norm.isf(0.025 / 2)
     for factor, stopped in ((0.999, True), (1.001, False)):
         errors = np.full((1, 2, 1), factor * allowed)
-        assert StandardError(rtol=0.1).done(np.array([[[0.0], [1.2]]]), errors).item() == stopped
+        assert (
+            StandardError(rtol=0.1).done(np.array([[[0.0], [1.2]]]), errors).item()
+            == stopped
+        )
 
 
 def test_every_output_must_be_accurate():
@@ -59,7 +67,9 @@ def test_equal_attributions_need_an_absolute_tolerance():
 
 @pytest.mark.parametrize("rule", [{}, {"rtol": 0.0}])
 def test_impossible_rules_are_refused(rule):
-    with pytest.raises(ValueError, match=r"one of them must be above 0.*try rtol=0\.05"):
+    with pytest.raises(
+        ValueError, match=r"one of them must be above 0.*try rtol=0\.05"
+    ):
         shapley_values(RandomGame(4), stopping=StandardError(**rule))
 
 
@@ -94,7 +104,10 @@ def test_a_smaller_tolerance_costs_more():
     game = as_instances(RandomGame(8, seed=4), 20)
     costs = [
         explain_game(
-            game, sampler="antithetic", max_evals=50_000, stopping=StandardError(rtol=rtol)
+            game,
+            sampler="antithetic",
+            max_evals=50_000,
+            stopping=StandardError(rtol=rtol),
         ).n_evaluations.mean()
         for rtol in (0.8, 0.1)
     ]
@@ -114,7 +127,7 @@ def test_a_rule_must_be_a_rule():
         shapley_values(RandomGame(4), stopping=0.05)
 
 
-# --- "auto": a relative error ---------------------------------------------------------------------
+# --- "auto": a relative error ---------------------------------------------------------
 
 SLOPES = np.random.default_rng(1).normal(size=12) / 3
 TABLE = np.random.default_rng(0).normal(size=(1020, 12))
@@ -134,14 +147,16 @@ def stopped():
 def test_rows_stop_at_a_relative_error(stopped):
     """The mean squared error of 20 rows is below 2.5e-3.
 
-    It is stated within a factor of two, or three if it is smaller, because errors of few
-    permutations are widened.
+    It is stated within a factor of two, or three if it is smaller, because errors of
+    few permutations are widened.
     """
     _, found = stopped
     spend = ShapleyExplainer(wavy, stopping=None, max_rows=150_000, random_state=1)
     truth = spend.fit(TABLE[20:]).explain(TABLE[:20]).values
     squares = (truth**2).sum(axis=1)
-    missed = (((found.values - truth) ** 2).sum(axis=1) / squares)[found.converged].mean()
+    missed = (((found.values - truth) ** 2).sum(axis=1) / squares)[
+        found.converged
+    ].mean()
     stated = ((found.standard_errors**2).sum(axis=1) / squares)[found.converged].mean()
     assert found.converged.all()
     assert missed < 2.5e-3
@@ -159,7 +174,9 @@ def test_stopping_does_not_depend_on_other_rows(stopped):
 
 @pytest.mark.parametrize("how", [{"stopping": None}, {"max_rows": 20_000}], ids=str)
 def test_without_a_rule_the_whole_budget_is_spent(how):
-    made = ShapleyExplainer(wavy, random_state=0, **how).fit(TABLE[20:]).explain(TABLE[:2])
+    made = (
+        ShapleyExplainer(wavy, random_state=0, **how).fit(TABLE[20:]).explain(TABLE[:2])
+    )
     asked = how.get("max_rows", 33_000)
     assert (np.abs(made.n_model_rows / asked - 1) < 0.02).all()
     assert not made.converged.any()
@@ -179,8 +196,8 @@ def test_a_relative_error_is_over_all_outputs():
 def test_rules_stop_on_a_conjunction_of_few_players(members):
     """All that few of twenty players bring, they bring together; permutations never meet it often.
 
-    Every run stops, and none is wrong. Errors of fewer pairs than two a player let one run in sixty
-    stop with a player unseen.
+    Every run stops, and none is wrong. Errors of fewer pairs than two a player let one
+    run in sixty stop with a player unseen.
     """
     game = DividendGame(20, {tuple(range(members)): 1.0})
     for seed in range(10):
@@ -195,8 +212,9 @@ def test_rules_stop_on_a_conjunction_of_few_players(members):
 def test_runs_with_large_errors_do_not_stop_first(members, max_evals):
     """Errors widen the range of the estimates, and one run in fifty may be wrong.
 
-    With a tolerance relative to this range, 61 of 300 runs stopped after 1,000 evaluations, and 19
-    of them were wrong. With four members, 39 of 900 were wrong after 3,000 evaluations.
+    With a tolerance relative to this range, 61 of 300 runs stopped after 1,000
+    evaluations, and 19 of them were wrong. With four members, 39 of 900 were wrong
+    after 3,000 evaluations.
     """
     game = DividendGame(20, {tuple(range(members)): 1.0})
     found = explain_game(
@@ -222,7 +240,9 @@ def test_rows_against_one_background_row_stop_on_rare_interactions():
     made = explainer.fit(-np.ones((1, 20))).explain(np.ones((2, 20)))
     assert made.converged.all()
     assert (made.n_evaluations < 500).all()
-    np.testing.assert_allclose(made.values, [[1 / 3] * 3 + [0] * 17] * 2, rtol=0, atol=0.03)
+    np.testing.assert_allclose(
+        made.values, [[1 / 3] * 3 + [0] * 17] * 2, rtol=0, atol=0.03
+    )
 
 
 def test_rows_of_a_tree_do_not_stop_on_lucky_pairs():
@@ -236,7 +256,9 @@ def test_rows_of_a_tree_do_not_stop_on_lucky_pairs():
     exact = ShapleyExplainer(tree).fit(X[:1]).explain(X[1:]).values
     for seed in range(2):
         rule = StandardError(rtol=0.2)
-        explainer = ShapleyExplainer(tree, sampler="odd", stopping=rule, random_state=seed)
+        explainer = ShapleyExplainer(
+            tree, sampler="odd", stopping=rule, random_state=seed
+        )
         made = explainer.fit(X[:1]).explain(X[1:])
         assert made.converged.all()
         off = np.abs(made.values - exact) > 1e-9

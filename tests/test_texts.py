@@ -39,7 +39,9 @@ def test_feature_names_agree_with_scikit_learn(name, before):
         owner = BaseEstimator()
         for table in [*([] if before is None else [TABLES[before]]), TABLES[name]]:
             learn(owner, table)
-        learned.append({key: np.asarray(value).tolist() for key, value in vars(owner).items()})
+        learned.append(
+            {key: np.asarray(value).tolist() for key, value in vars(owner).items()}
+        )
         kinds = {key: np.asarray(value).dtype for key, value in vars(owner).items()}
         learned[-1]["kinds"] = kinds
     assert learned[0] == learned[1]

@@ -57,7 +57,7 @@ def repetitions(n, apart=0.0, **how):
     return explained(rows=rows, background=background, **how)
 
 
-# --- a walk skips what agrees --------------------------------------------------------------------
+# --- a walk skips what agrees ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("p", [1, 3, 9, 70])
@@ -88,7 +88,10 @@ def test_ties_skip_steps_without_changing_values(p, share):
     # all differing players present is the instance, whatever the reference
     full = np.array([[100.0], [200.0]])
     walks = design.assemble(
-        values[:, None], lambda i, j: empty[i[:, None], j][..., None], np.zeros((2, 1)), full
+        values[:, None],
+        lambda i, j: empty[i[:, None], j][..., None],
+        np.zeros((2, 1)),
+        full,
     ).reshape(2, 3, p + 1)
     for i, j in np.ndindex(2, 3):
         present = np.zeros(p, dtype=bool)
@@ -104,7 +107,7 @@ def test_ties_skip_steps_without_changing_values(p, share):
         assert walks[i, j, p] == full[i, 0]
 
 
-# --- what a budget counts ------------------------------------------------------------------------
+# --- what a budget counts -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sampler", WALKS)
@@ -125,7 +128,9 @@ def test_a_single_differing_column_needs_no_evaluation():
     background = x + np.eye(P)
     found = explained(rows=x[None], background=background, max_rows=40 * P)
     assert found.n_model_rows[0] == 1
-    assert_allclose(found.values[0], (bent(x[None]) - bent(background)) / P, rtol=0, atol=1e-15)
+    assert_allclose(
+        found.values[0], (bent(x[None]) - bent(background)) / P, rtol=0, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("sampler", WALKS)
@@ -137,13 +142,15 @@ def test_ties_lower_the_error(sampler):
     exact = repetitions(1, sampler="exact", max_rows="auto").values
 
     def error(apart):
-        found = repetitions(200, apart, model=lambda Z: bent(Z.round()), sampler=sampler)
+        found = repetitions(
+            200, apart, model=lambda Z: bent(Z.round()), sampler=sampler
+        )
         return np.mean((found.values - exact) ** 2)
 
     assert error(0.0) < 0.7 * error(0.1)
 
 
-# --- what it may not change ----------------------------------------------------------------------
+# --- what it may not change -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("sampler", WALKS)
@@ -159,7 +166,9 @@ MANY = (np.random.default_rng(6).random((300, P)) < 0.4).astype(float)
 
 
 @pytest.mark.parametrize(
-    ("background", "max_rows"), [(BACKGROUND, 40 * B), (MANY, 13 * 300)], ids=["few", "many"]
+    ("background", "max_rows"),
+    [(BACKGROUND, 40 * B), (MANY, 13 * 300)],
+    ids=["few", "many"],
 )
 def test_values_do_not_depend_on_other_rows(background, max_rows):
     rng = np.random.default_rng(4)
@@ -184,7 +193,7 @@ def test_many_background_rows_are_compared_lazily():
     assert (found.n_model_rows >= 0.25 * 40 * len(MANY)).all()
 
 
-# --- pipelines -----------------------------------------------------------------------------------
+# --- pipelines ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("container", ["frame", "array"])
@@ -202,7 +211,13 @@ def test_precomputed_steps_do_not_change_draws(container):
     steps = make_column_transformer((bins, numbers), (OneHotEncoder(), kinds))
     model = make_pipeline(steps, RandomForestRegressor(5, random_state=0)).fit(table, y)
     once, plain = (
-        explained(model, table[20:23], table[:20], reward=InterventionalReward(flag), max_rows=400)
+        explained(
+            model,
+            table[20:23],
+            table[:20],
+            reward=InterventionalReward(flag),
+            max_rows=400,
+        )
         for flag in (True, False)
     )
     assert once.settings.masked.startswith("columns made once")

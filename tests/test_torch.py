@@ -96,8 +96,12 @@ def test_modules_can_be_explained(few_lines, table):
     rows = table.iloc[:2] if hasattr(table, "iloc") else table[:2]
     made = ShapleyExplainer(module).fit(table).explain(rows)
     # one column of output is one response, without an axis
-    np.testing.assert_allclose(made.values, (X[:2] - X.mean(axis=0)) * [1, 2, 3], atol=1e-5)
-    assert {(device, dtype) for _, device, dtype in module.seen} == {("gpu", np.float32)}
+    np.testing.assert_allclose(
+        made.values, (X[:2] - X.mean(axis=0)) * [1, 2, 3], atol=1e-5
+    )
+    assert {(device, dtype) for _, device, dtype in module.seen} == {
+        ("gpu", np.float32)
+    }
     assert max(n for n, _, _ in module.seen) > 8
     # as it was: the part was in evaluation mode
     assert module.training
@@ -113,15 +117,21 @@ def test_several_outputs_in_double_precision(few_lines):
 
 def test_failing_modules_name_the_rows(few_lines):
     module = Module(np.ones((4, 1)))
-    with pytest.raises(RuntimeError, match="torch module Module failed on 12 rows of 3 ") as caught:
+    with pytest.raises(
+        RuntimeError, match="torch module Module failed on 12 rows of 3 "
+    ) as caught:
         ShapleyExplainer(module).fit(X)
     assert isinstance(caught.value.__cause__, ValueError)
     assert module.training  # put back all the same
 
 
 def test_unsupported_inputs_of_modules(few_lines):
-    with pytest.raises(TypeError, match="takes numbers, and got a table of dtype object"):
-        ShapleyExplainer(Module(np.ones((1, 1)))).fit(pd.DataFrame({"town": ["Rome", "Oslo"]}))
+    with pytest.raises(
+        TypeError, match="takes numbers, and got a table of dtype object"
+    ):
+        ShapleyExplainer(Module(np.ones((1, 1)))).fit(
+            pd.DataFrame({"town": ["Rome", "Oslo"]})
+        )
     with pytest.raises(ValueError, match="'predict' for a Module, which is called"):
         ShapleyExplainer(Module(np.ones((3, 1))), response_method="predict").fit(X)
 
@@ -150,8 +160,14 @@ class OnlyArray:
 
 @pytest.mark.parametrize("kind", [Tensor, OnlyDlpack, OnlyArray])
 def test_functions_that_return_arrays_of_other_libraries(kind):
-    expected = ShapleyExplainer(lambda rows: rows @ [1.0, 2.0, 3.0]).fit(X).explain(X[:2])
-    made = ShapleyExplainer(lambda rows: kind(rows @ [1.0, 2.0, 3.0])).fit(X).explain(X[:2])
+    expected = (
+        ShapleyExplainer(lambda rows: rows @ [1.0, 2.0, 3.0]).fit(X).explain(X[:2])
+    )
+    made = (
+        ShapleyExplainer(lambda rows: kind(rows @ [1.0, 2.0, 3.0]))
+        .fit(X)
+        .explain(X[:2])
+    )
     np.testing.assert_array_equal(made.values, expected.values)
     method = ShapleyExplainer(Model(kind)).fit(X).explain(X[:2])
     np.testing.assert_array_equal(method.values, expected.values)
@@ -175,7 +191,12 @@ class Model(RegressorMixin, BaseEstimator):
 def test_real_torch_modules():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
-    layers = torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
+    layers = (
+        torch.nn.Linear(3, 8),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.5),
+        torch.nn.Linear(8, 1),
+    )
     module = torch.nn.Sequential(*layers)
     made = ShapleyExplainer(module, random_state=0).fit(X).explain(X[:3])
     assert module.training
@@ -187,6 +208,8 @@ def test_real_torch_modules():
     np.testing.assert_allclose(total, made.predictions, rtol=0, atol=1e-8)
 
     weights = torch.nn.Linear(3, 2)  # whose answers have a graph
-    with_graph = ShapleyExplainer(lambda rows: weights(torch.as_tensor(rows, dtype=torch.float32)))
+    with_graph = ShapleyExplainer(
+        lambda rows: weights(torch.as_tensor(rows, dtype=torch.float32))
+    )
     made = with_graph.fit(X).explain(X[:2])
     assert made.values.shape == (2, 3, 2)

@@ -63,7 +63,14 @@ def test_type_checkers_see_the_types(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     checked = subprocess.run(
         [
-            *(sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"),
+            *(
+                sys.executable,
+                "-m",
+                "mypy",
+                "--strict",
+                "--cache-dir",
+                tmp_path / "cache",
+            ),
             *("--python-executable", environment(tmp_path / "venv"), "script.py"),
         ],
         cwd=tmp_path,

@@ -1,8 +1,9 @@
 """No certainty from silence: what is marked converged, and errors of draws that all agree.
 
-At confidence .95 at most 5 % of the answers that are marked converged may be off by more than the
-tolerance. With 200 of them the share is known to .015; the slow test allows 5 % and two of these
-standard deviations: a game at exactly 5 % raises a false alarm about once in fifty.
+At confidence .95 at most 5 % of the answers that are marked converged may be off by
+more than the tolerance. With 200 of them the share is known to .015; the slow test
+allows 5 % and two of these standard deviations: a game at exactly 5 % raises a false
+alarm about once in fifty.
 """
 
 import numpy as np
@@ -57,7 +58,9 @@ class Among(CooperativeGame):
     @property
     def shapley_values(self):
         n = len(self.worths) - 1
-        return np.where(np.arange(self.n_players) < n, (self.worths[n] - self.worths[0]) / n, 0.0)
+        return np.where(
+            np.arange(self.n_players) < n, (self.worths[n] - self.worths[0]) / n, 0.0
+        )
 
 
 class Smooth(CooperativeGame):
@@ -88,7 +91,8 @@ JUMPS = {f"and of {n}": Among([0.0] * n + [1.0], 20) for n in (2, 3, 4)} | {
     "or of 20": Among([0.0] + [1.0] * 20, 20),
 }
 ADDED = {
-    f"additive, {name}": Sum(g, AdditiveGame(WEIGHTS[: g.n_players])) for name, g in JUMPS.items()
+    f"additive, {name}": Sum(g, AdditiveGame(WEIGHTS[: g.n_players]))
+    for name, g in JUMPS.items()
 }
 SLOPES = np.random.default_rng(3).normal(size=(10, 10))
 KNOWN = {
@@ -100,7 +104,9 @@ KNOWN = {
     "unanimity": UnanimityGame(8, (0, 3, 5)),
     "random": RandomGame(8, seed=4),
     "pairwise": PairwiseGame(np.zeros(10), SLOPES + SLOPES.T),
-    "fourier": FourierGame(8, {(0,): 1.0, (0, 1): 5.0, (0, 1, 2): 3.0, (2, 3, 4, 5, 6): 2.0}),
+    "fourier": FourierGame(
+        8, {(0,): 1.0, (0, 1): 5.0, (0, 1, 2): 3.0, (2, 3, 4, 5, 6): 2.0}
+    ),
     "dividends": DividendGame(10, {(0,): 1.0, (1, 2, 3, 4): 3.0, (5, 6, 7, 8, 9): 2.0}),
 }
 GAMES = JUMPS | ADDED | KNOWN
@@ -125,11 +131,15 @@ def converged_and_off(game, sampler, n_runs, rtol=0.1):
 def test_converged_values_are_within_the_tolerance(name, sampler):
     done, off = converged_and_off(GAMES[name], sampler, 200)
     if done < 10 and off:
-        pytest.xfail("of a rough game that next to never converges, lucky runs are what does")
+        pytest.xfail(
+            "of a rough game that next to never converges, lucky runs are what does"
+        )
     assert off <= 0.05 * done + 2 * np.sqrt(0.05 * 0.95 * done)
 
 
-@pytest.mark.parametrize("name", ["and of 3", "additive, and of 3", "additive, majority of 5"])
+@pytest.mark.parametrize(
+    "name", ["and of 3", "additive, and of 3", "additive, majority of 5"]
+)
 def test_agreement_of_first_checks_does_not_stop(name):
     """Of 40 runs at 5 %, seven are off with probability .003."""
     done, off = converged_and_off(GAMES[name], "antithetic", 40)
@@ -142,12 +152,15 @@ LITTLE = Sum(Smooth(WAVES), Among([0.0] * 6 + [1.0], 12))
 HIDDEN = Sum(Among([0.0] * 5 + [1.0], 16), Among([0.0] * 3 + [-1.0], 16))
 
 
-@pytest.mark.parametrize("game", [LITTLE, HIDDEN], ids=["and of 6, smooth", "and of 5, of 3"])
+@pytest.mark.parametrize(
+    "game", [LITTLE, HIDDEN], ids=["and of 6, smooth", "and of 5, of 3"]
+)
 @pytest.mark.parametrize("sampler", ["monte-carlo", "classical"])
 def test_near_agreement_of_first_permutations_does_not_stop(sampler, game):
     """Small variation hides as much as none, and constant games carry no information.
 
-    Two permutations with the same player in sixth place, or with cancelling contributions.
+    Two permutations with the same player in sixth place, or with cancelling
+    contributions.
     """
     outcome = explain_game(
         as_instances(game, 60),
@@ -160,7 +173,13 @@ def test_near_agreement_of_first_permutations_does_not_stop(sampler, game):
 
 @pytest.mark.parametrize(
     ("sampler", "max_rows"),
-    [("antithetic", 41), ("monte-carlo", 41), ("owen", 41), ("leverage", 41), ("odd", 49)],
+    [
+        ("antithetic", 41),
+        ("monte-carlo", 41),
+        ("owen", 41),
+        ("leverage", 41),
+        ("odd", 49),
+    ],
 )
 def test_values_of_few_evaluations_are_within_their_errors(sampler, max_rows):
     """All ten or nothing: few evaluations see no contribution of most players, which are all .1.

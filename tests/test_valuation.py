@@ -54,7 +54,9 @@ def test_values_equal_enumeration_of_all_permutations(data):
 
     valued = DataShapley(LogisticRegression(), max_evals=2**6).fit(X, y, X_val, y_val)
     np.testing.assert_allclose(valued.values_, by_permutations(score, 6), atol=1e-12)
-    np.testing.assert_allclose(valued.values_.sum(), valued.full_value_ - valued.base_value_)
+    np.testing.assert_allclose(
+        valued.values_.sum(), valued.full_value_ - valued.base_value_
+    )
     assert valued.converged_
     assert valued.n_evaluations_ == 2**6
 
@@ -100,7 +102,9 @@ def test_weighted_neighbours_by_any_index_equal_enumeration(data, k, weights, in
         return found[np.arange(len(y_val)), y_val].mean() * size / k
 
     expected = shapley_values(
-        lambda coalitions: np.array([utility(S) for S in coalitions]), n_players=6, index=index
+        lambda coalitions: np.array([utility(S) for S in coalitions]),
+        n_players=6,
+        index=index,
     )
     valued = DataShapley(model, index=index).fit(X, y, X_val, y_val)
     np.testing.assert_allclose(valued.values_, expected.values, atol=1e-12)
@@ -108,7 +112,9 @@ def test_weighted_neighbours_by_any_index_equal_enumeration(data, k, weights, in
     assert not valued.standard_errors_.any()
 
 
-def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, monkeypatch):
+def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(
+    data, monkeypatch
+):
     model = KNeighborsClassifier(3, weights="distance")
     exact = DataShapley(model).fit(*data)
     monkeypatch.setattr("skshapley._estimators._knn_valuation.MOST_SETS", 100)
@@ -129,7 +135,8 @@ def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, m
 def test_scores_that_need_all_classes(data, scoring):
     """Classes that a coalition lacks have the probability 0.
 
-    Compared with scikit-learn's own functions of these probabilities, over all sets of points.
+    Compared with scikit-learn's own functions of these probabilities, over all sets of
+    points.
     """
     X, y, X_val, y_val = data
     if scoring == "roc_auc_ovr":
@@ -161,12 +168,16 @@ def test_scores_that_need_all_classes(data, scoring):
 
 
 @pytest.mark.parametrize(("n_jobs", "error_score"), [(None, "empty"), (2, 0.25)])
-def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(data, n_jobs, error_score):
+def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(
+    data, n_jobs, error_score
+):
     """Three neighbours of one or two points: 6 + 15 of 64 coalitions, but those of one class."""
     X, y, X_val, y_val = data
     neighbours = KNeighborsClassifier(3)
     how = {"scoring": "accuracy", "error_score": error_score, "n_jobs": n_jobs}
-    with pytest.warns(FitFailedWarning, match=r"DataGame cannot fit or score KNei.*2 training poi"):
+    with pytest.warns(
+        FitFailedWarning, match=r"DataGame cannot fit or score KNei.*2 training poi"
+    ):
         valued = DataShapley(neighbours, **how).fit(X, y, X_val, y_val)
     two = sum(len(set(y[[i, j]])) == 2 for i in range(6) for j in range(i))
     assert valued.n_unfitted_ == two > 0
@@ -189,25 +200,59 @@ def test_errors_are_raised_on_request(data):
     with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
         DataShapley(neighbours, scoring="accuracy", error_score="raise").fit(*data)
     with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
-        DataShapley(KNeighborsClassifier(7), scoring="accuracy").fit(*data)  # of all six
-    with pytest.raises(ValueError, match=r'error_score as "empty", "raise" or a .*; got nan'):
+        DataShapley(KNeighborsClassifier(7), scoring="accuracy").fit(
+            *data
+        )  # of all six
+    with pytest.raises(
+        ValueError, match=r'error_score as "empty", "raise" or a .*; got nan'
+    ):
         DataShapley(neighbours, error_score=np.nan).fit(*data)
 
 
 IRIS_BY_PYDVL = [
-    *(0.06921957671957658, 0.06961640211640206, 0.0712433862433861, 0.06981481481481475),
-    *(0.046957671957671816, 0.06917989417989401, 0.04485449735449727, 0.07144179894179886),
+    *(
+        0.06921957671957658,
+        0.06961640211640206,
+        0.0712433862433861,
+        0.06981481481481475,
+    ),
+    *(
+        0.046957671957671816,
+        0.06917989417989401,
+        0.04485449735449727,
+        0.07144179894179886,
+    ),
     0.08767195767195748,
 ]
 IRIS_NEIGHBOURS_BY_PYDVL = {
     1: [
-        *(0.11111111111111112, 0.11111111111111112, 0.11111111111111112, 0.07277777777777777),
-        *(0.11388888888888887, 0.08666666666666667, 0.09777777777777778, 0.16444444444444445),
+        *(
+            0.11111111111111112,
+            0.11111111111111112,
+            0.11111111111111112,
+            0.07277777777777777,
+        ),
+        *(
+            0.11388888888888887,
+            0.08666666666666667,
+            0.09777777777777778,
+            0.16444444444444445,
+        ),
         0.09777777777777778,
     ],
     3: [
-        *(0.11111111111111112, 0.11111111111111112, 0.11111111111111112, 0.08388888888888889),
-        *(0.09166666666666665, 0.08666666666666667, 0.07555555555555554, 0.07555555555555556),
+        *(
+            0.11111111111111112,
+            0.11111111111111112,
+            0.11111111111111112,
+            0.08388888888888889,
+        ),
+        *(
+            0.09166666666666665,
+            0.08666666666666667,
+            0.07555555555555554,
+            0.07555555555555556,
+        ),
         0.07555555555555554,
     ],
 }
@@ -222,10 +267,11 @@ def iris():
 def test_values_equal_those_of_pydvl():
     """Numbers of pyDVL 0.10.0 (NumPy 1.26.4, scikit-learn 1.9.1), an independent library.
 
-    ``ShapleyValuation`` over all subsets, ``DeterministicUniformSampler(index_iteration=
-    FiniteSequentialIndexIteration)``, of ``ModelUtility(model, SupervisedScorer(accuracy, test,
-    default=1/3), catch_errors=False)``, whose model is LogisticRegression(), or DummyClassifier()
-    where there is a single class; 1/3 is the accuracy of the most frequent class of all points.
+    ``ShapleyValuation`` over all subsets,
+    ``DeterministicUniformSampler(index_iteration= FiniteSequentialIndexIteration)``, of
+    ``ModelUtility(model, SupervisedScorer(accuracy, test, default=1/3), catch_errors=False)``,
+    whose model is LogisticRegression(), or DummyClassifier() where there is a single
+    class; 1/3 is the accuracy of the most frequent class of all points.
     """
     valued = DataShapley(LogisticRegression(), max_evals=2**9).fit(*iris())
     np.testing.assert_allclose(valued.values_, IRIS_BY_PYDVL, rtol=0, atol=1e-12)
@@ -235,7 +281,9 @@ def test_values_equal_those_of_pydvl():
 def test_nearest_neighbour_values_equal_those_of_pydvl(k):
     """Numbers of pyDVL 0.10.0, ``KNNShapleyValuation(KNeighborsClassifier(k), test)``."""
     valued = DataShapley(KNeighborsClassifier(k)).fit(*iris())
-    np.testing.assert_allclose(valued.values_, IRIS_NEIGHBOURS_BY_PYDVL[k], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        valued.values_, IRIS_NEIGHBOURS_BY_PYDVL[k], rtol=0, atol=1e-12
+    )
 
 
 def test_groups_are_players(data):
@@ -244,7 +292,9 @@ def test_groups_are_players(data):
     valued = DataShapley(Ridge(), groups=groups, scoring="neg_mean_squared_error")
     valued.fit(X, X[:, 0], X_val, X_val[:, 0])
     assert valued.players_.tolist() == ["a", "b", "c"]
-    np.testing.assert_allclose(valued.values_.sum(), valued.full_value_ - valued.base_value_)
+    np.testing.assert_allclose(
+        valued.values_.sum(), valued.full_value_ - valued.base_value_
+    )
 
 
 def test_values_do_not_depend_on_the_number_of_workers(data):
@@ -276,12 +326,18 @@ def test_truncation_saves_fits_with_little_bias(data):
     for truncation in (None, 0.05):
         Counting.fits = 0
         valued = DataShapley(
-            Counting(), sampler="monte-carlo", max_evals=62, truncation=truncation, random_state=0
+            Counting(),
+            sampler="monte-carlo",
+            max_evals=62,
+            truncation=truncation,
+            random_state=0,
         ).fit(X, X[:, 0], X_val, X_val[:, 0])
         spent.append(Counting.fits)
         values.append(valued.values_)
     assert spent[1] < spent[0]
-    np.testing.assert_allclose(values[1], values[0], atol=0.05)  # at most 0.05 is left to the rest
+    np.testing.assert_allclose(
+        values[1], values[0], atol=0.05
+    )  # at most 0.05 is left to the rest
 
 
 def test_stopping_and_standard_errors(data):
@@ -344,10 +400,14 @@ def test_removing_valuable_points_hurts_most(data):
 
 def test_invalid_input_is_refused_in_one_sentence(data):
     X, y, X_val, y_val = data
-    with pytest.raises(ValueError, match=r"groups as one label per training point, shape \(6,\)"):
+    with pytest.raises(
+        ValueError, match=r"groups as one label per training point, shape \(6,\)"
+    ):
         DataShapley(LogisticRegression(), groups=[0, 1]).fit(X, y, X_val, y_val)
     with pytest.raises(ValueError, match="needs at least 12 evaluations"):
-        DataShapley(LogisticRegression(), max_evals=3, sampler="antithetic").fit(X, y, X_val, y_val)
+        DataShapley(LogisticRegression(), max_evals=3, sampler="antithetic").fit(
+            X, y, X_val, y_val
+        )
     with pytest.raises(ValueError, match="for 6 training points: pass one value"):
         removal_curve(LogisticRegression(), [1.0], X, y, X_val, y_val)
 
@@ -365,6 +425,8 @@ def test_other_indices_of_points():
         found = DataShapley(Ridge(), index=index, max_evals=100, **how).fit(*data)
         gap = found.values_ - exact.values_
         assert gap @ gap < 0.05 * (exact.values_ @ exact.values_)
-        assert not np.isclose(exact.values_.sum(), exact.full_value_ - exact.base_value_)
+        assert not np.isclose(
+            exact.values_.sum(), exact.full_value_ - exact.base_value_
+        )
     with pytest.raises(ValueError, match=r"DataShapley takes index as .*; got 3"):
         DataShapley(Ridge(), index=3).fit(*data)

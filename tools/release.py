@@ -1,7 +1,8 @@
 """Make a release: version, changelog and citation in one commit, a tag, and what is uploaded.
 
-    make release VERSION=0.2.0            # checks, writes, commits, builds and tests, tags
-    make release VERSION=0.2.0 DRY_RUN=1  # shows what the changelog would say, and writes nothing
+    make release VERSION=0.2.0 # checks, writes, commits, builds and tests, tags make
+    release VERSION=0.2.0 DRY_RUN=1 # shows what the changelog would say, and writes
+    nothing
 
 Nothing leaves the machine: the commands that push and upload are printed at the end.
 """
@@ -24,9 +25,13 @@ class ReleaseError(Exception):
 
 def said_by(root, *command):
     """Return the output of a command."""
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=root, capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        raise ReleaseError(f"{' '.join(map(str, command))} failed:\n{done.stderr}{done.stdout}")
+        raise ReleaseError(
+            f"{' '.join(map(str, command))} failed:\n{done.stderr}{done.stdout}"
+        )
     return done.stdout
 
 
@@ -60,17 +65,22 @@ def gathered(root):
     """Return what the fragments say, under headings by kind."""
     if not fragments(root):
         return ""
-    draft = said_by(root, sys.executable, "-m", "towncrier", "build", "--draft", "--version", "0")
+    draft = said_by(
+        root, sys.executable, "-m", "towncrier", "build", "--draft", "--version", "0"
+    )
     return draft[draft.index("\n### ") :].strip() + "\n"
 
 
 def changelog(text, version, date, news):
     """Return the changelog with a release.
 
-    A section that was written by hand, headed "(unreleased)", comes before what the fragments say.
+    A section that was written by hand, headed "(unreleased)", comes before what the
+    fragments say.
     """
     head = re.escape(f"## {version} (unreleased)\n")
-    written = re.search(head + r"(.*?)(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    written = re.search(
+        head + r"(.*?)(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE
+    )
     if written is None and not news:
         raise ReleaseError("changelog.d has no fragments: there is nothing to release")
     body = "\n\n".join(filter(None, [written and written[1].strip(), news.strip()]))
@@ -106,18 +116,33 @@ def release(root, version, *, dry_run=False, build=("make", "dist")):
     log.write_text(text, "utf-8")
     for path in fragments(root):
         path.unlink()
-    replaced(root, "skshapley/__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
+    replaced(
+        root,
+        "skshapley/__init__.py",
+        r'^__version__ = ".*"$',
+        f'__version__ = "{version}"',
+    )
     replaced(root, "CITATION.cff", r"^version: .*$", f"version: {version}")
     replaced(root, "CITATION.cff", r"^date-released: .*$", f"date-released: {date}")
     said_by(root, "git", "commit", "--all", "--message", f"Release {version}")
     # what fails here leaves a commit and no tag: `git reset --hard HEAD~1` undoes it
     subprocess.run(build, cwd=root, check=True)
-    said_by(root, "git", "tag", "--annotate", f"v{version}", "--message", f"skshapley {version}")
+    said_by(
+        root,
+        "git",
+        "tag",
+        "--annotate",
+        f"v{version}",
+        "--message",
+        f"skshapley {version}",
+    )
     return section
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Make a release; nothing leaves the machine.")
+    parser = argparse.ArgumentParser(
+        description="Make a release; nothing leaves the machine."
+    )
     parser.add_argument("version")
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args(arguments)
@@ -126,7 +151,10 @@ def main(arguments=None):
     except ReleaseError as error:
         sys.exit(f"No release: {error}")
     if not given.dry_run:
-        print(f"Now: git push --follow-tags && {Path(sys.executable).parent}/uv publish dist/*")
+        print(
+            f"Now: git push --follow-tags && {Path(sys.executable).parent}/uv publish "
+            "dist/*"
+        )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Usage: python tools/size.py [--rooms]
 
-Code lines are lines without blanks, comments and docstrings. With ``--rooms`` each folder of the
-package has a line of its own.
+Code lines are lines without blanks, comments and docstrings. With ``--rooms`` each
+folder of the package has a line of its own.
 """
 
 import argparse
@@ -24,9 +24,16 @@ DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 def code_lines(text: str) -> int:
     """Count the lines of a source file that hold code."""
     lines = text.splitlines()
-    silent = {i for i, line in enumerate(lines, 1) if not line.strip() or line.strip()[0] == "#"}
+    silent = {
+        i
+        for i, line in enumerate(lines, 1)
+        if not line.strip() or line.strip()[0] == "#"
+    }
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+        if (
+            isinstance(node, DOCUMENTED)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
             docstring = node.body[0]
             silent |= set(range(docstring.lineno, docstring.end_lineno + 1))
     return len(lines) - len(silent)
@@ -59,7 +66,9 @@ def stories() -> dict[str, list[str]]:
 
     X, y = make_regression(400, 10, random_state=0)
     X = np.asarray(X)
-    perceptron = MLPRegressor(hidden_layer_sizes=(8,), tol=1e9, random_state=0).fit(X, y)
+    perceptron = MLPRegressor(hidden_layer_sizes=(8,), tol=1e9, random_state=0).fit(
+        X, y
+    )
     trees = XGBRegressor(n_estimators=20, max_depth=4).fit(X, y)
     found = {}
     for name, model in {"a perceptron": perceptron, "boosted trees": trees}.items():
@@ -72,7 +81,9 @@ def stories() -> dict[str, list[str]]:
 def main() -> None:
     """Print the sizes."""
     parser = argparse.ArgumentParser(description="Print how large the package is.")
-    parser.add_argument("--rooms", action="store_true", help="list the folders, and files entered")
+    parser.add_argument(
+        "--rooms", action="store_true", help="list the folders, and files entered"
+    )
     rooms = parser.parse_args().rooms
     sizes, files = Counter(), Counter()
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -87,8 +98,13 @@ def main() -> None:
         print(f"explain with {model} enters {len(found)} files")
         if rooms:
             print("    " + "\n    ".join(found))
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
-    print(f"tests: {sum(text.count('monkeypatch.setattr') for text in texts)} monkeypatch.setattr,")
+    texts = [
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")
+    ]
+    print(
+        f"tests: {sum(text.count('monkeypatch.setattr') for text in texts)} "
+        "monkeypatch.setattr,"
+    )
     private = sum(len(private_names(text)) for text in texts)
     print(f"       {private} private names imported")
 
@@ -97,7 +113,9 @@ def private_names(text: str) -> list[str]:
     """Return what a test file imports of private modules, or by private names."""
     names = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skshapley"):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "skshapley"
+        ):
             names += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]

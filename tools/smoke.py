@@ -1,6 +1,7 @@
 """What an installed skshapley must do with nothing but its required dependencies.
 
-``make dist`` runs this in an environment that holds the wheel alone, away from the sources.
+``make dist`` runs this in an environment that holds the wheel alone, away from the
+sources.
 """
 
 import subprocess
@@ -17,7 +18,11 @@ import skshapley
 
 
 def adds_up(explanation):
-    gap = explanation.values.sum(axis=1) + explanation.base_values - explanation.predictions
+    gap = (
+        explanation.values.sum(axis=1)
+        + explanation.base_values
+        - explanation.predictions
+    )
     assert np.abs(gap).max() < 1e-9 * np.abs(explanation.predictions).max()
 
 
@@ -27,14 +32,18 @@ def main():
     assert (installed / "py.typed").exists()
     assert version("skshapley") == skshapley.__version__
     for extra in ("matplotlib", "xgboost", "shap", "pyarrow"):
-        assert find_spec(extra) is None, f"{extra} is there, so that nothing shows we do without"
+        assert find_spec(extra) is None, (
+            f"{extra} is there, so that nothing shows we do without"
+        )
 
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, y)
     read = skshapley.ShapleyExplainer(forest).fit(X).explain(X[:3])
     assert read.settings.closed_form == "trees"
     adds_up(read)
-    explainer = skshapley.ShapleyExplainer(lambda X: X["bmi"] * X["bp"] + X["s5"], random_state=0)
+    explainer = skshapley.ShapleyExplainer(
+        lambda X: X["bmi"] * X["bp"] + X["s5"], random_state=0
+    )
     sampled = explainer.fit(X).explain(X[:3])
     assert (sampled.standard_errors[:, X.columns.get_loc("bmi")] >= 0).all()
     adds_up(sampled)
@@ -42,7 +51,9 @@ def main():
     np.testing.assert_allclose(game.values, 4.0)
 
     command = Path(sys.executable).with_name("skshapley")
-    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [command, "--version"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == skshapley.__version__
 
 

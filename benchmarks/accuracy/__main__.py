@@ -1,14 +1,15 @@
 """Squared error of the estimators by evaluations, model rows and CPU time.
 
-    python -m benchmarks.accuracy                           what is missing, and the report
-    python -m benchmarks.accuracy --methods default --again     one method anew
-    python -m benchmarks.accuracy --report                  tables and figures alone
+    python -m benchmarks.accuracy what is missing, and the report python -m
+    benchmarks.accuracy --methods default --again one method anew python -m
+    benchmarks.accuracy --report tables and figures alone
 
-The error is |phi - truth|^2/|truth|^2, mean over seeds and instances of a task. A budget of m is m
-evaluations a player, which is 100 m model rows a player where the background has 100. A run (task,
-method, budget, seed) is kept in benchmarks/.cache/accuracy.jsonl as soon as it is done and never
-done twice; --tasks, --methods, --budgets and --seconds cut the suite, which takes hours, into
-pieces. The report writes doc/results/accuracy: cells.csv, which it also starts from, so that
+The error is |phi - truth|^2/|truth|^2, mean over seeds and instances of a task. A
+budget of m is m evaluations a player, which is 100 m model rows a player where the
+background has 100. A run (task, method, budget, seed) is kept in
+benchmarks/.cache/accuracy.jsonl as soon as it is done and never done twice; --tasks,
+--methods, --budgets and --seconds cut the suite, which takes hours, into pieces. The
+report writes doc/results/accuracy: cells.csv, which it also starts from, so that
 methods that were not measured here keep their lines; tables and figures.
 """
 
@@ -53,10 +54,16 @@ def wanted(arguments):
     tasks = arguments.tasks.split(",") if arguments.tasks else TASKS
     methods = arguments.methods.split(";") if arguments.methods else METHODS
     for task in tasks:
-        budgets = [float(b) for b in arguments.budgets.split(",")] if arguments.budgets else BUDGETS
+        budgets = (
+            [float(b) for b in arguments.budgets.split(",")]
+            if arguments.budgets
+            else BUDGETS
+        )
         for budget in budgets:
             for method in methods:
-                for seed in range(int(min(arguments.seeds, METHODS[method].most_seeds))):
+                for seed in range(
+                    int(min(arguments.seeds, METHODS[method].most_seeds))
+                ):
                     yield task, f"{budget:g}", method, seed
 
 
@@ -70,7 +77,9 @@ def done():
 
 def forget(keys):
     """Take runs out of the cache, so that an interrupted `--again` goes on without it."""
-    lines = [{"key": key, "found": found} for key, found in done().items() if key not in keys]
+    lines = [
+        {"key": key, "found": found} for key, found in done().items() if key not in keys
+    ]
     RUNS.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -91,7 +100,9 @@ def run(arguments):
         tasks = made[task]
         if tasks[0].n_players > METHODS[method].most_players:
             continue
-        if method in PEERS and (task, method) not in warm:  # what is compiled on the first call
+        if (
+            method in PEERS and (task, method) not in warm
+        ):  # what is compiled on the first call
             measure(method, tasks, float(budget), seed)
             warm.add((task, method))
         line = measure(method, tasks, float(budget), seed)
@@ -108,11 +119,17 @@ def run(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tasks", default="", help=f"of {', '.join(TASKS)}; all if empty")
-    parser.add_argument("--methods", default="", help=f"of {'; '.join(METHODS)}; all if empty")
+    parser.add_argument(
+        "--tasks", default="", help=f"of {', '.join(TASKS)}; all if empty"
+    )
+    parser.add_argument(
+        "--methods", default="", help=f"of {'; '.join(METHODS)}; all if empty"
+    )
     parser.add_argument("--budgets", default="", help="evaluations per player")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=np.inf, help="CPU after which to stop")
+    parser.add_argument(
+        "--seconds", type=float, default=np.inf, help="CPU after which to stop"
+    )
     parser.add_argument("--again", action="store_true", help="forget them first")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     arguments = parser.parse_args()

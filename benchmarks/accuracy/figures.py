@@ -24,7 +24,9 @@ DRAWN = {
 
 def curves(cells, methods):
     """Yield method, budgets, geometric means of error, rows a player and seconds."""
-    tasks = {budget: common(errors_at(cells, budget)).index for budget in budgets_of(cells)}
+    tasks = {
+        budget: common(errors_at(cells, budget)).index for budget in budgets_of(cells)
+    }
     most = max(map(len, tasks.values()))  # another set of tasks would bend the curves
     tasks = {budget: names for budget, names in tasks.items() if len(names) == most}
     for method in methods:
@@ -33,7 +35,9 @@ def curves(cells, methods):
             at = cells[(cells["budget"] == budget) & (cells["method"] == method)]
             at = at[at["task"].isin(names)]
             if len(at) == most:
-                points.append((budget, geometric(at["error"]), geometric(at["seconds"])))
+                points.append(
+                    (budget, geometric(at["error"]), geometric(at["seconds"]))
+                )
         if points:
             yield method, np.array(points).T
 
@@ -52,7 +56,9 @@ def save(figure, axes, path):
         ax.grid(which="major", color="#dddddd", linewidth=0.6)
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     order = [method for method in DRAWN if method in handles]
-    figure.legend([handles[m] for m in order], order, loc="outside lower center", ncols=6)
+    figure.legend(
+        [handles[m] for m in order], order, loc="outside lower center", ncols=6
+    )
     figure.savefig(path, dpi=90)
 
 
@@ -70,7 +76,12 @@ def draw_suite(cells, folder):
     for ax, methods, x, name in (
         (axes[0], ours + peers, 0, "evaluations / d, each over the whole background"),
         (axes[1], [*spread, "odd, all rows", *peers], 0, "model rows / 100 d"),
-        (axes[2], [*spread, "odd, all rows", "leverage", *peers], 2, "CPU seconds an instance"),
+        (
+            axes[2],
+            [*spread, "odd, all rows", "leverage", *peers],
+            2,
+            "CPU seconds an instance",
+        ),
     ):
         for method, points in curves(cells, methods):
             line(ax, method, points[x], points[1])
@@ -98,9 +109,13 @@ def draw_cells(cells, folder):
         errors = tables[budget].reindex(tasks)
         peers = errors[[m for m in errors if m in PEERS]].min(axis=1)
         if "odd" in errors:
-            ax.plot(errors["odd"] / peers, range(len(tasks)), marker, label=f"{budget:g}d")
+            ax.plot(
+                errors["odd"] / peers, range(len(tasks)), marker, label=f"{budget:g}d"
+            )
     ax.axvline(1, color="#888888", linewidth=0.8)
-    ax.set(xscale="log", xlabel="squared error of odd / least of all peers', equal rows")
+    ax.set(
+        xscale="log", xlabel="squared error of odd / least of all peers', equal rows"
+    )
     ax.set_yticks(range(len(tasks)), tasks)
     ax.invert_yaxis()
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)

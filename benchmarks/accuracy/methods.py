@@ -1,7 +1,7 @@
 """What this folder measures: our samplers and solvers, and what other packages offer.
 
-Every method takes a game, a budget of evaluations of a row and a seed, and returns values
-``(r, p)``, or None if the budget is too small for it.
+Every method takes a game, a budget of evaluations of a row and a seed, and returns
+values ``(r, p)``, or None if the budget is too small for it.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,9 @@ class Counted:
         def worth(coalitions):
             coalitions = np.atleast_2d(np.asarray(coalitions, dtype=bool))
             rows = np.where(coalitions[:, None], x, self.task.background)
-            return self(rows.reshape(-1, len(x))).reshape(len(coalitions), -1).mean(axis=1)
+            return (
+                self(rows.reshape(-1, len(x))).reshape(len(coalitions), -1).mean(axis=1)
+            )
 
         return worth
 
@@ -59,7 +61,9 @@ class Ours:
         )
         try:
             explainer.fit(counted.task.background)
-            counted.rows = 0  # all rows to explain share those of `fit`, which the seconds include
+            counted.rows = (
+                0  # all rows to explain share those of `fit`, which the seconds include
+            )
             found = explainer.explain(counted.task.instances)
         except ValueError as error:
             if "too small" in str(error):
@@ -91,7 +95,9 @@ def shap_permutation(counted, evals, seed):
     walks = evals // (2 * p)
     if not walks:
         return None
-    found = explainer(counted.task.instances, max_evals=walks * (2 * p + 1), silent=True)
+    found = explainer(
+        counted.task.instances, max_evals=walks * (2 * p + 1), silent=True
+    )
     return found.values
 
 
@@ -158,7 +164,8 @@ def shapiq(name, **parameters):
             try:
                 found = estimate.approximate(evals, counted.game(x))
             except (IndexError, ValueError) as error:
-                # ProxySPEX, where it finds less than two interactions; too small a budget
+                # ProxySPEX, where it finds less than two interactions; too small a
+                # budget
                 if isinstance(error, IndexError) or "budget" in str(error).lower():
                     return None
                 raise
@@ -168,8 +175,9 @@ def shapiq(name, **parameters):
     return call
 
 
-# Those of the first group spread the same model rows over more coalitions, each against one
-# background row or some; those of the second average every coalition over the whole background.
+# Those of the first group spread the same model rows over more coalitions, each against
+# one background row or some; those of the second average every coalition over the whole
+# background.
 SPREAD = {
     "default": Ours(),
     "odd": Ours("odd"),
@@ -192,9 +200,15 @@ PEERS = {
     "shapiq SVARM": Peer(shapiq("SVARM"), most_players=61),
     "shapiq LeverageSHAP": Peer(shapiq("LeverageSHAP")),
     "shapiq OddSHAP": Peer(shapiq("OddSHAP")),
-    "shapiq RegressionMSR": Peer(shapiq("RegressionMSR", index="SV", proxy_model="linear")),
-    "shapiq PolySHAP": Peer(shapiq("PolySHAP", max_order=2, pairing_trick=True), most_players=61),
-    "shapiq ProxySHAP": Peer(shapiq("ProxySHAP", max_order=1, index="SV", adjustment=True)),
+    "shapiq RegressionMSR": Peer(
+        shapiq("RegressionMSR", index="SV", proxy_model="linear")
+    ),
+    "shapiq PolySHAP": Peer(
+        shapiq("PolySHAP", max_order=2, pairing_trick=True), most_players=61
+    ),
+    "shapiq ProxySHAP": Peer(
+        shapiq("ProxySHAP", max_order=1, index="SV", adjustment=True)
+    ),
     "shapiq ProxySPEX": Peer(
         shapiq("ProxySPEX", index="SV", max_order=1), most_players=16, most_seeds=1
     ),

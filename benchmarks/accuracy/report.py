@@ -83,7 +83,9 @@ def merged(runs):
     tasks = dict.fromkeys([*TASKS, *sorted(cells["task"])])
     order = {name: i for i, name in enumerate([*tasks, *METHODS])}
     cells = cells[cells["method"].isin(METHODS)]
-    return cells.sort_values(KEY, key=lambda column: column.map(lambda x: order.get(x, x)))
+    return cells.sort_values(
+        KEY, key=lambda column: column.map(lambda x: order.get(x, x))
+    )
 
 
 def markdown(frame):
@@ -126,6 +128,8 @@ def write(parts):
     for name, title in TITLES.items():
         if len(parts[name]):
             table = markdown(parts[name])
-            text.append(f"## {title}\n\n<!-- {name} -->\n\n{table}\n\n<!-- end {name} -->")
+            text.append(
+                f"## {title}\n\n<!-- {name} -->\n\n{table}\n\n<!-- end {name} -->"
+            )
             parts[name].to_csv(RESULTS / f"{name}.csv")
     (RESULTS / "tables.md").write_text("\n\n".join(text) + "\n", encoding="utf-8")

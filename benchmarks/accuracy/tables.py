@@ -15,7 +15,10 @@ GOALS = (
     ("odd", "shap kernel", {4: 1 / 40, 10: 1 / 40}),
     ("odd, all rows", "leverage", {4: 1 / 4, 10: 1 / 8, 20: 1 / 15}),
 )
-CELL_GOALS = (("odd, all rows", "leverage"), ("odd, all rows", "permutations, all rows"))
+CELL_GOALS = (
+    ("odd, all rows", "leverage"),
+    ("odd, all rows", "permutations, all rows"),
+)
 CELL_GOAL, CELL_BUDGETS = 1.3, (4, 10, 20)
 
 
@@ -72,7 +75,9 @@ def ratios_at_rows(cells, ours, theirs, budget):
         other = of_task[(of_task["method"] == theirs) & (of_task["budget"] == budget)]
         if len(curve) and len(other):
             there, error = np.log(other[["rows", "error"]].to_numpy()[0])
-            rows, errors = np.log(curve[["rows", "error"]].clip(lower=FLOOR).to_numpy().T)
+            rows, errors = np.log(
+                curve[["rows", "error"]].clip(lower=FLOOR).to_numpy().T
+            )
             found[task] = np.exp(np.interp(there, rows, errors) - error)
     return pd.Series(found, dtype=float)
 
@@ -81,13 +86,17 @@ def goals_table(cells):
     """Measured ratios of squared errors, and what they were to be."""
     lines = []
     for ours, theirs, goals in GOALS:
-        hows = {"": ratios} | ({", equal rows": ratios_at_rows} if ours in SPREAD else {})
+        hows = {"": ratios} | (
+            {", equal rows": ratios_at_rows} if ours in SPREAD else {}
+        )
         for budget, goal in goals.items():
             for how, compared in hows.items():
                 found = compared(cells, ours, theirs, budget)
                 if len(found):
                     ratio, name = geometric(found), f"{ours} / {theirs}, {budget}d{how}"
-                    lines.append((name, f"1/{1 / ratio:.1f}", f"1/{1 / goal:.0f}", ratio <= goal))
+                    lines.append(
+                        (name, f"1/{1 / ratio:.1f}", f"1/{1 / goal:.0f}", ratio <= goal)
+                    )
     for ours, theirs in CELL_GOALS:
         for budget in CELL_BUDGETS:
             found = ratios(cells, ours, theirs, budget)
@@ -131,7 +140,12 @@ def worst_table(cells, n=12):
                     lines.append((ours, f"{task}, {budget:g}d", ratio, best))
     table = pd.DataFrame(lines, columns=["method", "cell", "ratio", "best other"])
     table = table.sort_values(["method", "ratio"], ascending=[True, False])
-    return table.groupby("method", sort=False).head(n).round({"ratio": 2}).set_index("method")
+    return (
+        table.groupby("method", sort=False)
+        .head(n)
+        .round({"ratio": 2})
+        .set_index("method")
+    )
 
 
 def tasks_table(cells, methods, budget=10):

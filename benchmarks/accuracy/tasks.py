@@ -1,7 +1,7 @@
 """The tasks of this folder: models, backgrounds, instances, and their Shapley values.
 
-SUITE are models on data that scikit-learn bundles or makes, and functions alone; TABLES are models
-on tables of the folder SKSHAPLEY_DATA, where it is set.
+SUITE are models on data that scikit-learn bundles or makes, and functions alone; TABLES
+are models on tables of the folder SKSHAPLEY_DATA, where it is set.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,12 @@ from functools import cache
 from math import sqrt
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_friedman1
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    make_friedman1,
+)
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
@@ -37,7 +42,8 @@ LEARNT = 5000  # most rows that a model is fitted on
 class Task:
     """A model (or a game alone), and where it is explained.
 
-    `respond(estimator, rows)` is the response; `compute(instances)` the Shapley values ``(r, p)``.
+    `respond(estimator, rows)` is the response; `compute(instances)` the Shapley values
+    ``(r, p)``.
     """
 
     name: str
@@ -95,7 +101,9 @@ def six_friedmans(n):
     X, y = rng.uniform(size=(n, 30)), 0.3 * rng.standard_normal(n)
     for k, weight in enumerate((1.0, 0.8, 0.6, 0.5, 0.4, 0.3)):
         a, b, c, d, e = X[:, 5 * k : 5 * k + 5].T
-        y += weight * (10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e)
+        y += weight * (
+            10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+        )
     return X, y
 
 
@@ -160,7 +168,9 @@ def model_task(data, kind, rows):
 
     def truth(instances):
         if X.shape[1] <= ENUMERATED:
-            worths = [averaged(lambda Z: respond(model, Z), x, background) for x in instances]
+            worths = [
+                averaged(lambda Z: respond(model, Z), x, background) for x in instances
+            ]
             return np.array([enumerated(worth, X.shape[1]) for worth in worths])
         if kind in ("xgb", "forest"):
             total = respond(model, instances) - respond(model, background).mean()
@@ -178,7 +188,9 @@ def synthetic_task(p, rows):
     rng = np.random.default_rng(0)
     chance = rng.gamma(0.7, size=p) + 0.05
     chance /= chance.sum()
-    orders = [1] * (p // 2) + [min(1 + rng.geometric(0.4), 6) for _ in range(5 * p // 2)]
+    orders = [1] * (p // 2) + [
+        min(1 + rng.geometric(0.4), 6) for _ in range(5 * p // 2)
+    ]
     terms = [rng.choice(p, order, replace=False, p=chance) for order in orders]
     weights = rng.standard_normal(len(terms)) / np.sqrt(orders)
     X = np.random.default_rng(5).standard_normal((BACKGROUND + rows, p))
@@ -188,14 +200,17 @@ def synthetic_task(p, rows):
 
     def function(Z):
         bent = bend(Z)
-        return sum(w * bent[:, t].prod(axis=1) for w, t in zip(weights, terms, strict=True))
+        return sum(
+            w * bent[:, t].prod(axis=1) for w, t in zip(weights, terms, strict=True)
+        )
 
     def truth(instances):
         member = np.zeros((len(terms), p), dtype=bool)
         for j, term in enumerate(terms):
             member[j, term] = True
         inside, outside = (
-            np.where(member[None], bend(Z)[:, None, :], 1.0) for Z in (instances, X[:BACKGROUND])
+            np.where(member[None], bend(Z)[:, None, :], 1.0)
+            for Z in (instances, X[:BACKGROUND])
         )
         return product_truth(inside, outside, weights)
 
@@ -230,13 +245,16 @@ def contrastive_task(kind, p, row):
             return enumerated(averaged(function, x, z[None]), p)[None]
         return (1 if side else -1) * threshold_truth(x**2, z**2, cut)[None]
 
-    return Task(f"{kind}{p}-{row}", Function(function, p), predict, z[None], x[None], truth)
+    return Task(
+        f"{kind}{p}-{row}", Function(function, p), predict, z[None], x[None], truth
+    )
 
 
 def on_table(data, kinds):
     """Return the makers of the tasks of a data set, by name."""
     return {
-        f"{data}-{kind}": (lambda rows, kind=kind: [model_task(data, kind, rows)]) for kind in kinds
+        f"{data}-{kind}": (lambda rows, kind=kind: [model_task(data, kind, rows)])
+        for kind in kinds
     }
 
 
@@ -248,16 +266,23 @@ SUITE = {
     **on_table("diabetes", KINDS),
     **on_table("breast", KINDS),
     **on_table("digits", KINDS),
-    **{f"synthetic{p}": (lambda rows, p=p: [synthetic_task(p, rows)]) for p in (20, 60, 100)},
+    **{
+        f"synthetic{p}": (lambda rows, p=p: [synthetic_task(p, rows)])
+        for p in (20, 60, 100)
+    },
     **{
         f"{kind}{p}": (
-            lambda rows, kind=kind, p=p: [contrastive_task(kind, p, i) for i in range(rows)]
+            lambda rows, kind=kind, p=p: [
+                contrastive_task(kind, p, i) for i in range(rows)
+            ]
         )
         for kind, p in (("chi", 16), ("radial", 16), ("chi", 300))
     },
 }
 TABLES = (
-    on_table("bank", ("xgb", "mlp")) | on_table("adult", ("xgb",)) | on_table("year", ("xgb",))
+    on_table("bank", ("xgb", "mlp"))
+    | on_table("adult", ("xgb",))
+    | on_table("year", ("xgb",))
     if permutation_tasks.DATA
     else {}
 )

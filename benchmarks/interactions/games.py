@@ -1,8 +1,9 @@
 """Complete games of many families, as tables of all coalitions, for the interactions' benchmark.
 
-Of the process's constants two, the steps and the prior's strength of `_process/_fit.py`, were
-chosen on them, all others elsewhere. Each family is a function of a generator that returns the
-values of all coalitions in the order of `all_coalitions`, ``(2^p,)``.
+Of the process's constants two, the steps and the prior's strength of
+`_process/_fit.py`, were chosen on them, all others elsewhere. Each family is a function
+of a generator that returns the values of all coalitions in the order of
+`all_coalitions`, ``(2^p,)``.
 """
 
 import numpy as np
@@ -37,7 +38,9 @@ def hybrids(function, x, background):
 
 def friedman_mlp(rng):
     X, y = make_friedman1(500, 10, random_state=rng.integers(2**31))
-    net = MLPRegressor(hidden_layer_sizes=(32,), max_iter=300, random_state=rng.integers(2**31))
+    net = MLPRegressor(
+        hidden_layer_sizes=(32,), max_iter=300, random_state=rng.integers(2**31)
+    )
     return of_model(make_pipeline(StandardScaler(), net), rng, X, y)
 
 
@@ -48,7 +51,9 @@ def friedman_trees(rng):
 
 def diabetes_forest(rng):
     X, y = load_diabetes(return_X_y=True)
-    forest = RandomForestRegressor(40, min_samples_leaf=3, random_state=rng.integers(2**31))
+    forest = RandomForestRegressor(
+        40, min_samples_leaf=3, random_state=rng.integers(2**31)
+    )
     return of_model(forest, rng, X, y)
 
 
@@ -60,7 +65,9 @@ def diabetes_svr(rng):
 def breast_mlp(rng):
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, rng.permutation(30)[:12]]
-    net = MLPClassifier(hidden_layer_sizes=(20,), max_iter=200, random_state=rng.integers(2**31))
+    net = MLPClassifier(
+        hidden_layer_sizes=(20,), max_iter=200, random_state=rng.integers(2**31)
+    )
     return of_model(make_pipeline(StandardScaler(), net), rng, X, y, "predict_proba")
 
 
@@ -70,7 +77,9 @@ def products(rng):
     terms = [rng.choice(p, rng.integers(2, 4), replace=False) for _ in range(10)]
     x, r, c = rng.normal(size=p), rng.normal(size=(3, p)), rng.normal(size=10)
     return hybrids(
-        lambda Z: sum(w * Z[:, t].prod(axis=1) for w, t in zip(c, terms, strict=True)), x, r
+        lambda Z: sum(w * Z[:, t].prod(axis=1) for w, t in zip(c, terms, strict=True)),
+        x,
+        r,
     )
 
 
@@ -96,7 +105,8 @@ def dividends(rng):
     """Sums of unanimity games of one to five players."""
     coalitions = all_coalitions(12)
     return sum(
-        rng.normal() * coalitions[:, rng.choice(12, rng.integers(1, 6), replace=False)].all(axis=1)
+        rng.normal()
+        * coalitions[:, rng.choice(12, rng.integers(1, 6), replace=False)].all(axis=1)
         for _ in range(40)
     )
 
@@ -108,7 +118,9 @@ def fourier(rng):
     for order, scale in ((2, 0.5), (3, 0.4), (4, 0.25)):
         for _ in range(15):
             out += (
-                scale * rng.normal() * signs[:, rng.choice(12, order, replace=False)].prod(axis=1)
+                scale
+                * rng.normal()
+                * signs[:, rng.choice(12, order, replace=False)].prod(axis=1)
             )
     return out
 
@@ -118,7 +130,9 @@ def cut(rng):
     coalitions, p = all_coalitions(13) * 1.0, 13
     weights = np.triu(rng.exponential(size=(p, p)) * (rng.random((p, p)) < 0.4), 1)
     inside = np.einsum("np,pq,nq->n", coalitions, weights, 1 - coalitions)
-    return np.sqrt(inside + np.einsum("np,pq,nq->n", 1 - coalitions, weights, coalitions))
+    return np.sqrt(
+        inside + np.einsum("np,pq,nq->n", 1 - coalitions, weights, coalitions)
+    )
 
 
 def selection(rng):
@@ -126,7 +140,9 @@ def selection(rng):
     X, y = make_friedman1(300, 10, noise=1.0, random_state=rng.integers(2**31))
     X = X + 0.5 * X[:, rng.permutation(10)]
     scores = [
-        LinearRegression().fit(X[:200, S], y[:200]).score(X[200:, S], y[200:]) if S.any() else 0.0
+        LinearRegression().fit(X[:200, S], y[:200]).score(X[200:, S], y[200:])
+        if S.any()
+        else 0.0
         for S in all_coalitions(10)
     ]
     return np.array(scores)
@@ -152,8 +168,25 @@ def saturated(rng):
 FAMILIES = {
     function.__name__: function
     for function in (
-        *(friedman_mlp, friedman_trees, diabetes_forest, diabetes_svr, breast_mlp, products),
-        *(radial, exponential, vote, airport, dividends, fourier, cut, selection, valuation),
+        *(
+            friedman_mlp,
+            friedman_trees,
+            diabetes_forest,
+            diabetes_svr,
+            breast_mlp,
+            products,
+        ),
+        *(
+            radial,
+            exponential,
+            vote,
+            airport,
+            dividends,
+            fourier,
+            cut,
+            selection,
+            valuation,
+        ),
         saturated,
     )
 }

@@ -1,9 +1,9 @@
 """Complete games of kinds that others publish, for the interactions' benchmark.
 
-Rows of models, and what selections of features, models, data and clusters are worth. Of the
-process's constants one was chosen in the light of other games of these kinds, SIZE_START of
-`_process/_even.py`. Each is a function of a generator that returns the values of all coalitions in
-the order of `all_coalitions`, ``(2^p,)``.
+Rows of models, and what selections of features, models, data and clusters are worth. Of
+the process's constants one was chosen in the light of other games of these kinds,
+SIZE_START of `_process/_even.py`. Each is a function of a generator that returns the
+values of all coalitions in the order of `all_coalitions`, ``(2^p,)``.
 """
 
 import numpy as np
@@ -38,13 +38,17 @@ def wine_forest(rng):
 def breast_svc(rng):
     X, y = load_breast_cancer(return_X_y=True)
     machine = make_pipeline(StandardScaler(), SVC(gamma=0.2))
-    return of_model(machine, rng, X[:, rng.permutation(30)[:12]], y, "decision_function")
+    return of_model(
+        machine, rng, X[:, rng.permutation(30)[:12]], y, "decision_function"
+    )
 
 
 def digits_mlp(rng):
     """The probability of the predicted digit, by twelve patches of the picture."""
     X, y = load_digits(return_X_y=True)
-    net = MLPClassifier(hidden_layer_sizes=(40,), max_iter=150, random_state=rng.integers(2**31))
+    net = MLPClassifier(
+        hidden_layer_sizes=(40,), max_iter=150, random_state=rng.integers(2**31)
+    )
     x = X[1400 + rng.integers(300)]
     digit = net.fit(X[:1400], y[:1400]).predict(x[None])[0]
     row, column = np.divmod(np.arange(64), 8)
@@ -56,7 +60,9 @@ def loss(rng):
     """What features take from the squared error of a perceptron, over 25 rows."""
     X, y = load_diabetes(return_X_y=True)
     y = scale(y)
-    net = MLPRegressor(hidden_layer_sizes=(30,), max_iter=200, random_state=rng.integers(2**31))
+    net = MLPRegressor(
+        hidden_layer_sizes=(30,), max_iter=200, random_state=rng.integers(2**31)
+    )
     net = make_pipeline(StandardScaler(), net).fit(X[:350], y[:350])
     total = 0.0
     for row in 350 + rng.permutation(90)[:25]:
@@ -83,7 +89,9 @@ def correlation(rng):
     """The total correlation of normal columns."""
     X, _ = load_breast_cancer(return_X_y=True)
     matrix = np.corrcoef(np.log1p(X[:, rng.permutation(30)[:12]]).T)
-    return np.array([-np.linalg.slogdet(matrix[np.ix_(S, S)])[1] / 2 for S in all_coalitions(12)])
+    return np.array(
+        [-np.linalg.slogdet(matrix[np.ix_(S, S)])[1] / 2 for S in all_coalitions(12)]
+    )
 
 
 def feature_selection(rng):
@@ -91,13 +99,17 @@ def feature_selection(rng):
     X, y = load_breast_cancer(return_X_y=True)
     order = rng.permutation(len(y))
     X = scale(X[:, rng.permutation(30)[:10]])
-    return _scores(KNeighborsClassifier(5), X, y, order[:150], order[150:350], y[order].mean())
+    return _scores(
+        KNeighborsClassifier(5), X, y, order[:150], order[150:350], y[order].mean()
+    )
 
 
 def _scores(model, X, y, train, test, empty):
     return np.array(
         [
-            model.fit(X[train][:, S], y[train]).score(X[test][:, S], y[test]) if S.any() else empty
+            model.fit(X[train][:, S], y[train]).score(X[test][:, S], y[test])
+            if S.any()
+            else empty
             for S in all_coalitions(X.shape[1])
         ]
     )
@@ -110,8 +122,14 @@ def ensemble(rng):
     train, test = order[:200], order[200:350]
     for j in range(11):
         columns = rng.permutation(30)[:3]
-        model = (DecisionTreeClassifier(max_depth=2), GaussianNB(), KNeighborsClassifier(3))[j % 3]
-        votes.append(model.fit(X[train][:, columns], y[train]).predict(X[test][:, columns]))
+        model = (
+            DecisionTreeClassifier(max_depth=2),
+            GaussianNB(),
+            KNeighborsClassifier(3),
+        )[j % 3]
+        votes.append(
+            model.fit(X[train][:, columns], y[train]).predict(X[test][:, columns])
+        )
     members = all_coalitions(11) * 1.0
     majority = members @ np.array(votes) > members.sum(axis=1, keepdims=True) / 2
     right = (majority == y[test]).mean(axis=1)
@@ -124,7 +142,9 @@ def trees(rng):
     X, y = load_diabetes(return_X_y=True)
     order = rng.permutation(len(y))
     train, test = order[:300], order[300:]
-    forest = RandomForestRegressor(12, random_state=rng.integers(2**31)).fit(X[train], y[train])
+    forest = RandomForestRegressor(12, random_state=rng.integers(2**31)).fit(
+        X[train], y[train]
+    )
     each = np.array([tree.predict(X[test]) for tree in forest.estimators_])
     members = all_coalitions(12) * 1.0
     mean = members @ each / np.maximum(members.sum(axis=1), 1)[:, None]
@@ -136,7 +156,11 @@ def data(rng):
     """Accuracy of a tree fitted to some of ten parts of the table."""
     X, y = load_wine(return_X_y=True)
     order, part = rng.permutation(len(y)), np.arange(40) % 10
-    train, test, model = order[:40], order[40:], DecisionTreeClassifier(max_depth=4, random_state=0)
+    train, test, model = (
+        order[:40],
+        order[40:],
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+    )
     accuracy = [0.4]
     for S in all_coalitions(10)[1:]:
         rows = train[S[part]]
@@ -157,7 +181,15 @@ def clusters(rng):
 HELD_OUT = {
     function.__name__: function
     for function in (
-        *(wine_svc, wine_forest, breast_svc, digits_mlp, loss, uncertainty, correlation),
+        *(
+            wine_svc,
+            wine_forest,
+            breast_svc,
+            digits_mlp,
+            loss,
+            uncertainty,
+            correlation,
+        ),
         *(feature_selection, ensemble, trees, data, clusters),
     )
 }

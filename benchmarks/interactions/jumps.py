@@ -14,7 +14,9 @@ def gloves(rng):
 
 def weighted_majority(rng):
     votes = rng.integers(1, 12, rng.integers(10, 14))
-    return (all_coalitions(len(votes)) @ votes > votes.sum() * rng.uniform(0.4, 0.8)) * 1.0
+    return (
+        all_coalitions(len(votes)) @ votes > votes.sum() * rng.uniform(0.4, 0.8)
+    ) * 1.0
 
 
 def council(rng):
@@ -64,7 +66,11 @@ def highest(rng):
 
 def nearest(rng):
     """Accuracy of the nearest of eleven training points."""
-    S, train, test = all_coalitions(11), rng.normal(size=(11, 2)), rng.normal(size=(25, 2))
+    S, train, test = (
+        all_coalitions(11),
+        rng.normal(size=(11, 2)),
+        rng.normal(size=(25, 2)),
+    )
     label = train[:, 0] + 0.5 * rng.normal(size=11) > 0
     far = ((test[:, None] - train) ** 2).sum(axis=2)
     right = label[np.where(S[:, None], far, np.inf).argmin(axis=2)] == (test[:, 0] > 0)
@@ -83,7 +89,17 @@ def one_tree(rng):
 JUMPING = {
     function.__name__: function
     for function in (
-        *(gloves, weighted_majority, council, bankruptcy, cover, rare, rules, highest, nearest),
+        *(
+            gloves,
+            weighted_majority,
+            council,
+            bankruptcy,
+            cover,
+            rare,
+            rules,
+            highest,
+            nearest,
+        ),
         one_tree,
     )
 }

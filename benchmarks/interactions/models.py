@@ -1,7 +1,8 @@
 """Tree models of 10 to 30 inputs for the interactions' benchmark: games with exact pairs.
 
-Each is a function that returns a fitted model and its table. A game is the mean prediction of a
-row's hybrids with 20 background rows; its truth comes from `TreeExplainer`.
+Each is a function that returns a fitted model and its table. A game is the mean
+prediction of a row's hybrids with 20 background rows; its truth comes from
+`TreeExplainer`.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +18,9 @@ BACKGROUND = 20
 
 
 def _boosted(X, y):
-    return XGBRegressor(n_estimators=100, max_depth=4, learning_rate=0.1, n_jobs=1).fit(X, y), X
+    return XGBRegressor(n_estimators=100, max_depth=4, learning_rate=0.1, n_jobs=1).fit(
+        X, y
+    ), X
 
 
 def diabetes_xgboost():
@@ -70,7 +73,10 @@ def games(make: Callable, rows: int) -> Iterator[tuple[Callable, int, np.ndarray
     """
     model, X = make()
     order = np.random.default_rng(0).permutation(len(X))
-    background, explained = X[order[:BACKGROUND]], X[order[BACKGROUND : BACKGROUND + rows]]
+    background, explained = (
+        X[order[:BACKGROUND]],
+        X[order[BACKGROUND : BACKGROUND + rows]],
+    )
     exact = TreeExplainer(model, interactions=True).fit(background).explain(explained)
     for x, truth in zip(explained, exact.interactions.values, strict=True):
 

@@ -3,17 +3,19 @@
     python -m benchmarks.permutations [--quick] [--seconds S] [table4] [curves] [images]
                                             [appendix] [sphere]
 
-table4     discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison
-curves     errors against evaluations for XGBoost margins (Figures 9 and 10), multi-layer
-           perceptrons (Figure 11), and this package's own variants; all of the background
-images     errors for images of 256 tiles against black (Figures 12 and 15), CPU times (Table 5)
-appendix   herding with other kernels and numbers of candidates (Figures 13, 14, 16 and 17)
-sphere     orthogonal and Sobol permutations on the sphere (Figures 5 to 8)
+table4 discrepancies and CPU times of sets (Table 4), and herding pair by pair for
+comparison curves errors against evaluations for XGBoost margins (Figures 9 and 10),
+multi-layer
+           perceptrons (Figure 11), and this package's own variants; all of the
+           background
+images errors for images of 256 tiles against black (Figures 12 and 15), CPU times
+(Table 5) appendix herding with other kernels and numbers of candidates (Figures 13, 14,
+16 and 17) sphere orthogonal and Sobol permutations on the sphere (Figures 5 to 8)
 
-Every curve is the mean over trials with a 95 % band; a table and model gets 25 trials, or as many
-as fit into S seconds, at least three. Where the truth is not known, the error is the variance over
-trials. Data come from the folder SKSHAPLEY_DATA, or from scikit-learn; results go to
-doc/results/permutations.
+Every curve is the mean over trials with a 95 % band; a table and model gets 25 trials,
+or as many as fit into S seconds, at least three. Where the truth is not known, the
+error is the variance over trials. Data come from the folder SKSHAPLEY_DATA, or from
+scikit-learn; results go to doc/results/permutations.
 """
 
 import argparse
@@ -80,7 +82,7 @@ FIGURES = {
 }
 
 
-# --- Table 4 -------------------------------------------------------------------------------------
+# --- Table 4 --------------------------------------------------------------------------
 
 
 def herding_pair_by_pair(d, n, rng, candidates=25):
@@ -121,11 +123,15 @@ def table4(quick, seconds):
                     "trials": trials,
                 }
             )
-        line = [f"{r['method']} {r['discrepancy']:.4f}" for r in records[-len(PROPOSED) :]]
+        line = [
+            f"{r['method']} {r['discrepancy']:.4f}" for r in records[-len(PROPOSED) :]
+        ]
         print(d, n, *line, flush=True)
     frame = pd.DataFrame(records)
     frame.to_csv(RESULTS / "table4.csv", index=False, float_format="%.5g")
-    wide = frame.pivot_table(index=["d", "n"], columns="method", values=["discrepancy", "seconds"])
+    wide = frame.pivot_table(
+        index=["d", "n"], columns="method", values=["discrepancy", "seconds"]
+    )
     plain = []
     for d, n in [(10, 100), (50, 50), (200, 30)]:
         start = time.process_time()
@@ -146,12 +152,15 @@ def table4(quick, seconds):
 
 def markdown(frame):
     frame = frame.reset_index() if frame.index.nlevels > 1 else frame
-    rows = [[f"{x:.4g}" if isinstance(x, float) else str(x) for x in row] for row in frame.values]
+    rows = [
+        [f"{x:.4g}" if isinstance(x, float) else str(x) for x in row]
+        for row in frame.values
+    ]
     lines = [list(map(str, frame.columns)), ["---"] * frame.shape[1], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-# --- Figures 9 to 11 -----------------------------------------------------------------------------
+# --- Figures 9 to 11 ------------------------------------------------------------------
 
 
 def sizes(d, quick):
@@ -184,8 +193,12 @@ def curves(quick, seconds):
             one = task(name, model, ROWS)
             d = one.game.n_players
             budgets = [n * (d - 1) + 2 for n in sizes(d, quick)]
-            found = run_trials(one.game, methods, budgets, 3 if quick else TRIALS, seconds)
-            records += [{"data": name, "d": d} | line for line in summary(found, one.truth)]
+            found = run_trials(
+                one.game, methods, budgets, 3 if quick else TRIALS, seconds
+            )
+            records += [
+                {"data": name, "d": d} | line for line in summary(found, one.truth)
+            ]
             print(model, name, d, records[-1]["trials"], "trials", flush=True)
             report(model, pd.DataFrame(records))
 
@@ -193,11 +206,14 @@ def curves(quick, seconds):
 def report(model, frame):
     """Write the records of a model so far, the errors at its largest budgets, and its figures."""
     frame.to_csv(RESULTS / f"{model}.csv", index=False, float_format="%.4g")
-    last = frame[frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")]
+    last = frame[
+        frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")
+    ]
     wide = last.pivot_table(index="method", columns="data", values="mse", sort=False)
     wide = (wide / wide.loc["antithetic"]).reset_index()
     (RESULTS / f"{model}.md").write_text(
-        f"# MSE relative to antithetic, at the largest budget ({model})\n\n{markdown(wide)}"
+        "# MSE relative to antithetic, at the largest budget "
+        f"({model})\n\n{markdown(wide)}"
     )
     for figure, (other, methods) in FIGURES.items():
         if other == model:
@@ -223,7 +239,9 @@ def plot(frame, methods, figure):
     for ax in axes[-1]:
         ax.set_xlabel("evaluations")
     axes[0, 0].set_ylabel("mean squared error")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4
+    )
     fig.savefig(RESULTS / f"{figure}.png", dpi=80)
     plt.close(fig)
 
@@ -241,7 +259,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true", help="small cells, few trials")
-    parser.add_argument("--seconds", type=float, default=np.inf, help="CPU for a table and model")
+    parser.add_argument(
+        "--seconds", type=float, default=np.inf, help="CPU for a table and model"
+    )
     options = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in options.parts or PARTS:

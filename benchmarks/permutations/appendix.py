@@ -1,9 +1,10 @@
 """Herding with other kernels and numbers of candidates: Mitchell et al. (2022), appendix B.
 
-Figures 13 and 14 vary lam of the Mallows kernel, for XGBoost margins and for perceptrons, Figure 16
-the candidates among which each permutation is chosen, Figure 17 the kernel. Every trial has sets of
-its own, chosen among the same uniform permutations by all. A set has 100 permutations, on tables of
-more than fifty columns 25. Of tables of more than twelve columns two rows are explained.
+Figures 13 and 14 vary lam of the Mallows kernel, for XGBoost margins and for
+perceptrons, Figure 16 the candidates among which each permutation is chosen, Figure 17
+the kernel. Every trial has sets of its own, chosen among the same uniform permutations
+by all. A set has 100 permutations, on tables of more than fifty columns 25. Of tables
+of more than twelve columns two rows are explained.
 """
 
 import time
@@ -13,7 +14,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.permutations.errors import RESULTS, TRIALS, enough, herded, record
-from benchmarks.permutations.tasks import BUNDLED, DATA, FILES, task, walk_means, walk_worths
+from benchmarks.permutations.tasks import (
+    BUNDLED,
+    DATA,
+    FILES,
+    task,
+    walk_means,
+    walk_worths,
+)
 from skshapley.samplers import KendallKernel, MallowsKernel, SpearmanKernel
 
 ROWS = 2
@@ -56,7 +64,9 @@ def appendix(quick, seconds):
             lines, trials = measured(one, figures, 3 if quick else TRIALS, seconds / 2)
             records += lines
             print(model, data, one.game.n_players, trials, "trials", flush=True)
-            pd.DataFrame(records).to_csv(RESULTS / "appendix.csv", index=False, float_format="%.4g")
+            pd.DataFrame(records).to_csv(
+                RESULTS / "appendix.csv", index=False, float_format="%.4g"
+            )
     for figure in FIGURES:
         draw(pd.DataFrame(records), figure)
 
@@ -65,11 +75,15 @@ def measured(one, figures, trials, seconds):
     """Return the records of a task, and how many trials there were."""
     p = one.game.n_players
     n = 25 if p > WIDE else 100
-    settings = [setting for _, _, all_of in figures.values() for setting in all_of.values()]
+    settings = [
+        setting for _, _, all_of in figures.values() for setting in all_of.values()
+    ]
     found, start, trial = {setting: [] for setting in settings}, time.process_time(), 0
     while not enough(trial, trials, start, seconds):
         for (kernel, candidates), of_setting in found.items():
-            orders = herded(kernel, n, p, np.random.default_rng([trial, p, n]), candidates)
+            orders = herded(
+                kernel, n, p, np.random.default_rng([trial, p, n]), candidates
+            )
             worths = walk_worths(one.game, orders)
             of_setting.append(walk_means(worths, orders, np.full(n, 1 / n)))
         trial += 1
@@ -95,7 +109,9 @@ def draw(frame, figure):
     for ax, data in zip(axes.flat, tables, strict=False):
         lines = of_figure[of_figure["data"] == data]
         points(ax, settings, lines)
-        ax.set(title=f"{data} (d = {lines['d'].iloc[0]}, n = {lines['permutations'].iloc[0]})")
+        ax.set(
+            title=f"{data} (d = {lines['d'].iloc[0]}, n = {lines['permutations'].iloc[0]})"
+        )
         ax.set_ylim(bottom=0)
     fig.suptitle(f"Mean squared error of herding by {varied}, 95 % intervals")
     fig.savefig(RESULTS / f"{figure}.png", dpi=80)
@@ -108,7 +124,9 @@ def points(ax, settings, lines):
     if all(isinstance(label, str) for label in settings):
         places = np.arange(len(settings))
         ax.errorbar(places, error, half, fmt="o", capsize=3)
-        ax.set_xticks(places, [label.replace(", ", ",\n") for label in settings], fontsize=7)
+        ax.set_xticks(
+            places, [label.replace(", ", ",\n") for label in settings], fontsize=7
+        )
         ax.set_xlim(-0.5, len(settings) - 0.5)
         return
     ax.plot(list(settings), error, marker=".")

@@ -6,7 +6,13 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-from skshapley.samplers import Antithetic, MallowsKernel, MonteCarlo, Orthogonal, draw_permutations
+from skshapley.samplers import (
+    Antithetic,
+    MallowsKernel,
+    MonteCarlo,
+    Orthogonal,
+    draw_permutations,
+)
 from skshapley.samplers._quadrature import (
     MostNews,
     bayesian_weights,
@@ -31,7 +37,9 @@ def one_set(method, n, p, rng):
     if method == "herding":
         return herded(kernel, n, p, rng), equal
     if method == "SBQ":
-        orders = greedy_permutations(kernel, n, p, rng, CANDIDATES, MostNews(kernel, n, p))
+        orders = greedy_permutations(
+            kernel, n, p, rng, CANDIDATES, MostNews(kernel, n, p)
+        )
         return orders, bayesian_weights(orders, kernel)
     if method == "Sobol":
         return sobol_permutations(rng, n, p, "sphere"), equal
@@ -45,7 +53,9 @@ def herded(kernel, n, p, rng, candidates=CANDIDATES):
 
 def enough(trial, trials, start, seconds):
     """Whether to end after so many trials, that began at a CPU time."""
-    return trial >= trials or (trial >= LEAST_TRIALS and time.process_time() - start >= seconds)
+    return trial >= trials or (
+        trial >= LEAST_TRIALS and time.process_time() - start >= seconds
+    )
 
 
 def mean_errors(estimates, truth=None):
@@ -55,7 +65,9 @@ def mean_errors(estimates, truth=None):
     """
     estimates = np.asarray(estimates)
     n = len(estimates)
-    centre, spread = (estimates.mean(axis=0), n / (n - 1)) if truth is None else (truth, 1)
+    centre, spread = (
+        (estimates.mean(axis=0), n / (n - 1)) if truth is None else (truth, 1)
+    )
     errors = spread * ((estimates - centre) ** 2).reshape(n, -1).mean(axis=1)
     return errors.mean(), student.ppf(0.975, n - 1) * errors.std(ddof=1) / np.sqrt(n)
 
@@ -63,7 +75,12 @@ def mean_errors(estimates, truth=None):
 def record(estimates, truth=None):
     """Return error, interval and number of trials as a line of a table."""
     error, half = mean_errors(estimates, truth)
-    return {"mse": error, "low": error - half, "high": error + half, "trials": len(estimates)}
+    return {
+        "mse": error,
+        "low": error - half,
+        "high": error + half,
+        "trials": len(estimates),
+    }
 
 
 def summary(found, truth):

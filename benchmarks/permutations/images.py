@@ -1,7 +1,8 @@
 """Images of 256 tiles against black: Mitchell et al. (2022), section 5.5 and Figure 15.
 
-Figure 12 compares sets of 100 permutations on eight images, Figure 15 herding by lam, Table 5 the
-time that sets take and the rest. Every trial has sets of its own, which all images share.
+Figure 12 compares sets of 100 permutations on eight images, Figure 15 herding by lam,
+Table 5 the time that sets take and the rest. Every trial has sets of its own, which all
+images share.
 """
 
 import time
@@ -10,7 +11,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from benchmarks.permutations.errors import RESULTS, TRIALS, enough, herded, one_set, record
+from benchmarks.permutations.errors import (
+    RESULTS,
+    TRIALS,
+    enough,
+    herded,
+    one_set,
+    record,
+)
 from benchmarks.permutations.tasks import Tiles, walk_means
 from skshapley.samplers import MallowsKernel, Sobol, draw_permutations
 
@@ -32,7 +40,9 @@ def images(quick, seconds):
     start, trial = time.process_time(), 0
     while not enough(trial, trials, start, seconds):
         for lam in LAMS:
-            orders = herded(MallowsKernel(lam), n, p, np.random.default_rng([trial, p, n]))
+            orders = herded(
+                MallowsKernel(lam), n, p, np.random.default_rng([trial, p, n])
+            )
             by_lam[lam].append(estimates(tiles, orders, np.full(n, 1 / n)))
         trial += 1
     write_errors(by_lam, "lam", "lam_of_images")
@@ -77,23 +87,35 @@ def write_errors(found, about, name):
         for label, of_label in found.items()
         for i in range(len(of_label[0]))
     ]
-    pd.DataFrame(records).to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.4g")
+    pd.DataFrame(records).to_csv(
+        RESULTS / f"{name}.csv", index=False, float_format="%.4g"
+    )
 
 
 def write_times(tiles, times, n):
     """Write Table 5: CPU seconds of sets, and of an image's model rows and means."""
     rest = []
     for trial in range(TIMED):
-        orders, weights = one_set("Monte Carlo", n, tiles.n_players, np.random.default_rng(trial))
+        orders, weights = one_set(
+            "Monte Carlo", n, tiles.n_players, np.random.default_rng(trial)
+        )
         start = time.process_time()
-        worths = np.array([tiles.model.predict_proba(rows)[:, 1] for rows in tiles.rows(0, orders)])
+        worths = np.array(
+            [tiles.model.predict_proba(rows)[:, 1] for rows in tiles.rows(0, orders)]
+        )
         walk_means(np.log(worths / (1 - worths)), orders, weights)
         rest.append(time.process_time() - start)
     lines = [
         {"method": method, "mean": np.mean(of_method), "std": np.std(of_method, ddof=1)}
         for method, of_method in times.items()
     ]
-    lines.append({"method": "model and means", "mean": np.mean(rest), "std": np.std(rest, ddof=1)})
+    lines.append(
+        {
+            "method": "model and means",
+            "mean": np.mean(rest),
+            "std": np.std(rest, ddof=1),
+        }
+    )
     table = pd.DataFrame(lines)
     table.to_csv(RESULTS / "table5.csv", index=False, float_format="%.3g")
     print(table.to_string(), flush=True)

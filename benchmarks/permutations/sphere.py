@@ -93,21 +93,30 @@ def figure8(ax):
     """Draw the counts of permutations, and return chi squares of sets, and of all together."""
     ax.bar(np.arange(24), counts("Sobol", 0))
     ax.axhline(1000 / 24, color="k", linewidth=1)
-    ax.set(title="Figure 8, 1000 permutations, d = 4", xlabel="permutation", ylabel="times drawn")
+    ax.set(
+        title="Figure 8, 1000 permutations, d = 4",
+        xlabel="permutation",
+        ylabel="times drawn",
+    )
     records = []
     for method in ("Sobol", "Monte Carlo"):
         drawn = np.array([counts(method, seed) for seed in range(REPEATS)])
         squares = ((drawn - 1000 / 24) ** 2).sum(axis=1) / (1000 / 24)
         means = drawn.mean(axis=0)
         z = (means - 1000 / 24) / (drawn.std(axis=0, ddof=1) / np.sqrt(REPEATS))
-        records.append({"set": method, "chi square": squares.mean(), "largest z": np.abs(z).max()})
+        records.append(
+            {"set": method, "chi square": squares.mean(), "largest z": np.abs(z).max()}
+        )
     return pd.DataFrame(records).assign(**{"5 % limit of chance": chi2.ppf(0.95, 23)})
 
 
 def sphere(quick, seconds):
     """Make the figures and their table; takes seconds, quick or not."""
     fig = plt.figure(figsize=(10, 8), layout="constrained")
-    axes = [fig.add_subplot(2, 2, i + 1, projection="3d" if i == 2 else None) for i in range(4)]
+    axes = [
+        fig.add_subplot(2, 2, i + 1, projection="3d" if i == 2 else None)
+        for i in range(4)
+    ]
     pairs = figure5(axes[0])
     passed = figure6(axes[1])
     figure7(axes[2])
@@ -117,7 +126,10 @@ def sphere(quick, seconds):
     text = [
         "# Permutations on the sphere (Figures 5, 6 and 8)\n",
         pairs.to_markdown(index=False, floatfmt=".3g"),
-        f"\nLargest excess over bounds of Theorem 2 at d = 15: {passed:.3f}; 1/d = {1 / 15:.3f}\n",
+        (
+            f"\nLargest excess over bounds of Theorem 2 at d = 15: {passed:.3f}; 1/d = "
+            f"{1 / 15:.3f}\n"
+        ),
         uniform.to_markdown(index=False, floatfmt=".3g"),
     ]
     (RESULTS / "sphere.md").write_text("\n".join(text) + "\n")

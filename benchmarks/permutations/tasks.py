@@ -1,8 +1,9 @@
 """The games of this folder: the tables and models of Mitchell et al. (2022), section 5.
 
-Tables come from the folder SKSHAPLEY_DATA; without it, three that scikit-learn bundles or makes
-stand in. Games of at most 16 players are tabulated, which changes no value and makes evaluations
-free. Rows are single precision, as XGBoost sees them; so are perceptrons, of more players.
+Tables come from the folder SKSHAPLEY_DATA; without it, three that scikit-learn bundles
+or makes stand in. Games of at most 16 players are tabulated, which changes no value and
+makes evaluations free. Rows are single precision, as XGBoost sees them; so are
+perceptrons, of more players.
 """
 
 import os
@@ -13,7 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_regression
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    make_regression,
+)
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -64,7 +70,9 @@ class Tabulated(Game):
         sizes = every.sum(axis=1)
         joins = np.array([0.0] + [1 / (s * comb(p, s)) for s in range(1, p + 1)])
         leaves = np.array([1 / ((p - s) * comb(p, s)) for s in range(p)] + [0.0])
-        self.shapley_values = self.values @ np.where(every.T, joins[sizes], -leaves[sizes]).T
+        self.shapley_values = (
+            self.values @ np.where(every.T, joins[sizes], -leaves[sizes]).T
+        )
 
     def __call__(self, coalitions, rows, references=None):
         return self.values[rows[:, None], coalitions @ self._bits][..., None]
@@ -91,7 +99,9 @@ def table(name):
 
 def _bundled(name):
     if name == "make_regression":
-        X, y = make_regression(n_samples=1000, n_features=10, noise=0.1, random_state=47)
+        X, y = make_regression(
+            n_samples=1000, n_features=10, noise=0.1, random_state=47
+        )
         return X, y, False
     if name == "diabetes":
         return *load_diabetes(return_X_y=True), False
@@ -101,8 +111,8 @@ def _bundled(name):
 def task(name, model, most_rows=FOREGROUND):
     """Return the task of a table and a model, "gbdt" or "mlp".
 
-    The first ten rows are explained against the first hundred, as in the authors' code; of tables
-    of more than twelve columns the first `most_rows`.
+    The first ten rows are explained against the first hundred, as in the authors' code;
+    of tables of more than twelve columns the first `most_rows`.
     """
     X, y, classes = table(name)
     X = X.astype(np.float32).astype(float)  # what XGBoost sees
@@ -110,7 +120,9 @@ def task(name, model, most_rows=FOREGROUND):
     foreground, background = X[: FOREGROUND if small else most_rows], X[:BACKGROUND]
     respond, booster = (_gbdt if model == "gbdt" else _mlp)(X, y, classes)
     game = HybridGame(respond, foreground, background)
-    game.X, game.background = (part.astype(np.float32) for part in (foreground, background))
+    game.X, game.background = (
+        part.astype(np.float32) for part in (foreground, background)
+    )
     if game.n_players <= TABULATED:
         game = Tabulated(game)
         return Task(name, model, game, game.shapley_values)
@@ -121,7 +133,9 @@ def task(name, model, most_rows=FOREGROUND):
 def _gbdt(X, y, classes):
     import xgboost
 
-    model = (xgboost.XGBClassifier if classes else xgboost.XGBRegressor)(n_jobs=1).fit(X, y)
+    model = (xgboost.XGBClassifier if classes else xgboost.XGBRegressor)(n_jobs=1).fit(
+        X, y
+    )
     booster = model.get_booster()
     return lambda Z: booster.inplace_predict(Z, predict_type="margin"), model
 
@@ -141,9 +155,12 @@ def _mlp(X, y, classes):
     network = (MLPClassifier if classes else MLPRegressor)(random_state=0)
     scaler = StandardScaler().fit(X[some])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # 200 iterations, converged or not, are the paper's
+        warnings.simplefilter(
+            "ignore"
+        )  # 200 iterations, converged or not, are the paper's
         network.fit(
-            scaler.transform(X[some]), y[some] if classes else (y[some] - y.mean()) / y.std()
+            scaler.transform(X[some]),
+            y[some] if classes else (y[some] - y.mean()) / y.std(),
         )
     first, last, shift, bias = layers(network)
     first = first / scaler.scale_[:, None].astype(np.float32)
@@ -192,7 +209,8 @@ def walk_means(worths, orders, weights):
 class Tiles:
     """Images as games of square tiles against black, by the log-odds of their class.
 
-    The model is a perceptron, so that a tile adds a row to the sums that enter the hidden layer.
+    The model is a perceptron, so that a tile adds a row to the sums that enter the
+    hidden layer.
     """
 
     def __init__(self, n_images):
@@ -225,7 +243,14 @@ class Tiles:
                 file[part].reshape(len(file[part]), -1) / np.float32(255)
                 for part in ("X_train", "X_test")
             )
-            return X, file["y_train"].ravel(), test, file["y_test"].ravel(), (32, 32, 3), 2
+            return (
+                X,
+                file["y_train"].ravel(),
+                test,
+                file["y_test"].ravel(),
+                (32, 32, 3),
+                2,
+            )
 
     def walk_worths(self, i, orders):
         """Return the values along permutations ``(n, p)``, ``(n, p + 1)``."""
@@ -233,7 +258,8 @@ class Tiles:
         added = np.zeros((self.n_players, first.shape[1]), dtype=np.float32)
         np.add.at(added, self.tile_of, self.images[i][:, None] * first)
         sums = np.concatenate(
-            [np.broadcast_to(shift, (len(orders), 1, len(shift))), added[orders]], axis=1
+            [np.broadcast_to(shift, (len(orders), 1, len(shift))), added[orders]],
+            axis=1,
         )
         values = respond(np.cumsum(sums, axis=1, out=sums), last, bias)
         return values * np.sign(values[0, -1])

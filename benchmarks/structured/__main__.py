@@ -2,16 +2,17 @@
 
     python -m benchmarks.structured [scaling digits tiles imdb agnews mnist cifar]
 
-Every method spends at most 4 d evaluations an instance on the log-probability of the predicted
-class, an absent word left out, an absent pixel at the mean of the training images. Then the
-features that rank first are masked, and the log-odds of the class follow (Figures 2 and 3 of the
-paper). L-Shapley of pixels needs up to 23 d and is shown beside them; saliency reads the gradient.
-SampleShapley draws every marginal contribution by itself, two of them for each feature. Figures 3
-(right), 4 and 5 show the pixels that rank first. Of digits as 4 x 4 tiles all coalitions are known,
-and errors too.
+Every method spends at most 4 d evaluations an instance on the log-probability of the
+predicted class, an absent word left out, an absent pixel at the mean of the training
+images. Then the features that rank first are masked, and the log-odds of the class
+follow (Figures 2 and 3 of the paper). L-Shapley of pixels needs up to 23 d and is shown
+beside them; saliency reads the gradient. SampleShapley draws every marginal
+contribution by itself, two of them for each feature. Figures 3 (right), 4 and 5 show
+the pixels that rank first. Of digits as 4 x 4 tiles all coalitions are known, and
+errors too.
 
-Data come from the folder SKSHAPLEY_DATA, all but the digits; results go to doc/results/structured.
-LIME takes part if it is installed (pip install lime).
+Data come from the folder SKSHAPLEY_DATA, all but the digits; results go to
+doc/results/structured. LIME takes part if it is installed (pip install lime).
 """
 
 import os
@@ -79,9 +80,19 @@ def scaled(name, d):
     planned = time.process_time() - start
     start = time.process_time()
     worth = np.arange(d) % 7
-    result = shapley_values(lambda S: S @ worth, n_players=d, sampler=SCALED[name], max_evals=cost)
+    result = shapley_values(
+        lambda S: S @ worth, n_players=d, sampler=SCALED[name], max_evals=cost
+    )
     seconds = time.process_time() - start
-    return name, d, cost, cost / d, planned, seconds, np.abs(result.values - worth).max()
+    return (
+        name,
+        d,
+        cost,
+        cost / d,
+        planned,
+        seconds,
+        np.abs(result.values - worth).max(),
+    )
 
 
 def on_a_graph(graph, local="L-Shapley, k = 1"):
@@ -112,7 +123,9 @@ def lime_values(game, p, n_evals, rng):
     coalitions = np.ones((n_evals, p), dtype=bool)
     for row in coalitions[1:]:
         row[rng.choice(p, rng.integers(1, p + 1), replace=False)] = False
-    distances = 100 * (1 - np.sqrt(coalitions.mean(axis=1)))  # cosine to the whole document
+    distances = 100 * (
+        1 - np.sqrt(coalitions.mean(axis=1))
+    )  # cosine to the whole document
     base = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / 25**2)), random_state=0)
     values = np.asarray(game(coalitions), dtype=float)
     found = base.explain_instance_with_data(
@@ -160,7 +173,9 @@ def text(name, seed=0):
     rng = np.random.default_rng(seed)
     if find_spec("lime"):
         sizes = [(game, game.n_players) for game in games]
-        values["LIME"] = [lime_values(game, p, PER_FEATURE * p, rng) for game, p in sizes]
+        values["LIME"] = [
+            lime_values(game, p, PER_FEATURE * p, rng) for game, p in sizes
+        ]
         cost["LIME"] = PER_FEATURE
     values["random"] = [rng.random(game.n_players) for game in games]
     followed = word_games(model, documents, "log_odds")
@@ -222,7 +237,9 @@ def read_imdb():
 
 def read_agnews():
     """News: a linear model of characters, and a hundred of them."""
-    data = pd.read_csv(Path(DATA) / "ag_news_test_7600.csv.gz").sample(frac=1, random_state=0)
+    data = pd.read_csv(Path(DATA) / "ag_news_test_7600.csv.gz").sample(
+        frac=1, random_state=0
+    )
     model = make_pipeline(
         TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), max_features=20000),
         LogisticRegression(C=10, max_iter=300),
@@ -250,7 +267,9 @@ def tiles():
         for method in methods:
             values, cost = of_tiles(method, response)
             records.append((response, method, cost, relative_error(values, exact)))
-    table = pd.DataFrame(records, columns=["response", "method", "evaluations", "relative_error"])
+    table = pd.DataFrame(
+        records, columns=["response", "method", "evaluations", "relative_error"]
+    )
     table.to_csv(RESULTS / "tiles.csv", index=False, float_format="%.4g")
     print(table.to_string())
 
@@ -259,7 +278,9 @@ def of_tiles(method, response):
     """Return the values of tiles by one method, and its evaluations."""
     model, train, X, *_ = read_digits()
     corner = np.add.outer(16 * np.arange(4), 2 * np.arange(4)).ravel()
-    groups = {f"tile {i}": [int(c + j) for j in (0, 1, 8, 9)] for i, c in enumerate(corner)}
+    groups = {
+        f"tile {i}": [int(c + j) for j in (0, 1, 8, 9)] for i, c in enumerate(corner)
+    }
     samplers, p = {"exact": "exact"} | on_a_graph(("grid", (4, 4)), OVER), len(groups)
     cost = 2**p if method == "exact" else afforded(method, samplers[method], p)
     explainer = ShapleyExplainer(
@@ -284,7 +305,9 @@ def relative_error(values, exact):
 def read_mnist():
     """Handwritten 3 and 8: a model, the rows it knows, and thirty others."""
     data = np.load(Path(DATA) / "mnist_3v8.npz")
-    train, test = (data[f"X_{part}"].reshape(-1, 784) / 255.0 for part in ("train", "test"))
+    train, test = (
+        data[f"X_{part}"].reshape(-1, 784) / 255.0 for part in ("train", "test")
+    )
     model = MLPClassifier((64,), max_iter=30, early_stopping=True, random_state=0)
     model.fit(train, data["y_train"])
     print("accuracy", model.score(test, data["y_test"]))
@@ -301,7 +324,9 @@ def mnist():
     draw_rows(RESULTS / "figure4.png", X[some].reshape(-1, 28, 28), take(values, some))
     test = data["X_test"].reshape(-1, 784) / 255.0
     read = model.predict(test)
-    wrong = [np.flatnonzero((data["y_test"] == y) & (read != y)) for y in np.unique(read)]
+    wrong = [
+        np.flatnonzero((data["y_test"] == y) & (read != y)) for y in np.unique(read)
+    ]
     X = test[[some[0] for some in wrong]]
     explainer.set_params(sampler=ConnectedRegression(("grid", (28, 28)), 4))
     found = explainer.fit(train).explain(X).values
@@ -320,7 +345,9 @@ def read_cifar():
     order = np.random.default_rng(0).permutation(len(data["y_train"]))
     train = data["X_train"].reshape(-1, 3072)[order] / 255.0
     test = data["X_test"].reshape(-1, 3072) / 255.0
-    network = MLPClassifier((64,), alpha=1.0, max_iter=150, early_stopping=True, random_state=0)
+    network = MLPClassifier(
+        (64,), alpha=1.0, max_iter=150, early_stopping=True, random_state=0
+    )
     model = make_pipeline(PCA(60, whiten=True, random_state=0), network)
     model.fit(train, data["y_train"][order])
     print("accuracy", model.score(test, data["y_test"]))
@@ -333,13 +360,18 @@ def cifar():
     values, _ = images("cifar")
     X = read_cifar()[2]
     some = np.r_[0:4, -4:0]  # deer come first
-    draw_rows(RESULTS / "figure5.png", X[some].reshape(-1, 32, 32, 3), take(values, some))
+    draw_rows(
+        RESULTS / "figure5.png", X[some].reshape(-1, 32, 32, 3), take(values, some)
+    )
 
 
 TEXTS = {"imdb": read_imdb, "agnews": read_agnews}
 PIXELS = {"digits": read_digits, "mnist": read_mnist, "cifar": read_cifar}
 BUNDLED = {"scaling": scaling, "digits": partial(images, "digits"), "tiles": tiles}
-FROM_FILES = {name: partial(text, name) for name in TEXTS} | {"mnist": mnist, "cifar": cifar}
+FROM_FILES = {name: partial(text, name) for name in TEXTS} | {
+    "mnist": mnist,
+    "cifar": cifar,
+}
 
 if __name__ == "__main__":
     RESULTS.mkdir(parents=True, exist_ok=True)

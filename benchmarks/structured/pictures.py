@@ -12,7 +12,8 @@ RED, BLUE = (0.9, 0.1, 0.1), (0.2, 0.3, 0.9)
 def saliency(model, X):
     """Return abs(d log p / d x) of the predicted class ``(n, d)``: Simonyan et al. (2014).
 
-    The model is a perceptron of one hidden layer, or that after whitened principal components.
+    The model is a perceptron of one hidden layer, or that after whitened principal
+    components.
     """
     network = model[-1] if isinstance(model, Pipeline) else model
     Z = model[:-1].transform(X) if isinstance(model, Pipeline) else X
@@ -33,7 +34,9 @@ def painted(image, values):
     flat = image.reshape(len(values), -1) * np.ones(3)
     top = np.argsort(-values, kind="stable")[: round(SHARE * len(values))]
     grey = image.ndim == 2
-    active = flat[top].mean(axis=1) > ACTIVATED if grey else np.ones(len(top), dtype=bool)
+    active = (
+        flat[top].mean(axis=1) > ACTIVATED if grey else np.ones(len(top), dtype=bool)
+    )
     flat[top] = np.where(active[:, None], RED, BLUE)
     return flat.reshape(*image.shape[:2], 3)
 
@@ -58,7 +61,9 @@ def draw_rows(path, images, values):
             shown = images[i] if found is None else painted(images[i], found[i])
             ax.imshow(shown, cmap="gray", vmin=0, vmax=1)
             ax.set(xticks=[], yticks=[])
-        line[0].set_ylabel(method.replace(" ", "\n", 1), fontsize=7, rotation=0, ha="right")
+        line[0].set_ylabel(
+            method.replace(" ", "\n", 1), fontsize=7, rotation=0, ha="right"
+        )
     fig.savefig(path, dpi=70)
     plt.close(fig)
 

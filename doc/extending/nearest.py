@@ -9,9 +9,10 @@ from skshapley.rewards import Game, Reward
 class NearestReward(Reward):
     """Mean response over the background rows that agree best with the present features.
 
-    v(S) is the mean over the k rows nearest to the instance in the features of S (Euclidean, in
-    standard deviations of the background), with the instance's own values put in for S; v(empty) is
-    the mean over the whole background. For tables of numbers.
+    v(S) is the mean over the k rows nearest to the instance in the features of S
+    (Euclidean, in standard deviations of the background), with the instance's own
+    values put in for S; v(empty) is the mean over the whole background. For tables of
+    numbers.
 
     Parameters
     ----------
@@ -20,8 +21,8 @@ class NearestReward(Reward):
 
     References
     ----------
-    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent,
-    Artificial Intelligence 298, section 3.3 (with kernel weights).
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are
+    dependent, Artificial Intelligence 298, section 3.3 (with kernel weights).
     """
 
     _constraints = {"n_neighbors": Count()}
@@ -60,12 +61,18 @@ class NearestGame(Game):
     def __call__(self, coalitions, rows, references=None):
         """Return the values of coalitions, ``(r, m, k)``."""
         reward, (r, m, _) = self.reward, coalitions.shape
-        present = coalitions[:, :, reward.players_.column_player]  # (r, m, d): groups as columns
-        apart = ((self.X[rows][:, None] - reward.background_) / reward.scale_) ** 2  # (r, b, d)
+        present = coalitions[
+            :, :, reward.players_.column_player
+        ]  # (r, m, d): groups as columns
+        apart = (
+            (self.X[rows][:, None] - reward.background_) / reward.scale_
+        ) ** 2  # (r, b, d)
         distance = present @ np.swapaxes(apart, 1, 2)  # (r, m, b)
         nearest = distance.argsort(axis=2, kind="stable")[:, :, : self.rows_per_value]
         hybrid = np.where(
-            present[:, :, None], self.X[rows][:, None, None], reward.background_[nearest]
+            present[:, :, None],
+            self.X[rows][:, None, None],
+            reward.background_[nearest],
         )
         raw = reward.response_(hybrid.reshape(-1, self.X.shape[1]))
         raw = raw.reshape(r, m, self.rows_per_value, -1)

@@ -33,7 +33,12 @@ class RangeDisplay(Display):
         display : RangeDisplay
         """
         low, median, high = np.quantile(explanation.values, [0, 0.5, 1], axis=0)
-        columns = {"feature": explanation.feature_names, "low": low, "median": median, "high": high}
+        columns = {
+            "feature": explanation.feature_names,
+            "low": low,
+            "median": median,
+            "high": high,
+        }
         return cls(pd.DataFrame(columns)).plot(ax)
 
     def frame(self):

@@ -22,7 +22,9 @@ class Rotations(PermutationSampler):
     >>> from skshapley import shapley_values
     >>> def first_comes(S):  # the more there are, the less each adds
     ...     return S.sum(axis=1) ** 0.5
-    >>> shapley_values(first_comes, n_players=4, sampler=Rotations(), max_evals=14).values
+    >>> shapley_values(
+    ...     first_comes, n_players=4, sampler=Rotations(), max_evals=14
+    ... ).values
     array([0.5, 0.5, 0.5, 0.5])
     """
 

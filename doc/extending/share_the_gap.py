@@ -9,9 +9,10 @@ from skshapley.solvers import Estimate, Solver
 class ShareTheGap(Solver):
     """Means of marginal contributions, moved to the right sum where they are least certain.
 
-    Players whose contributions are drawn apart from each other have means whose sum misses v(all) -
-    v(empty). The gap is shared out in proportion to the variances s_i of the means, which is the
-    projection of least variance; what is left of s_i is s_i (1 - s_i / sum s).
+    Players whose contributions are drawn apart from each other have means whose sum
+    misses v(all) - v(empty). The gap is shared out in proportion to the variances s_i
+    of the means, which is the projection of least variance; what is left of s_i is s_i
+    (1 - s_i / sum s).
 
     Examples
     --------
@@ -32,7 +33,9 @@ class ShareTheGap(Solver):
     default_sampler = "classical"
 
     def _start(self, task):
-        self._gains = [[] for _ in self.v_full_]  # of each instance, arrays (units, p, k)
+        self._gains = [
+            [] for _ in self.v_full_
+        ]  # of each instance, arrays (units, p, k)
 
     def update(self, rows, design, values):
         """Keep the mean contributions of each unit."""
@@ -47,7 +50,9 @@ class ShareTheGap(Solver):
         found = [self._of_one(np.concatenate(gains)) for gains in self._gains]
         means, variances = (np.stack(part) for part in zip(*found, strict=True))
         total = variances.sum(axis=1, keepdims=True)
-        share = np.divide(variances, total, out=np.zeros_like(variances), where=total > 0)
+        share = np.divide(
+            variances, total, out=np.zeros_like(variances), where=total > 0
+        )
         gap = (self.v_full_ - self.v_empty_)[:, None] - means.sum(axis=1, keepdims=True)
         errors = np.sqrt(variances * (1 - share))
         single = np.array([sum(map(len, gains)) < 2 for gains in self._gains])

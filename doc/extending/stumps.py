@@ -15,7 +15,10 @@ class Stumps(RegressorMixin, BaseEstimator):
         X = validate_data(self, X)
         self.steps_ = np.median(X, axis=0)
         right = self.steps_ < X
-        self.sides_ = np.array([[y[~side].mean(), y[side].mean()] for side in right.T]) / X.shape[1]
+        self.sides_ = (
+            np.array([[y[~side].mean(), y[side].mean()] for side in right.T])
+            / X.shape[1]
+        )
         return self
 
     def predict(self, X):

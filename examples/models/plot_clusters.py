@@ -2,9 +2,9 @@
 Groups of people that the model treats alike
 ============================================
 
-Clusters of *attributions* are groups of people with the same reasons for their predictions. They
-differ from clusters of similar measurements. An explainer is a transformer, so clustering takes two
-lines.
+Clusters of *attributions* are groups of people with the same reasons for their
+predictions. They differ from clusters of similar measurements. An explainer is a
+transformer, so clustering takes two lines.
 """
 
 import matplotlib.pyplot as plt

@@ -2,12 +2,13 @@
 Which features to keep, and what has changed
 ============================================
 
-This example shows importances with intervals, features selected out of fold, a comparison of two
-groups, and a year of predictions on a control chart.
+This example shows importances with intervals, features selected out of fold, a
+comparison of two groups, and a year of predictions on a control chart.
 """
 
 # %%
-# The model predicts the progress of diabetes. It is explained on people that it was not fitted to.
+# The model predicts the progress of diabetes. It is explained on people that it was not
+# fitted to.
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -25,16 +26,16 @@ explanation = explainer.explain(X[1::2])
 # %%
 # How certain are the importances?
 # --------------------------------
-# The intervals hold simultaneously for all features. Each name is followed by the ranks that the
-# data allow.
+# The intervals hold simultaneously for all features. Each name is followed by the ranks
+# that the data allow.
 
 explanation.plot.importance()
 
 # %%
 # Which features to keep
 # ----------------------
-# A column of noise and a shuffled copy are added. Each fold is explained with a model of the other
-# folds. A feature is kept if its attributions predict the target.
+# A column of noise and a shuffled copy are added. Each fold is explained with a model
+# of the other folds. A feature is kept if its attributions predict the target.
 
 rng = np.random.default_rng(0)
 table = X.assign(noise=rng.normal(size=len(X)), shuffled=rng.permutation(X["bmi"]))
@@ -48,8 +49,8 @@ selector.to_frame().round(3)
 # %%
 # Two groups
 # ----------
-# The figure divides the difference between the mean predictions of two groups among the features. A
-# pale line may be due to chance.
+# The figure divides the difference between the mean predictions of two groups among the
+# features. A pale line may be due to chance.
 
 first = (explanation.data["sex"] == 1).to_numpy()
 comparison = compare(explanation[first], explanation[~first], names=("sex 1", "sex 2"))
@@ -64,10 +65,13 @@ print(f"{differences.sum():.6f} {comparison.prediction_difference:.6f}")
 # %%
 # A year
 # ------
-# From July on, people are heavier. The limits hold simultaneously for all features and months.
+# From July on, people are heavier. The limits hold simultaneously for all features and
+# months.
 
 year = X[1::2].sample(frac=1, random_state=0)
-months = np.array([f"{month:02d}" for month in 1 + 12 * np.arange(len(year)) // len(year)])
+months = np.array(
+    [f"{month:02d}" for month in 1 + 12 * np.arange(len(year)) // len(year)]
+)
 year.loc[months >= "07", "bmi"] += 4
 found = drift(explainer.explain(year), months, baseline=["01", "02", "03"])
 ControlChartDisplay.from_drift(found, max_features=3)

@@ -2,14 +2,14 @@
 A pipeline on a DataFrame with numbers, categories and missing values
 =====================================================================
 
-The pipeline imputes, scales and encodes, and the explanation has one value for each original
-column. No wrapper is needed. Absent columns take background values of the same dtype, including
-missing values.
+The pipeline imputes, scales and encodes, and the explanation has one value for each
+original column. No wrapper is needed. Absent columns take background values of the same
+dtype, including missing values.
 """
 
 # %%
-# The diabetes data are in their original units. Sex is a string, blood pressure a category, and a
-# tenth of the blood sugar measurements (s6) is removed.
+# The diabetes data are in their original units. Sex is a string, blood pressure a
+# category, and a tenth of the blood sugar measurements (s6) is removed.
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,9 @@ from skshapley.plots import BarDisplay, DependenceDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X["sex"] = X["sex"].map({1: "female", 2: "male"})
-X["bp"] = pd.cut(X["bp"], [0, 80, 95, 110, 200], labels=["low", "normal", "raised", "high"])
+X["bp"] = pd.cut(
+    X["bp"], [0, 80, 95, 110, 200], labels=["low", "normal", "raised", "high"]
+)
 X.loc[np.random.default_rng(0).random(len(X)) < 0.1, "s6"] = np.nan
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 X_train.head(3)
@@ -45,7 +47,9 @@ print(f"Inside there are {n_columns} columns; R² is {model.score(X_test, y_test
 # %%
 # There are ten players, one for each column of the DataFrame.
 
-explainer = ShapleyExplainer(model, max_background=30, max_rows=3_600, random_state=0).fit(X_train)
+explainer = ShapleyExplainer(
+    model, max_background=30, max_rows=3_600, random_state=0
+).fit(X_train)
 explanation = explainer.explain(X_test.iloc[:60])
 BarDisplay.from_explanation(explanation, cohorts="bp")
 

@@ -2,12 +2,13 @@
 Three classes at once
 =====================
 
-A classifier with several classes has several outputs. All outputs are explained from the same model
-calls; `output` selects one by its label.
+A classifier with several classes has several outputs. All outputs are explained from
+the same model calls; `output` selects one by its label.
 """
 
 # %%
-# The data are wines from three growers in one valley, with thirteen chemical measurements.
+# The data are wines from three growers in one valley, with thirteen chemical
+# measurements.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
@@ -37,8 +38,9 @@ for ax, name in zip(axes, explanation.output_names, strict=True):
     ax.set_title(name)
 
 # %%
-# ``output="predicted"`` explains the predicted class of each wine. The values of one output add up
-# to its probability minus the base value. The values of one feature add up to 0 over all outputs.
+# ``output="predicted"`` explains the predicted class of each wine. The values of one
+# output add up to its probability minus the base value. The values of one feature add
+# up to 0 over all outputs.
 
 own = ShapleyExplainer(model, output="predicted", max_background=50, random_state=0)
 WaterfallDisplay.from_estimator(own.fit(X_train), X_test.iloc[:1])

@@ -2,12 +2,14 @@
 Do two networks use the same features?
 ======================================
 
-Networks with different initial weights reach the same accuracy in different ways. Standard errors
-separate two kinds of differences: between the models, and from sampling.
+Networks with different initial weights reach the same accuracy in different ways.
+Standard errors separate two kinds of differences: between the models, and from
+sampling.
 """
 
 # %%
-# Three perceptrons classify tumours as malignant or benign. They differ only in their seeds.
+# Three perceptrons classify tumours as malignant or benign. They differ only in their
+# seeds.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +26,8 @@ X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y == 0, random_state=0)
 models = {
     f"seed {seed}": make_pipeline(
-        StandardScaler(), MLPClassifier((20,), alpha=0.1, max_iter=1000, random_state=seed)
+        StandardScaler(),
+        MLPClassifier((20,), alpha=0.1, max_iter=1000, random_state=seed),
     ).fit(X_train, y_train)
     for seed in range(3)
 }
@@ -32,7 +35,8 @@ for name, model in models.items():
     print(f"{name}: {model.score(X_test, y_test):.1%} recognised")
 
 # %%
-# The log-odds are explained, because nearly all probabilities of these networks are near 0 or 1.
+# The log-odds are explained, because nearly all probabilities of these networks are
+# near 0 or 1.
 
 explanations = {
     name: ShapleyExplainer(
@@ -54,15 +58,16 @@ explanations = {
 BarDisplay.from_explanation(explanations["seed 0"])
 
 # %%
-# One tumour is explained with all three networks. The intervals are narrow. Where they do not
-# overlap, the networks differ:
+# One tumour is explained with all three networks. The intervals are narrow. Where they
+# do not overlap, the networks differ:
 
 ComparisonDisplay.from_explanations(explanations, row=0)
 
 # %%
-# The last picture compares two standard deviations over all tumours: of an attribution over the
-# three networks, and from the sampling of coalitions alone. The explanation of one network is
-# accurate to the second digit. The explanation of another network is different.
+# The last picture compares two standard deviations over all tumours: of an attribution
+# over the three networks, and from the sampling of coalitions alone. The explanation of
+# one network is accurate to the second digit. The explanation of another network is
+# different.
 
 values = np.stack([e.values for e in explanations.values()])
 errors = np.stack([e.standard_errors for e in explanations.values()])
@@ -70,9 +75,15 @@ between = values.var(axis=0, ddof=1).mean(axis=0)
 within = (errors**2).mean(axis=(0, 1))
 order = between.argsort()[-10:]
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-ax.barh(X.columns[order], np.sqrt(between[order]), color="#9ECAE1", label="between networks")
 ax.barh(
-    X.columns[order], np.sqrt(within[order]), height=0.4, color="#E07B00", label="by sampling alone"
+    X.columns[order], np.sqrt(between[order]), color="#9ECAE1", label="between networks"
+)
+ax.barh(
+    X.columns[order],
+    np.sqrt(within[order]),
+    height=0.4,
+    color="#E07B00",
+    label="by sampling alone",
 )
 ax.set_xlabel("standard deviation of an attribution, log-odds")
 ax.legend(frameon=False, loc="lower right")

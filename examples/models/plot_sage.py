@@ -2,9 +2,10 @@
 Features that move a prediction, and features that make it right
 ================================================================
 
-The mean absolute attribution shows which features move the predictions of a model. SAGE values show
-which features its accuracy depends on: how much each feature reduces the loss on unseen rows. This
-model overfits, and three of its features are noise, so the two measures differ.
+The mean absolute attribution shows which features move the predictions of a model. SAGE
+values show which features its accuracy depends on: how much each feature reduces the
+loss on unseen rows. This model overfits, and three of its features are noise, so the
+two measures differ.
 """
 
 import matplotlib.pyplot as plt
@@ -35,10 +36,10 @@ BarDisplay.from_explanation(explanation, max_features=None, ax=axes[0])
 ImportanceDisplay.from_importance(importance, max_features=None, ax=axes[1])
 
 # %%
-# One column of noise is among the features that move the predictions most. On the test rows, none
-# of the three noise columns reduces the loss. Two of them increase it by more than their errors
-# explain: without them, the model would be better. The intervals are wide, because 221 rows are few
-# to measure an accuracy. More evaluations would not help: most of each error comes from the choice
-# of rows.
+# One column of noise is among the features that move the predictions most. On the test
+# rows, none of the three noise columns reduces the loss. Two of them increase it by
+# more than their errors explain: without them, the model would be better. The intervals
+# are wide, because 221 rows are few to measure an accuracy. More evaluations would not
+# help: most of each error comes from the choice of rows.
 
 importance.to_frame().round()

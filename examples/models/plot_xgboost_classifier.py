@@ -2,8 +2,9 @@
 An XGBoost classifier, in probabilities and in log-odds
 =======================================================
 
-Why does the model classify a tumour as malignant? The same explainer answers on two scales.
-Probabilities are easy to understand. Log-odds are the scale on which boosted trees add up.
+Why does the model classify a tumour as malignant? The same explainer answers on two
+scales. Probabilities are easy to understand. Log-odds are the scale on which boosted
+trees add up.
 """
 
 # %%
@@ -19,12 +20,14 @@ from skshapley.plots import BeeswarmDisplay, WaterfallDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y == 0, random_state=0)
-model = XGBClassifier(n_estimators=80, max_depth=3, learning_rate=0.1).fit(X_train, y_train)
+model = XGBClassifier(n_estimators=80, max_depth=3, learning_rate=0.1).fit(
+    X_train, y_train
+)
 print(f"{model.score(X_test, y_test):.0%} of the test tumours are recognised.")
 
 # %%
-# Every attribution has a standard error. This explainer has fifty background rows and the default
-# budget:
+# Every attribution has a standard error. This explainer has fifty background rows and
+# the default budget:
 
 explainer = ShapleyExplainer(model, max_background=50, random_state=0).fit(X_train)
 explanation = explainer.explain(X_test.iloc[:60])
@@ -35,8 +38,9 @@ explanation[0].to_frame("long").nlargest(5, "value")
 BeeswarmDisplay.from_explanation(explanation)
 
 # %%
-# This tumour is certainly malignant. In probabilities (left), the features that enter last have
-# little left to add. In log-odds (right), every feature adds its own evidence.
+# This tumour is certainly malignant. In probabilities (left), the features that enter
+# last have little left to add. In log-odds (right), every feature adds its own
+# evidence.
 
 margins = ShapleyExplainer(
     model, response_method="log_odds", max_background=50, random_state=0

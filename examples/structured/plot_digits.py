@@ -2,11 +2,11 @@
 Pixels on a grid: which parts of a digit matter
 ===============================================
 
-Neighbouring pixels belong together. On a grid graph, regression C-Shapley uses only squares of
-pixels. L-Shapley uses each pixel with its four neighbours. Both cost a fixed number of evaluations
-per pixel. This example explains a network that classifies handwritten digits, and compares the
-rankings of the pixels by *masking curves*. Finally, the players are tiles of pixels: squares, and
-strokes.
+Neighbouring pixels belong together. On a grid graph, regression C-Shapley uses only
+squares of pixels. L-Shapley uses each pixel with its four neighbours. Both cost a fixed
+number of evaluations per pixel. This example explains a network that classifies
+handwritten digits, and compares the rankings of the pixels by *masking curves*.
+Finally, the players are tiles of pixels: squares, and strokes.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,8 @@ print(f"accuracy: {model.score(X_test, y_test):.3f}")
 # %%
 # Sixty-four players on a grid
 # ----------------------------
-# The reward is the log-probability of the predicted class. An absent pixel takes its mean over the
-# training images. The costs are known before the model is called.
+# The reward is the log-probability of the predicted class. An absent pixel takes its
+# mean over the training images. The costs are known before the model is called.
 
 GRID = ("grid", (8, 8))
 samplers = {
@@ -54,7 +54,10 @@ for name, sampler in samplers.items():
         random_state=0,
     ).fit(X_train)
     explanations[name] = explainer.explain(images)
-    print(f"{name:24s} {explanations[name].n_evaluations.mean():6.0f} evaluations an image")
+    print(
+        f"{name:24s} {explanations[name].n_evaluations.mean():6.0f} evaluations an "
+        "image"
+    )
 
 # %%
 figure, axes = plt.subplots(1, 4, figsize=(12, 2.6), layout="constrained")
@@ -65,8 +68,9 @@ for (name, explanation), ax in zip(explanations.items(), axes, strict=True):
 # %%
 # Which ranking is better?
 # ------------------------
-# Mask the pixels with the highest ranks, and follow the log-odds of the predicted class. A lower
-# curve means a better ranking. The bands are 95 % intervals of the mean over the images.
+# Mask the pixels with the highest ranks, and follow the log-odds of the predicted
+# class. A lower curve means a better ranking. The bands are 95 % intervals of the mean
+# over the images.
 
 curves = {
     name: masking_curve(explainer, explanation, images)
@@ -77,8 +81,8 @@ MaskingCurveDisplay.from_curves(curves)
 # %%
 # Tiles as players
 # ----------------
-# Groups of columns are players, so tiles of 2 x 2 pixels form a graph with 4 x 4 nodes. With so few
-# players, C-Shapley of order 2 is cheap too.
+# Groups of columns are players, so tiles of 2 x 2 pixels form a graph with 4 x 4 nodes.
+# With so few players, C-Shapley of order 2 is cheap too.
 
 tiles = {
     f"tile {i}, {j}": [8 * (2 * i + a) + 2 * j + b for a in (0, 1) for b in (0, 1)]
@@ -101,10 +105,10 @@ HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=images[3].reshape(8
 # %%
 # Other segmentations, and the content of absent tiles
 # ----------------------------------------------------
-# `TileReward` takes one image and tiles of any shape. Here, the tiles are the dark strokes of the
-# digit, and the paper is one more player. The values depend on the content of absent tiles: white
-# paper, a blur of the image, or the pixels of other digits. With other digits, responses are
-# averaged.
+# `TileReward` takes one image and tiles of any shape. Here, the tiles are the dark
+# strokes of the digit, and the paper is one more player. The values depend on the
+# content of absent tiles: white paper, a blur of the image, or the pixels of other
+# digits. With other digits, responses are averaged.
 
 image = images[3].reshape(8, 8)
 dark, _ = label(image > 0.5)
@@ -122,6 +126,8 @@ for name, absent in {
         output="predicted",
     )
     explanation = reward.explanation(shapley_values(reward))
-    display = HeatMapDisplay.from_explanation(explanation, shape=reward.labels, image=image)
+    display = HeatMapDisplay.from_explanation(
+        explanation, shape=reward.labels, image=image
+    )
     display.ax_.set_title(f"absent: {name}", fontsize=9)
 plt.show()

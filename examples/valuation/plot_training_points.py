@@ -2,14 +2,14 @@
 Which training points help, and which harm
 ==========================================
 
-The players are the training points. The worth of a coalition is the score of a model fitted to it.
-Points with wrong labels then have negative values. For nearest neighbours, all values are exact and
-cost no more than sorting distances.
+The players are the training points. The worth of a coalition is the score of a model
+fitted to it. Points with wrong labels then have negative values. For nearest
+neighbours, all values are exact and cost no more than sorting distances.
 """
 
 # %%
-# The data are handwritten threes and eights. One label in eight is flipped, as in careless
-# annotation.
+# The data are handwritten threes and eights. One label in eight is flipped, as in
+# careless annotation.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,24 +29,33 @@ noisy = np.where(wrong, 11 - y, y)  # 3 for 8, 8 for 3
 
 nearest = KNeighborsClassifier(5)
 valued = DataShapley(nearest).fit(X, noisy, X_val, y_val)
-print(f"{len(y)} points, {wrong.sum()} wrong; the values add up to {valued.values_.sum():.3f},")
+print(
+    f"{len(y)} points, {wrong.sum()} wrong; the values add up to "
+    f"{valued.values_.sum():.3f},"
+)
 print("the score of all of them over that of none.")
 
 # %%
-# The lowest values belong to the wrong labels. Checking the points from the lowest value up finds
-# them before the others. Checking them in random order would follow the diagonal.
+# The lowest values belong to the wrong labels. Checking the points from the lowest
+# value up finds them before the others. Checking them in random order would follow the
+# diagonal.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
 bins = np.linspace(valued.values_.min(), valued.values_.max(), 40)
 axes[0].hist(valued.values_[~wrong], bins, color="#2B83BA", label="correct label")
-axes[0].hist(valued.values_[wrong], bins, color="#E07B00", alpha=0.8, label="flipped label")
+axes[0].hist(
+    valued.values_[wrong], bins, color="#E07B00", alpha=0.8, label="flipped label"
+)
 axes[0].set(xlabel="value of a training point", ylabel="points")
 axes[0].legend(frameon=False)
 order = np.argsort(valued.values_)
 looked_at = np.arange(1, len(y) + 1) / len(y)
 axes[1].plot(looked_at, np.cumsum(wrong[order]) / wrong.sum(), color="#E07B00")
 axes[1].plot([0, 1], [0, 1], ":", color="grey")
-axes[1].set(xlabel="share of points checked, lowest values first", ylabel="share of errors found")
+axes[1].set(
+    xlabel="share of points checked, lowest values first",
+    ylabel="share of errors found",
+)
 
 # %%
 # These eight points harm most, shown with their given labels:
@@ -60,13 +69,20 @@ for ax, point in zip(axes, order, strict=False):
 # %%
 # Does it help to remove them?
 # ----------------------------
-# If the points with the highest values are removed, the score falls at once. If those with the
-# lowest values are removed, it rises.
+# If the points with the highest values are removed, the score falls at once. If those
+# with the lowest values are removed, it rises.
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for highest_first, label in ((True, "highest first"), (False, "lowest first")):
     curve = removal_curve(
-        nearest, valued.values_, X, noisy, X_val, y_val, highest_first=highest_first, n_steps=16
+        nearest,
+        valued.values_,
+        X,
+        noisy,
+        X_val,
+        y_val,
+        highest_first=highest_first,
+        n_steps=16,
     )
     ax.plot(curve["removed"], curve["score"], marker=".", label=label)
 ax.set(xlabel="share of the training points removed", ylabel="accuracy")
@@ -75,9 +91,9 @@ ax.legend(frameon=False)
 # %%
 # Any model, and groups of points
 # -------------------------------
-# Other models are fitted again for every coalition. Groups of points limit the cost. Which of six
-# annotators is careless? The sixth one flips four labels in ten. Six players have 64 coalitions,
-# and all of them are evaluated, so these values are exact.
+# Other models are fitted again for every coalition. Groups of points limit the cost.
+# Which of six annotators is careless? The sixth one flips four labels in ten. Six
+# players have 64 coalitions, and all of them are evaluated, so these values are exact.
 
 annotator = np.arange(len(y)) % 6
 careless = (annotator == 5) & (np.random.default_rng(1).random(len(y)) < 0.4)

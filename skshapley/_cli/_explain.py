@@ -24,7 +24,11 @@ from skshapley.samplers import SAMPLERS
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 
-COMPONENTS: dict[str, dict] = {"sampler": SAMPLERS, "solver": SOLVERS, "reward": REWARDS}
+COMPONENTS: dict[str, dict] = {
+    "sampler": SAMPLERS,
+    "solver": SOLVERS,
+    "reward": REWARDS,
+}
 
 
 def run_explain(arguments: Namespace) -> int:
@@ -35,7 +39,8 @@ def run_explain(arguments: Namespace) -> int:
     columns = arguments.columns or model_columns(model)
     keys = arguments.keys or []
     parameters = read_config(arguments.config) if arguments.config else {}
-    # A repeated command continues its folder only with the same seed, so there is a fixed default.
+    # A repeated command continues its folder only with the same seed, so there is a
+    # fixed default.
     parameters.setdefault("random_state", 0)
     for name in ("random_state", "n_jobs"):
         if getattr(arguments, name) is not None:
@@ -46,10 +51,14 @@ def run_explain(arguments: Namespace) -> int:
         # Wrong columns are reported before hours of work, with the name of the option.
         opened(explainer, arguments.data, keys=keys)
     except (ValueError, OSError, RuntimeError) as error:
-        raise UsageError(f"--data {str(arguments.data)!r} cannot be used: {error}") from error
+        raise UsageError(
+            f"--data {str(arguments.data)!r} cannot be used: {error}"
+        ) from error
     with warnings.catch_warnings():
         # reported below, and by the exit status
-        warnings.filterwarnings("ignore", "explain_batches set .* rows aside", UserWarning)
+        warnings.filterwarnings(
+            "ignore", "explain_batches set .* rows aside", UserWarning
+        )
         dataset = explain_batches(
             explainer,
             arguments.data,
@@ -60,11 +69,15 @@ def run_explain(arguments: Namespace) -> int:
             verbose=not arguments.quiet,
         )
     skipped = len(dataset.skipped())
-    sys.stdout.write(f"{arguments.out}: {len(dataset)} rows explained, {skipped} set aside\n")
+    sys.stdout.write(
+        f"{arguments.out}: {len(dataset)} rows explained, {skipped} set aside\n"
+    )
     return FAILED if skipped else OK
 
 
-def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False) -> Any:
+def load_model(
+    path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
+) -> Any:
     """Return the model of a file, if its types are trusted.
 
     Raises
@@ -76,8 +89,8 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
     if path.suffix.lower() != ".skops":
         if not trust_pickle:
             raise UsageError(
-                f"--model {str(path)!r} is not a .skops file, and loading a pickle can run any"
-                f" code. Pass --trust-pickle if you trust its source."
+                f"--model {str(path)!r} is not a .skops file, and loading a pickle can "
+                "run any code. Pass --trust-pickle if you trust its source."
             )
         import joblib
 
@@ -89,8 +102,8 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
         unknown = sorted(set(skops.get_untrusted_types(file=path)) - set(trust))
     if unknown:
         raise UsageError(
-            f"--model {str(path)!r} contains untrusted types: {', '.join(unknown)}. If you"
-            f" trust its source, pass --trust {' '.join([*trust, *unknown])}"
+            f"--model {str(path)!r} contains untrusted types: {', '.join(unknown)}. If "
+            f"you trust its source, pass --trust {' '.join([*trust, *unknown])}"
         )
     with _readable(path, "--model"):
         return skops.load(path, trusted=list(trust))
@@ -113,11 +126,16 @@ def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
     with _readable(path, "--background"):
         if path.suffix.lower() == ".npz":
             return read_sparse(path)
-        frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
+        frame = (
+            pd.read_csv(path)
+            if path.suffix.lower() == ".csv"
+            else pd.read_parquet(path)
+        )
     lacking = [name for name in columns or () if name not in frame.columns]
     if lacking:
         raise UsageError(
-            f"--background {str(path)!r} lacks the columns {lacking}: it has {list(frame.columns)}."
+            f"--background {str(path)!r} lacks the columns {lacking}: it has "
+            f"{list(frame.columns)}."
         )
     # Keys identify rows and are no features, but the background may lack them.
     return frame[columns] if columns else frame.drop(columns=keys, errors="ignore")
@@ -134,19 +152,26 @@ def read_config(path: Path) -> dict:
     parsers = {".toml": tomllib.loads, ".json": json.loads}
     check_path(path, "--config")
     if path.suffix.lower() not in parsers or not path.exists():
-        raise UsageError(f"--config takes a .toml or .json file that exists; got {str(path)!r}.")
+        raise UsageError(
+            f"--config takes a .toml or .json file that exists; got {str(path)!r}."
+        )
     try:
         config = parsers[path.suffix.lower()](path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise UsageError(f"--config {str(path)!r} cannot be parsed: {error}.") from error
+        raise UsageError(
+            f"--config {str(path)!r} cannot be parsed: {error}."
+        ) from error
     choices = sorted(
-        set(ShapleyExplainer._get_param_names()) - {"estimator", "background", "verbose"}
+        set(ShapleyExplainer._get_param_names())
+        - {"estimator", "background", "verbose"}
     )
-    unknown = sorted(set(config) - set(choices)) if isinstance(config, dict) else [config]
+    unknown = (
+        sorted(set(config) - set(choices)) if isinstance(config, dict) else [config]
+    )
     if unknown:
         raise UsageError(
-            f"--config {str(path)!r} names the parameters {unknown}, which ShapleyExplainer does"
-            f" not take: choose among {choices}."
+            f"--config {str(path)!r} names the parameters {unknown}, which "
+            f"ShapleyExplainer does not take: choose among {choices}."
         )
     return {name: _component(name, value) for name, value in config.items()}
 

@@ -16,7 +16,15 @@ from skshapley.plots import PlotAccessor
 
 DPI = 150  # dots per inch of a picture; .svg and .pdf have none
 # Methods of `explanation.plot`
-KINDS = ("bar", "beeswarm", "decision", "dependence", "importance", "matrix", "waterfall")
+KINDS = (
+    "bar",
+    "beeswarm",
+    "decision",
+    "dependence",
+    "importance",
+    "matrix",
+    "waterfall",
+)
 
 
 def _opened(arguments: Namespace) -> ExplanationDataset:
@@ -30,7 +38,10 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 
 def _check_out(arguments: Namespace) -> None:
     """Raise UsageError for an existing file, unless it may be replaced."""
-    there, hint = None if arguments.overwrite else False, "choose another name, or pass --overwrite"
+    there, hint = (
+        None if arguments.overwrite else False,
+        "choose another name, or pass --overwrite",
+    )
     check_path(arguments.out, "--out", there, hint)
 
 
@@ -80,8 +91,8 @@ def run_plot(arguments: Namespace) -> int:
     kind = arguments.out.suffix[1:] or "png"
     if kind not in figure.canvas.get_supported_filetypes():
         raise UsageError(
-            f"--out {str(arguments.out)!r} has a suffix that matplotlib cannot write: choose one of"
-            f" {sorted(figure.canvas.get_supported_filetypes())}."
+            f"--out {str(arguments.out)!r} has a suffix that matplotlib cannot write: "
+            f"choose one of {sorted(figure.canvas.get_supported_filetypes())}."
         )
     how: dict[str, Any] = {"format": kind, "dpi": DPI, "bbox_inches": "tight"}
     return _written(arguments, lambda file: figure.savefig(file, **how))
@@ -97,13 +108,17 @@ def _options(arguments: Namespace) -> dict[str, Any]:
     }
     for name in options:
         if name not in taken:
-            raise UsageError(f"--kind {arguments.kind} takes no --{name.replace('_', '-')}.")
+            raise UsageError(
+                f"--kind {arguments.kind} takes no --{name.replace('_', '-')}."
+            )
     return options
 
 
 def _label(explanation: Explanation, text: str) -> object:
     """Return the output with a given label as text."""
-    names = [] if explanation.output_names is None else explanation.output_names.tolist()
+    names = (
+        [] if explanation.output_names is None else explanation.output_names.tolist()
+    )
     for name in names:
         # Labels may be numbers, but an argument is always text.
         if str(name) == text:

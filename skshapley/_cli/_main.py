@@ -16,7 +16,9 @@ from skshapley._cli._folder import KINDS, run_plot, run_report, run_status
 from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
 
-ABOUT = "Explain the predictions of a fitted model by Shapley values, with standard errors."
+ABOUT = (
+    "Explain the predictions of a fitted model by Shapley values, with standard errors."
+)
 Add = Callable[..., Any]  # the `add_argument` of a parser
 
 
@@ -44,8 +46,8 @@ def main(argv: list[str] | None = None) -> int:
         return _reported("out of memory; repeat the command to continue", FAILED)
     except Exception as error:  # an error of a model or a library, of any kind
         known = (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError)
-        # Messages of these types are sentences; others, such as a KeyError, mean nothing without
-        # the type.
+        # Messages of these types are sentences; others, such as a KeyError, mean
+        # nothing without the type.
         kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
         return _reported(f"{kind}{error}", FAILED)
 
@@ -70,12 +72,16 @@ def _reported(error: Exception | str, status: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("skshapley", description=ABOUT, **_manual("skshapley"))
+    parser = argparse.ArgumentParser(
+        "skshapley", description=ABOUT, **_manual("skshapley")
+    )
     parser.add_argument("--version", action="version", version=skshapley.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (about, arguments, command) in COMMANDS.items():
         description = f"{about[0].upper()}{about[1:]}."
-        one = commands.add_parser(name, help=about, description=description, **_manual(name))
+        one = commands.add_parser(
+            name, help=about, description=description, **_manual(name)
+        )
         arguments(one.add_argument)
         one.set_defaults(command=command)
     return parser
@@ -83,19 +89,44 @@ def _parser() -> argparse.ArgumentParser:
 
 def _manual(name: str) -> dict[str, Any]:
     """Return the manual of a command for argparse."""
-    text = (files("skshapley._cli") / "manuals" / f"{name}.txt").read_text(encoding="utf-8")
+    text = (files("skshapley._cli") / "manuals" / f"{name}.txt").read_text(
+        encoding="utf-8"
+    )
     return {"epilog": text, "formatter_class": argparse.RawDescriptionHelpFormatter}
 
 
 def _explain_arguments(add: Add) -> None:
     add("--model", type=Path, required=True, metavar="FILE", help="the fitted model")
-    add("--background", type=Path, required=True, metavar="FILE", help="rows for absent features")
+    add(
+        "--background",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="rows for absent features",
+    )
     add("--data", type=Path, required=True, metavar="PATH", help="the rows to explain")
-    add("--out", type=Path, required=True, metavar="FOLDER", help="where the results go")
-    add("--config", type=Path, metavar="FILE", help="parameters of the explainer, TOML or JSON")
-    add("--columns", nargs="+", metavar="NAME", help="columns of a model without feature names")
+    add(
+        "--out", type=Path, required=True, metavar="FOLDER", help="where the results go"
+    )
+    add(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="parameters of the explainer, TOML or JSON",
+    )
+    add(
+        "--columns",
+        nargs="+",
+        metavar="NAME",
+        help="columns of a model without feature names",
+    )
     add("--keys", nargs="+", metavar="NAME", help="columns that identify rows")
-    add("--batch-rows", type=_positive, metavar="N", help="rows a batch (4096; of documents 256)")
+    add(
+        "--batch-rows",
+        type=_positive,
+        metavar="N",
+        help="rows a batch (4096; of documents 256)",
+    )
     add(
         "--on-error",
         choices=("raise", "skip"),
@@ -103,10 +134,30 @@ def _explain_arguments(add: Add) -> None:
         help="what to do about rows that cannot be explained: end the run (raise, the default), or"
         " set them aside with their keys and errors",
     )
-    add("--n-jobs", type=int, metavar="N", help="workers; -1 for all cores (default: one)")
-    add("--random-state", type=int, metavar="N", help="seed (default: the configuration's, or 0)")
-    add("--trust", nargs="+", default=[], metavar="TYPE", help="types that a .skops file may hold")
-    add("--trust-pickle", action="store_true", help="load pickles: they may run any code")
+    add(
+        "--n-jobs",
+        type=int,
+        metavar="N",
+        help="workers; -1 for all cores (default: one)",
+    )
+    add(
+        "--random-state",
+        type=int,
+        metavar="N",
+        help="seed (default: the configuration's, or 0)",
+    )
+    add(
+        "--trust",
+        nargs="+",
+        default=[],
+        metavar="TYPE",
+        help="types that a .skops file may hold",
+    )
+    add(
+        "--trust-pickle",
+        action="store_true",
+        help="load pickles: they may run any code",
+    )
     add("--quiet", action="store_true", help="show no progress")
 
 
@@ -118,7 +169,12 @@ def _plot_arguments(add: Add) -> None:
     _status_arguments(add)
     add("--kind", choices=KINDS, required=True, help="the display")
     add("--output", metavar="LABEL", help="the output to show, where there are several")
-    add("--row", type=int, metavar="N", help="the row to show, from 0, of those explained")
+    add(
+        "--row",
+        type=int,
+        metavar="N",
+        help="the row to show, from 0, of those explained",
+    )
     add("--features", nargs="+", metavar="NAME", help="the features to show")
     _picture_arguments(add, 2000, None, "the picture: .png, .svg, .pdf ...")
 
@@ -132,8 +188,15 @@ def _report_arguments(add: Add) -> None:
 def _picture_arguments(add: Add, rows: int, features: int | None, what: str) -> None:
     number: dict[str, Any] = {"type": _positive, "metavar": "N"}
     add("--out", type=Path, required=True, metavar="FILE", help=what)
-    add("--max-rows", default=rows, **number, help=f"rows to show, evenly spread ({rows})")
-    add("--max-features", default=features, **number, help="features to show one by one")
+    add(
+        "--max-rows",
+        default=rows,
+        **number,
+        help=f"rows to show, evenly spread ({rows})",
+    )
+    add(
+        "--max-features", default=features, **number, help="features to show one by one"
+    )
     add("--overwrite", action="store_true", help="replace FILE where there is one")
 
 
@@ -144,9 +207,15 @@ def _positive(text: str) -> int:
     return value
 
 
-COMMANDS: dict[str, tuple[str, Callable[[Add], None], Callable[[argparse.Namespace], int]]] = {
+COMMANDS: dict[
+    str, tuple[str, Callable[[Add], None], Callable[[argparse.Namespace], int]]
+] = {
     "explain": ("explain a table into a folder", _explain_arguments, run_explain),
-    "status": ("show the progress of a folder, and check its files", _status_arguments, run_status),
+    "status": (
+        "show the progress of a folder, and check its files",
+        _status_arguments,
+        run_status,
+    ),
     "plot": ("draw a folder of explanations", _plot_arguments, run_plot),
     "report": ("write a folder as a page for a browser", _report_arguments, run_report),
 }

@@ -10,7 +10,9 @@ class UsageError(Exception):
     """Error of an invalid command."""
 
 
-def check_path(path: Path, option: str, there: bool | None = None, hint: str = "") -> None:
+def check_path(
+    path: Path, option: str, there: bool | None = None, hint: str = ""
+) -> None:
     """Raise UsageError for an unusable path.
 
     Parameters
@@ -36,7 +38,9 @@ def check_path(path: Path, option: str, there: bool | None = None, hint: str = "
             ) from None
     except (OSError, ValueError) as error:  # too long, below a file, with a zero byte
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{option} {str(path)!r} is not a valid path: {reason}.") from error
+        raise UsageError(
+            f"{option} {str(path)!r} is not a valid path: {reason}."
+        ) from error
     else:
         if there is False:
             raise UsageError(f"{option} {str(path)!r} exists; {hint}.")

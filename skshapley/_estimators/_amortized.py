@@ -25,8 +25,9 @@ from skshapley.explanation import Explanation
 from skshapley.rewards import Game, InterventionalReward
 from skshapley.rewards._game import empty_values
 
-# With 8 columns and 500 training rows, the squared error is 1.7e-3 with one background row and
-# 6.5e-4 with four. With 2,000 training rows, it is 4.8e-4 with one and 1.8e-4 with sixteen.
+# With 8 columns and 500 training rows, the squared error is 1.7e-3 with one background
+# row and 6.5e-4 with four. With 2,000 training rows, it is 4.8e-4 with one and 1.8e-4
+# with sixteen.
 N_REFERENCES = 4  # background rows of the first and last steps
 # Weight of numeric columns in the distances of rows, beside steps and predictions.
 COLUMNS_WEIGHT = 2.0
@@ -47,7 +48,8 @@ class Seen(NamedTuple):
     numbers : ndarray of shape (r, c)
         Numeric columns, NaN where missing.
     first, last : ndarray of shape (r, p, k)
-        The contribution of each player to the empty coalition, and to all other players.
+        The contribution of each player to the empty coalition, and to all other
+        players.
     v_empty, v_full : ndarray of shape (r, k)
     """
 
@@ -83,13 +85,17 @@ class Units(NamedTuple):
         deviations = np.sqrt(np.nansum((known - means) ** 2, axis=0) / counts)
         steps = np.concatenate([seen.first, seen.last]).var(axis=0).mean()
         # constant inputs stay unchanged
-        response, step = (float(np.sqrt(v)) or 1.0 for v in (seen.v_full.var(axis=0).mean(), steps))
+        response, step = (
+            float(np.sqrt(v)) or 1.0 for v in (seen.v_full.var(axis=0).mean(), steps)
+        )
         return cls(means, np.where(deviations > 0, deviations, 1.0), response, step)
 
     def __call__(self, seen: Seen) -> np.ndarray:
         """Return the learner's inputs, ``(r, c)``."""
         numbers = COLUMNS_WEIGHT * (seen.numbers - self.means) / self.deviations
-        steps = np.concatenate([seen.first, seen.last], axis=1).reshape(len(numbers), -1)
+        steps = np.concatenate([seen.first, seen.last], axis=1).reshape(
+            len(numbers), -1
+        )
         # Missing numbers take the mean, so they add nothing to distances.
         parts = [np.where(np.isfinite(numbers), numbers, 0.0), steps / self.step]
         return np.concatenate([*parts, seen.v_full / self.response], axis=1)
@@ -98,22 +104,24 @@ class Units(NamedTuple):
 class AmortizedExplainer(Portable, Attributor):
     """Explain many rows of a costly model by a regression on a few hundred explained rows.
 
-    In ``fit``, the given explainer explains `n_training_rows` background rows, and a kernel ridge
-    regression learns their Shapley values. Every further row costs 8 p + 1 model rows for p
-    players; sampling needs thousands. The values are estimates with calibrated standard errors.
-    They add up to the prediction, and ``settings.learned`` marks them.
+    In ``fit``, the given explainer explains `n_training_rows` background rows, and a
+    kernel ridge regression learns their Shapley values. Every further row costs 8 p + 1
+    model rows for p players; sampling needs thousands. The values are estimates with
+    calibrated standard errors. They add up to the prediction, and ``settings.learned``
+    marks them.
 
     Parameters
     ----------
     explainer : ShapleyExplainer or TreeExplainer
-        Explains the rows to learn from, and rows that resemble none of them. If it is not fitted, a
-        copy of it is fitted to the same background. Only Shapley values of the interventional or
-        the baseline reward can be learned, without interactions. An exact explainer explains all
-        rows itself, and nothing is learned.
+        Explains the rows to learn from, and rows that resemble none of them. If it is
+        not fitted, a copy of it is fitted to the same background. Only Shapley values
+        of the interventional or the baseline reward can be learned, without
+        interactions. An exact explainer explains all rows itself, and nothing is
+        learned.
     n_training_rows : int, default=500
-        Number of background rows to learn from, or the number of distinct rows if that is smaller.
-        With fewer than 30 rows, the explainer explains all rows. More rows give smaller errors and
-        a longer ``fit``.
+        Number of background rows to learn from, or the number of distinct rows if that
+        is smaller. With fewer than 30 rows, the explainer explains all rows. More rows
+        give smaller errors and a longer ``fit``.
 
     Attributes
     ----------
@@ -136,26 +144,30 @@ class AmortizedExplainer(Portable, Attributor):
 
     Notes
     -----
-    A row is described by its numeric columns, its prediction, and the first and last steps of each
-    player. These are its contributions to the empty coalition and to all other players, averaged
-    over four herded background rows. The mean of first and last steps, shifted so that it adds up,
-    is a first estimate. The regression learns the difference. Leave-one-out residuals choose its
-    width and penalty. The ratios of these residuals to the posterior deviations calibrate the
-    standard errors: intervals of 1.64 standard errors contain 90 % of the values of similar rows.
-    The variance of the learned values is subtracted. The explainer explains rows that are further
-    from the training rows than these are from each other.
+    A row is described by its numeric columns, its prediction, and the first and last
+    steps of each player. These are its contributions to the empty coalition and to all
+    other players, averaged over four herded background rows. The mean of first and last
+    steps, shifted so that it adds up, is a first estimate. The regression learns the
+    difference. Leave-one-out residuals choose its width and penalty. The ratios of
+    these residuals to the posterior deviations calibrate the standard errors: intervals
+    of 1.64 standard errors contain 90 % of the values of similar rows. The variance of
+    the learned values is subtracted. The explainer explains rows that are further from
+    the training rows than these are from each other.
 
     References
     ----------
-    Barber, Candes, Ramdas & Tibshirani (2021), Predictive inference with the jackknife+, Annals of
-    Statistics 49. Rasmussen & Williams (2006), Gaussian processes for machine learning, chapter 5.
+    Barber, Candes, Ramdas & Tibshirani (2021), Predictive inference with the
+    jackknife+, Annals of Statistics 49. Rasmussen & Williams (2006), Gaussian processes
+    for machine learning, chapter 5.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley import AmortizedExplainer, ShapleyExplainer
     >>> X = np.random.default_rng(0).normal(size=(300, 5))
-    >>> explainer = ShapleyExplainer(lambda X: np.sin(X[:, 0] * X[:, 1]) + X[:, 2], random_state=0)
+    >>> explainer = ShapleyExplainer(
+    ...     lambda X: np.sin(X[:, 0] * X[:, 1]) + X[:, 2], random_state=0
+    ... )
     >>> amortized = AmortizedExplainer(explainer, n_training_rows=200).fit(X[:200])
     >>> explanation = amortized.explain(X[200:])
     >>> int(np.median(explanation.n_model_rows))
@@ -177,7 +189,8 @@ class AmortizedExplainer(Portable, Attributor):
         Parameters
         ----------
         X : array or frame of shape (b, d)
-            Rows like those to explain; also the background of an explainer that is not fitted.
+            Rows like those to explain; also the background of an explainer that is not
+            fitted.
         y : ignored
 
         Returns
@@ -192,19 +205,21 @@ class AmortizedExplainer(Portable, Attributor):
         check_parameters(self, self._constraints)
         _check_learnable(self.explainer)
         explainer = self.explainer
-        if not hasattr(explainer, "n_features_in_") and not hasattr(explainer, "documents_"):
+        if not hasattr(explainer, "n_features_in_") and not hasattr(
+            explainer, "documents_"
+        ):
             explainer = copy(explainer).fit(X)
         if not explainer.players_.n_players:
             raise TypeError(
-                "AmortizedExplainer explains the rows of tables, but its explainer was fitted on"
-                " documents: let the explainer explain them."
+                "AmortizedExplainer explains the rows of tables, but its explainer was "
+                "fitted on documents: let the explainer explain them."
             )
         self._follow(explainer)
         X = self._background.table(explainer, X)
         # Equal rows teach nothing new and cost the same.
         _, different = np.unique(row_keys(X), return_index=True)
-        # A fixed seed: the training rows depend on the table, not on the random state of the
-        # sampling.
+        # A fixed seed: the training rows depend on the table, not on the random state
+        # of the sampling.
         rows = generator(0, 9).permutation(np.sort(different))[: self.n_training_rows]
         self.training_rows_ = take_rows(X, np.sort(rows))
         self._learn()
@@ -225,18 +240,31 @@ class AmortizedExplainer(Portable, Attributor):
         reward, n = self.reward_, n_rows(self.training_rows_)
         n_references = min(N_REFERENCES, reward.n_references_)
         rng = generator(self._entropy, 10)
-        background = reward.background_, n_references, reward.empty_, reward.weights_, rng
+        background = (
+            reward.background_,
+            n_references,
+            reward.empty_,
+            reward.weights_,
+            rng,
+        )
         self._references = herded(*background)
         known = self.explainer_.explain(self.training_rows_)
         seen = self._seen(reward.game(self.training_rows_), self.training_rows_)
         self._units = Units.of(seen)
         errors = known.standard_errors
-        # Sampled values are noisy targets; their variances keep the learner from fitting the noise.
-        noise = np.zeros(known.values.shape) if errors is None else np.nan_to_num(errors) ** 2
-        # Only the difference from the mean of first and last steps is learned; it is small and
-        # smooth.
+        # Sampled values are noisy targets; their variances keep the learner from
+        # fitting the noise.
+        noise = (
+            np.zeros(known.values.shape)
+            if errors is None
+            else np.nan_to_num(errors) ** 2
+        )
+        # Only the difference from the mean of first and last steps is learned; it is
+        # small and smooth.
         wanted = known.values.reshape(seen.base.shape) - seen.base
-        self.learner_ = Learner.fit(self._units(seen), wanted.reshape(n, -1), noise.reshape(n, -1))
+        self.learner_ = Learner.fit(
+            self._units(seen), wanted.reshape(n, -1), noise.reshape(n, -1)
+        )
         self._common = replace(known.settings, learned=f"{n} rows")
 
     def explain(self, X) -> Explanation:
@@ -250,7 +278,8 @@ class AmortizedExplainer(Portable, Attributor):
         Returns
         -------
         explanation : Explanation
-            If ``n_model_rows`` of a row is larger than 8 p + 1, the explainer explained it.
+            If ``n_model_rows`` of a row is larger than 8 p + 1, the explainer explained
+            it.
 
         Raises
         ------
@@ -271,10 +300,12 @@ class AmortizedExplainer(Portable, Attributor):
         # The learned part adds up to 0 except for rounding, which is shared equally.
         rounding = seen.v_full - seen.v_empty - values.sum(axis=1)
         outcome.values[:] = values + rounding[:, None] / p
-        outcome.standard_errors[:] = (scales[:, None] * self.learner_.errors).reshape(r, p, k)
+        outcome.standard_errors[:] = (scales[:, None] * self.learner_.errors).reshape(
+            r, p, k
+        )
         outcome.v_empty[:], outcome.v_full[:] = seen.v_empty, seen.v_full
-        # The first and the last step of each player against each background row, and the row
-        # itself.
+        # The first and the last step of each player against each background row, and
+        # the row itself.
         cost = 2 * p * len(self._references) + 1
         outcome.n_evaluations[:] = outcome.n_model_rows[:] = cost
         # Rows unlike all training rows would have errors that nothing measured.
@@ -291,18 +322,27 @@ class AmortizedExplainer(Portable, Attributor):
         try:
             explained = self.explainer_.explain(X)
         except PartialExplanationError as error:
-            raise (error.__cause__ or error) from None  # the record would contain only these rows
+            raise (
+                error.__cause__ or error
+            ) from None  # the record would contain only these rows
         shape = outcome.values[far].shape
         errors = explained.standard_errors
         outcome.values[far] = explained.values.reshape(shape)
-        outcome.standard_errors[far] = np.nan if errors is None else errors.reshape(shape)
+        outcome.standard_errors[far] = (
+            np.nan if errors is None else errors.reshape(shape)
+        )
         outcome.n_evaluations[far] += explained.n_evaluations
         outcome.n_model_rows[far] += explained.n_model_rows
         outcome.converged[far] = explained.converged
 
     def _seen(self, game: Game, X: Any) -> Seen:
         """Return the descriptions of rows after 2 p evaluations against each background row."""
-        r, p, k, references = game.n_rows, game.n_players, game.n_outputs, self._references
+        r, p, k, references = (
+            game.n_rows,
+            game.n_players,
+            game.n_outputs,
+            self._references,
+        )
         alone, q = np.eye(p, dtype=bool), len(references)
         # Each player alone and all but one: first and last steps of all permutations.
         coalitions = np.tile(np.concatenate([alone, ~alone]), (q, 1))
@@ -352,25 +392,28 @@ class AmortizedExplainer(Portable, Attributor):
 
 def _check_learnable(explainer: Any) -> None:
     """Raise an error unless the explainer has Shapley values from background rows."""
-    if not isinstance(explainer, Attributor) or isinstance(explainer, AmortizedExplainer):
+    if not isinstance(explainer, Attributor) or isinstance(
+        explainer, AmortizedExplainer
+    ):
         raise TypeError(
-            f"AmortizedExplainer takes explainer as a ShapleyExplainer or TreeExplainer; got"
-            f" {explainer!r}: pass ShapleyExplainer(model)."
+            "AmortizedExplainer takes explainer as a ShapleyExplainer or "
+            f"TreeExplainer; got {explainer!r}: pass ShapleyExplainer(model)."
         )
     for name, plain in (("index", "shapley"), ("interactions", False)):
         value = getattr(explainer, name, plain)
         if value != plain:
             raise ValueError(
-                f"AmortizedExplainer learns Shapley values, but its explainer has {name}="
-                f"{value!r}: leave it at {plain!r}, or let the explainer explain all rows."
+                "AmortizedExplainer learns Shapley values, but its explainer has "
+                f"{name}={value!r}: leave it at {plain!r}, or let the explainer "
+                "explain all rows."
             )
     reward = getattr(explainer, "reward", "interventional")
     plain = isinstance(reward, InterventionalReward) and reward.link is None
     if not plain and reward not in ("interventional", "baseline"):
         raise ValueError(
-            f'AmortizedExplainer learns values of the rewards "interventional" and "baseline", but'
-            f" its explainer has reward={reward!r}: choose one of these, or let the explainer"
-            f" explain all rows."
+            'AmortizedExplainer learns values of the rewards "interventional" and '
+            f'"baseline", but its explainer has reward={reward!r}: choose one of '
+            "these, or let the explainer explain all rows."
         )
 
 

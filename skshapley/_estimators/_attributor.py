@@ -39,8 +39,8 @@ COUNTS = {
 }
 
 NOT_FITTED = (
-    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as the"
-    " training rows: %(name)s(model).fit(X_train)."
+    "This %(name)s instance is not fitted yet. Fit it to background rows first, such "
+    "as the training rows: %(name)s(model).fit(X_train)."
 )
 # Long work suggests a tenth of the model rows, but at least 300.
 LESS, LEAST_MAX_ROWS = 10, 300
@@ -58,7 +58,9 @@ INSTEAD = {
     **dict.fromkeys(("importance", "feature_importances_"), "explain(X).importance()"),
     **dict.fromkeys(("load", "from_file"), "joblib.load(path)"),
     **dict.fromkeys(("local_explanation", "local", "explain_local"), "explain(X)"),
-    **dict.fromkeys(("global_explanation", "explain_global"), "explain(X).importance()"),
+    **dict.fromkeys(
+        ("global_explanation", "explain_global"), "explain(X).importance()"
+    ),
     "score": "estimator.score(X, y)",
     "model": "estimator",
     **dict.fromkeys(("data", "masker"), "background_"),
@@ -72,15 +74,17 @@ def faster(estimator: Any, plan: Plan, seconds: float) -> str:
     calls = []
     unread = getattr(estimator, "_unread", None)
     if unread is not None and unread.instead is not None:
-        calls.append(f"response_method={unread.instead!r} would be exact and take seconds")
+        calls.append(
+            f"response_method={unread.instead!r} would be exact and take seconds"
+        )
     fewer = int(float(f"{plan.max_rows / LESS:.0e}"))
     if fewer >= LEAST_MAX_ROWS:
         share = fewer / plan.max_rows
         # a row that stops early saves less
         price = "" if plan.stopping is None else " or more"
         calls.append(
-            f"max_rows={fewer} would take {span(seconds * share)}{price}, with errors up to"
-            f" {share**-0.5:.0f} times as large"
+            f"max_rows={fewer} would take {span(seconds * share)}{price}, with errors "
+            f"up to {share**-0.5:.0f} times as large"
         )
     return "; ".join(calls)
 
@@ -122,7 +126,9 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     def _checked_reward(self) -> Reward:
         """Return the reward that the user asked for, with checked parameters."""
         check_parameters(self, COUNTS)
-        self._given = {parameter: getattr(self, parameter) for parameter in self._decided_by}
+        self._given = {
+            parameter: getattr(self, parameter) for parameter in self._decided_by
+        }
         reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
         reward.check()
         return reward
@@ -138,8 +144,9 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         name = type(self).__name__
         if sparse.issparse(X) and "sparse" not in reward.takes:
             raise TypeError(
-                f"{name} got a sparse matrix with reward={self.reward!r}, which takes only dense"
-                f' tables: choose reward="interventional" or "baseline", or pass X.toarray().'
+                f"{name} got a sparse matrix with reward={self.reward!r}, which takes "
+                'only dense tables: choose reward="interventional" or "baseline", or '
+                "pass X.toarray()."
             )
         self._entropy = entropy_from(self.random_state, name)
         self._background = Background.of(self, X, sample_weight, self.groups)
@@ -166,7 +173,9 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         names = ("sampler", "solver", "max_rows", "stopping", "index", "interactions")
         given = {name: getattr(self, name) for name in names if hasattr(self, name)}
         owner = type(self).__name__
-        return make_plan(**given, random_state=self._entropy, size=size, owner=owner, **rules)
+        return make_plan(
+            **given, random_state=self._entropy, size=size, owner=owner, **rules
+        )
 
     def _run(self, game: Game, plan: Plan, record: Callable[[Outcome], Any]) -> Any:
         """Spend a plan on the game's rows, with progress, and return the user's result.
@@ -176,7 +185,8 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         game : Game
         plan : Plan
         record : callable
-            Makes the result from the outcome, of the first rows only if the run breaks off.
+            Makes the result from the outcome, of the first rows only if the run breaks
+            off.
 
         Raises
         ------
@@ -184,13 +194,15 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
             If an error or an interruption comes after some rows were finished.
         """
         try:
-            with progress(game.n_rows, self.verbose, advice=partial(faster, self, plan)) as bar:
+            with progress(
+                game.n_rows, self.verbose, advice=partial(faster, self, plan)
+            ) as bar:
                 outcome = run(game, plan, n_jobs=self.n_jobs, progress=bar)
         except Interrupted as error:
             raise PartialExplanationError(
-                f"Explaining stopped by {type(error.__cause__).__name__} after"
-                f" {len(error.outcome.values)} of {game.n_rows} rows; the finished ones are in"
-                f" this error's .explanation.",
+                f"Explaining stopped by {type(error.__cause__).__name__} after "
+                f"{len(error.outcome.values)} of {game.n_rows} rows; the finished ones "
+                "are in this error's .explanation.",
                 record(error.outcome),
             ) from error.__cause__
         return record(outcome)
@@ -199,28 +211,34 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         """Raise an error if a parameter was changed after ``fit`` used it."""
         for name, given in self._given.items():
             now = getattr(self, name)
-            # Clones and pickles have equal parameters instead of the same ones, so reprs are
-            # compared too.
+            # Clones and pickles have equal parameters instead of the same ones, so
+            # reprs are compared too.
             if now is not given and repr(now) != repr(given):
                 owner = type(self).__name__
                 raise ValueError(
-                    f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} now: call"
-                    f" fit(X_train) again."
+                    f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} "
+                    "now: call fit(X_train) again."
                 )
 
     def _keep_settings(self, **facts: Any) -> None:
         """Store the settings that all explanations share; making them takes as long as a row."""
         rows = self.background_
         n_background = None if rows is None else n_rows(rows)
-        self._common = Settings(model=label(self.estimator), n_background=n_background, **facts)
+        self._common = Settings(
+            model=label(self.estimator), n_background=n_background, **facts
+        )
 
     def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
         """Return the settings of an outcome, without a plan if nothing was sampled."""
         return (
-            self._common if plan is None else self._common.sampled(outcome, plan, self.random_state)
+            self._common
+            if plan is None
+            else self._common.sampled(outcome, plan, self.random_state)
         )
 
-    def _recorded(self, outcome: Outcome, X: Any, plan: Plan | None = None) -> Explanation:
+    def _recorded(
+        self, outcome: Outcome, X: Any, plan: Plan | None = None
+    ) -> Explanation:
         """Return the public record of an outcome of the engine, for the first rows of X or all."""
         names = self._output_names
 
@@ -327,17 +345,19 @@ class Attributor(TransformerMixin, TableEstimator):
         Parameters
         ----------
         X : array or frame of shape (r, d)
-            With the columns in the order of the background, as scikit-learn's transformers require.
+            With the columns in the order of the background, as scikit-learn's
+            transformers require.
 
         Returns
         -------
-        attributions : ndarray of shape (r, p), or (r, p k) with adjacent outputs of a player
+        attributions : ndarray of shape (r, p) or (r, p k)
+            The outputs of a player are adjacent.
         """
         check_is_fitted(self, "players_")
         if not self.players_.n_players:
             raise TypeError(
-                f"{type(self).__name__} was fitted on documents, and their tokens make no table of"
-                f" fixed columns: use explain(X).to_frame()."
+                f"{type(self).__name__} was fitted on documents, and their tokens make "
+                "no table of fixed columns: use explain(X).to_frame()."
             )
         if is_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -358,5 +378,7 @@ class Attributor(TransformerMixin, TableEstimator):
         check_is_fitted(self, "players_")
         names = list(self.players_.names)
         if self._output_names is not None:
-            names = [f"{name}_{output}" for name in names for output in self._output_names]
+            names = [
+                f"{name}_{output}" for name in names for output in self._output_names
+            ]
         return np.array(names, dtype=object)

@@ -72,7 +72,9 @@ class Background(Portable):
     @classmethod
     def of_documents(cls) -> Self:
         """Return the background of an explainer of documents: no rows, and no players."""
-        return cls(None, np.empty(0), Players(np.empty(0, dtype=object), np.empty(0, np.intp)))
+        return cls(
+            None, np.empty(0), Players(np.empty(0, dtype=object), np.empty(0, np.intp))
+        )
 
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
         """Return a background of n of these rows that together resemble all rows.
@@ -93,15 +95,17 @@ class Background(Portable):
         ----------
         owner : estimator
         X : array or frame of shape (r, d)
-            If the background is a frame, also a dict, a list of dicts, or a Series of one row.
+            If the background is a frame, also a dict, a list of dicts, or a Series of
+            one row.
 
         Raises
         ------
         ValueError, TypeError
             For other columns, dtypes or containers.
         """
-        # The checks take 90 us of CPU for a row of an array, and exact values of a ridge regression
-        # 45 us. A table like the background needs no checks: the rows of `fit` were checked too.
+        # The checks take 90 us of CPU for a row of an array, and exact values of a
+        # ridge regression 45 us. A table like the background needs no checks: the rows
+        # of `fit` were checked too.
         like, known = self.rows, vars(owner)
         if like is None and "feature_names_in_" not in known:
             like = np.empty((0, known["n_features_in_"]))
@@ -112,7 +116,9 @@ class Background(Portable):
         return checked_table(owner, X, self.rows, owner.estimator)
 
 
-def checked_table(owner: BaseEstimator, X: Any, like: Any = None, model: Any = None) -> Any:
+def checked_table(
+    owner: BaseEstimator, X: Any, like: Any = None, model: Any = None
+) -> Any:
     """Return X checked, in its own container.
 
     Parameters

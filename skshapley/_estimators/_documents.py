@@ -14,7 +14,12 @@ from skshapley._tables._documents import as_documents, container_for
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Response
-from skshapley.rewards._tokens import CHUNK_TEXTS, DocumentReward, TokenGame, side_by_side
+from skshapley.rewards._tokens import (
+    CHUNK_TEXTS,
+    DocumentReward,
+    TokenGame,
+    side_by_side,
+)
 
 WHY_SAMPLED = "The model must be called on documents with some tokens removed"
 
@@ -40,7 +45,9 @@ class DocumentExplainer:
     random_state: Any
 
     @classmethod
-    def fitted(cls, explainer: Any, X: Any, response: Response, sample_weight: Any) -> Self:
+    def fitted(
+        cls, explainer: Any, X: Any, response: Response, sample_weight: Any
+    ) -> Self:
         """Call the model on documents once to learn its outputs.
 
         Parameters
@@ -62,9 +69,9 @@ class DocumentExplainer:
         ):
             if not (given is usual or (isinstance(given, str) and given == usual)):
                 raise ValueError(
-                    f"{name} got {parameter}={given!r} for documents, but players are"
-                    f" their tokens: choose {parameter}={usual!r}, or pass one document to"
-                    f" shapley_values as a TokenReward."
+                    f"{name} got {parameter}={given!r} for documents, but players are "
+                    f"their tokens: choose {parameter}={usual!r}, or pass one document "
+                    "to shapley_values as a TokenReward."
                 )
         plan = explainer._planned(Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
@@ -105,8 +112,9 @@ class DocumentExplainer:
                 if not done:
                     raise
                 raise PartialExplanationError(
-                    f"Explaining stopped by {type(error).__name__} after {len(done)} of {n}"
-                    f" documents; the finished rows are in the .explanation of this error.",
+                    f"Explaining stopped by {type(error).__name__} after {len(done)} "
+                    f"of {n} documents; the finished rows are in the .explanation of "
+                    "this error.",
                     _joined(done, documents.index),
                 ) from error
             report(len(done))

@@ -42,69 +42,77 @@ class ShapleyExplainer(Attributor):
     Parameters
     ----------
     estimator : fitted estimator, or callable
-        The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` if the
-        explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)``
-        and returns ``(n,)`` or ``(n, k)``.
+        The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator`
+        if the explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a
+        table ``(n, d)`` and returns ``(n,)`` or ``(n, k)``.
     background : array, sparse matrix or frame of shape (b, d), default=None
         The background rows, if the first `explain` should call ``fit``.
     reward : str or Reward, default="interventional"
-        The worth of a coalition: the mean response if absent features take the values of background
-        rows ("interventional"), or the background's means and modes ("baseline"), or follow the
-        present features ("conditional", "copula", "empirical", "surrogate").
+        The worth of a coalition: the mean response if absent features take the values
+        of background rows ("interventional"), or the background's means and modes
+        ("baseline"), or follow the present features ("conditional", "copula",
+        "empirical", "surrogate").
     response_method : str or callable, default="auto"
-        "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
-        "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a
-        function of (estimator, X). "auto": probabilities or else decision values of classifiers,
-        scores of outlier detectors, predictions of all others.
+        "predict", "predict_proba", "predict_log_proba", "decision_function",
+        "score_samples", "log_odds" (an XGBoost classifier's margin, else the logit of
+        the probability), or a function of (estimator, X). "auto": probabilities or else
+        decision values of classifiers, scores of outlier detectors, predictions of all
+        others.
     output : None, "predicted" or label, default=None
-        None: the positive class of two, otherwise all outputs. A class label or a position: that
-        output. "predicted": the predicted class of each row.
+        None: the positive class of two, otherwise all outputs. A class label or a
+        position: that output. "predicted": the predicted class of each row.
     sampler : str or Sampler, default="auto"
-        The choice of coalitions: a name of `skshapley.samplers.SAMPLERS` or an instance. "auto": no
-        sampling if the response has a closed form (`skshapley.closed_forms`); background rows for
-        each tree, if exact values of trees cost too much; all coalitions if the budget covers them;
-        the Gaussian-process estimator ("odd", "gp") for a single background row or for
-        interactions; otherwise antithetic permutations, each pair against its own background row.
+        The choice of coalitions: a name of `skshapley.samplers.SAMPLERS` or an
+        instance. "auto": no sampling if the response has a closed form
+        (`skshapley.closed_forms`); background rows for each tree, if exact values of
+        trees cost too much; all coalitions if the budget covers them; the
+        Gaussian-process estimator ("odd", "gp") for a single background row or for
+        interactions; otherwise antithetic permutations, each pair against its own
+        background row.
     solver : str or Solver, default="auto"
-        The estimator of values from coalitions: a name of `skshapley.solvers.SOLVERS` or an
-        instance.
+        The estimator of values from coalitions: a name of `skshapley.solvers.SOLVERS`
+        or an instance.
     groups : dict, default=None
-        ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
+        ``{"name": [columns, ...]}``: each group is one player, the other columns are
+        their own.
     max_rows : int or "auto", default="auto"
-        The budget: model rows per row to explain. The cost is the same for a thousand background
-        rows and a million. "auto": about 33,000 for 100 background rows or more and up to 64
-        players.
+        The budget: model rows per row to explain. The cost is the same for a thousand
+        background rows and a million. "auto": about 33,000 for 100 background rows or
+        more and up to 64 players.
     stopping : "auto", StoppingRule or None, default="auto"
         Rule that stops a row when its standard errors are small enough, e.g.
-        ``StandardError(rtol=0.05)``. "auto": permutations and sampled trees stop at a relative
-        error of about 5 % (`skshapley.stopping.RelativeError`), unless `max_rows` is given. None:
-        spend the budget. A sampler that draws its whole design at once (``traits.one_shot``) spends
-        its budget first; ``converged`` then says whether it was enough.
+        ``StandardError(rtol=0.05)``. "auto": permutations and sampled trees stop at a
+        relative error of about 5 % (`skshapley.stopping.RelativeError`), unless
+        `max_rows` is given. None: spend the budget. A sampler that draws its whole
+        design at once (``traits.one_shot``) spends its budget first; ``converged`` then
+        says whether it was enough.
     index : str or Index, default="shapley"
-        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
-        1)`. Only Shapley values always add up; ``efficiency_gap`` is the difference.
+        The kind of values: "shapley", "banzhaf", or an index such as
+        `skshapley.indices.beta(16, 1)`. Only Shapley values always add up;
+        ``efficiency_gap`` is the difference.
     interactions : bool or str, default=False
-        Estimate interactions of all pairs of players too, from the same evaluations. True: the
-        Shapley interaction index; or a name of `skshapley.indices.PAIR_INDICES`. They cost no model
-        row, but permutations do not have them: see `sampler`.
+        Estimate interactions of all pairs of players too, from the same evaluations.
+        True: the Shapley interaction index; or a name of
+        `skshapley.indices.PAIR_INDICES`. They cost no model row, but permutations do
+        not have them: see `sampler`.
     max_background : int, default=None
         Keep this many rows of a larger background, chosen to resemble all of it
-        (`skshapley.background.herd`). Rarely needed: the cost does not depend on the size of the
-        background.
+        (`skshapley.background.herd`). Rarely needed: the cost does not depend on the
+        size of the background.
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
     verbose : bool, int or "auto", default="auto"
-        "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
-        is silent.
+        "auto" shows progress, and a hint at faster ways, if the work takes longer than
+        10 s. False is silent.
 
     Attributes
     ----------
     reward_ : Reward
         The reward, fitted to the background.
     exact_ : ClosedForm or None
-        The closed form of the response, if it has one (`skshapley.closed_forms`). If not,
-        ``settings.why_sampled`` of an explanation gives the reason.
+        The closed form of the response, if it has one (`skshapley.closed_forms`). If
+        not, ``settings.why_sampled`` of an explanation gives the reason.
     players_ : Players
         Names of the players and the columns of each.
     background_ : array or frame of shape (b, d)
@@ -120,9 +128,9 @@ class ShapleyExplainer(Attributor):
 
     References
     ----------
-    Shapley (1953), A value for n-person games. Strumbelj & Kononenko (2014), Explaining prediction
-    models and individual predictions with feature contributions, Knowledge and Information Systems
-    41.
+    Shapley (1953), A value for n-person games. Strumbelj & Kononenko (2014), Explaining
+    prediction models and individual predictions with feature contributions, Knowledge
+    and Information Systems 41.
 
     Examples
     --------
@@ -139,7 +147,15 @@ class ShapleyExplainer(Attributor):
     """
 
     _decided_by = (
-        *("reward", "response_method", "output", "sampler", "solver", "max_rows", "stopping"),
+        *(
+            "reward",
+            "response_method",
+            "output",
+            "sampler",
+            "solver",
+            "max_rows",
+            "stopping",
+        ),
         *("index", "interactions"),
     )
 
@@ -188,9 +204,10 @@ class ShapleyExplainer(Attributor):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (b, d), or documents
-            The background rows, in the container and with the columns that the model was fitted on.
-            A list or Series of str, or a frame of one column for a model that begins with a
-            vectoriser, are documents: they are explained by their tokens, and need no background.
+            The background rows, in the container and with the columns that the model
+            was fitted on. A list or Series of str, or a frame of one column for a model
+            that begins with a vectoriser, are documents: they are explained by their
+            tokens, and need no background.
         y : ignored
         sample_weight : array of shape (b,), optional
 
@@ -203,11 +220,14 @@ class ShapleyExplainer(Attributor):
         NotFittedError
             If the model is not fitted.
         ValueError, TypeError
-            For wrong parameters, an empty background or wrong weights, before the model is called.
+            For wrong parameters, an empty background or wrong weights, before the model
+            is called.
         """
         name = type(self).__name__
         reward = self._checked_reward()
-        response = Response(self.estimator, self.response_method, self.output, owner=name)
+        response = Response(
+            self.estimator, self.response_method, self.output, owner=name
+        )
         if takes_documents(self.estimator, X):
             self._entropy = entropy_from(self.random_state, name)
             self._background = Background.of_documents()
@@ -252,7 +272,11 @@ class ShapleyExplainer(Attributor):
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:
-            if plan.takes_parts and plan.max_rows >= LEAST_ROWS and self._margins is None:
+            if (
+                plan.takes_parts
+                and plan.max_rows >= LEAST_ROWS
+                and self._margins is None
+            ):
                 self._margins = Margins.of(self.reward_)
             self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
             form = None if self._unread is None else self._unread.form
@@ -269,7 +293,8 @@ class ShapleyExplainer(Attributor):
         rng = generator(plan.entropy, Stream.TUNING)
         rows = rng.choice(len(likely), n, replace=False, p=likely)
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        # A rule would stop these rows early, with fewer pairs to fit hyper-parameters to.
+        # A rule would stop these rows early, with fewer pairs to fit hyper-parameters
+        # to.
         plan, tuned = replace(plan, stopping=None), None
         for row in range(n):
             ran = run(game.take(np.array([row])), plan, n_jobs=self.n_jobs).solver
@@ -289,23 +314,32 @@ class ShapleyExplainer(Attributor):
             if self.documents_ is not None:
                 other.documents_ = self.documents_.redrawn(entropy)
             elif self.exact_ is None:
-                other._plan = other._prepared(replace(self._plan, entropy=entropy, tuned=None))
+                other._plan = other._prepared(
+                    replace(self._plan, entropy=entropy, tuned=None)
+                )
         return other
 
-    def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
+    def _short_cut(
+        self, rows: int
+    ) -> tuple[ClosedForm | None, UnreadableModelError | None]:
         """Return the closed form of the response and None, or None and the reason for sampling.
 
         Exact values may cost as many model rows as sampling.
         """
         if not self._auto:
-            return None, UnreadableModelError("a sampler or solver was chosen", 'leave them "auto"')
+            return None, UnreadableModelError(
+                "a sampler or solver was chosen", 'leave them "auto"'
+            )
         try:
             return fitted_form(self.reward_, rows, self.n_jobs, *self._indices), None
         except UnreadableModelError as reason:
             return None, reason
 
     def _exact_outcome(self, X: Any) -> Outcome:
-        response, rows = self.reward_.masked_.response, self.reward_.masked_.transform(X)
+        response, rows = (
+            self.reward_.masked_.response,
+            self.reward_.masked_.transform(X),
+        )
         form: Any = self.exact_
         return explained(form, response, rows, self._wanted[1])
 
@@ -316,12 +350,14 @@ class ShapleyExplainer(Attributor):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (r, d), or documents
-            In the background's container, with its columns; frames may have them in any order.
+            In the background's container, with its columns; frames may have them in any
+            order.
 
         Returns
         -------
         explanation : Explanation
-            For documents, with a column for each token of any document, and 0 for missing tokens.
+            For documents, with a column for each token of any document, and 0 for
+            missing tokens.
 
         Raises
         ------
@@ -330,8 +366,8 @@ class ShapleyExplainer(Attributor):
         ModelOutputError
             If the model returns NaN, or another shape.
         PartialExplanationError
-            If an error or an interruption occurs after some rows were finished; it has their
-            explanation.
+            If an error or an interruption occurs after some rows were finished; it has
+            their explanation.
         """
         if self.background is not None and not hasattr(self, "reward_"):
             self.fit(self.background)
@@ -347,17 +383,21 @@ class ShapleyExplainer(Attributor):
         X = self._background.table(self, X)
         game = self.reward_.game(X)
         if self._margins is not None:
-            game.margins = self._margins(game.instances.X, game.full(np.arange(game.n_rows)))
+            game.margins = self._margins(
+                game.instances.X, game.full(np.arange(game.n_rows))
+            )
         game.trees = self._trees
-        return self._run(game, self._plan, lambda outcome: self._recorded(outcome, X, self._plan))
+        return self._run(
+            game, self._plan, lambda outcome: self._recorded(outcome, X, self._plan)
+        )
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.
 
-        This is the spread of the attributions against single background rows, divided by the root
-        of their number. A sampled explanation already has it as ``background_errors``. With a
-        closed form, rows are explained against 64 single background rows, which takes longer than
-        the explanation itself.
+        This is the spread of the attributions against single background rows, divided
+        by the root of their number. A sampled explanation already has it as
+        ``background_errors``. With a closed form, rows are explained against 64 single
+        background rows, which takes longer than the explanation itself.
 
         Parameters
         ----------
@@ -387,7 +427,9 @@ class ShapleyExplainer(Attributor):
         check_is_fitted(self, "reward_")
         if getattr(self.reward_, "link", None) is not None:
             game = self.reward_.influences(self._background.table(self, X))
-            values = run(game, replace(self._plan, tuned=None), n_jobs=self.n_jobs).values
+            values = run(
+                game, replace(self._plan, tuned=None), n_jobs=self.n_jobs
+            ).values
             errors = game.errors(values)
             return errors[..., 0] if self._output_names is None else errors
         form: Any = self.exact_ if self._trees is None else self._trees.form
@@ -407,7 +449,9 @@ class ShapleyExplainer(Attributor):
         if response.predicted:
             winners = response.winners(given, form.predict(given))
             single = response.choose(single, winners[:, None, None])
-        spread = single.std(axis=1, ddof=1) if n > 1 else np.full(single[:, 0].shape, np.nan)
+        spread = (
+            single.std(axis=1, ddof=1) if n > 1 else np.full(single[:, 0].shape, np.nan)
+        )
         errors = spread * np.linalg.norm(self.background_weights_)
         return errors[..., 0] if self._output_names is None else errors
 

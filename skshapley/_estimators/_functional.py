@@ -36,36 +36,40 @@ def shapley_values(
     Parameters
     ----------
     reward : callable
-        From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or ``(m, k)``.
+        From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or
+        ``(m, k)``.
     n_players : int, optional
         Default: the attribute ``n_players`` of the reward.
     sampler : str or Sampler, default="auto"
-        The choice of coalitions: a name of `samplers.SAMPLERS` or an instance. "auto": all
-        coalitions if the budget covers them, otherwise the Gaussian-process estimator ("odd",
-        "gp"). Antithetic permutations below four evaluations per player, and above 500 players.
+        The choice of coalitions: a name of `samplers.SAMPLERS` or an instance. "auto":
+        all coalitions if the budget covers them, otherwise the Gaussian-process
+        estimator ("odd", "gp"). Antithetic permutations below four evaluations per
+        player, and above 500 players.
     solver : str or Solver, default="auto"
-        The estimator of values from coalitions: a name of `solvers.SOLVERS` or an instance. "auto":
-        the default of the sampler.
+        The estimator of values from coalitions: a name of `solvers.SOLVERS` or an
+        instance. "auto": the default of the sampler.
     max_evals : int or "auto", default="auto"
         Largest number of coalitions to evaluate, the empty and the full one included.
     stopping : StoppingRule or None, default=None
         Stop earlier, when the standard errors are small enough.
     random_state : None, int, Generator or RandomState, default=None
     n_jobs : int or None, default=None
-        Workers for the evaluations, through joblib. The result is the same for any number.
+        Workers for the evaluations, through joblib. The result is the same for any
+        number.
     index : str or Index, default="shapley"
-        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
-        1)`. Only Shapley values always add up; ``efficiency_gap`` is the difference.
+        The kind of values: "shapley", "banzhaf", or an index such as
+        `skshapley.indices.beta(16, 1)`. Only Shapley values always add up;
+        ``efficiency_gap`` is the difference.
     interactions : bool or str, default=False
-        Estimate interactions of all pairs too, from the same evaluations. True: the Shapley
-        interaction index; or a name of `skshapley.indices.PAIR_INDICES`.
+        Estimate interactions of all pairs too, from the same evaluations. True: the
+        Shapley interaction index; or a name of `skshapley.indices.PAIR_INDICES`.
 
     Returns
     -------
     result : ShapleyResult
-        Fields ``values`` ``(p,)`` or ``(p, k)``, ``standard_errors`` (same shape, or None),
-        ``base_value`` v(empty), ``full_value`` v(all), ``n_evaluations``, ``converged`` and
-        ``interactions``.
+        Fields ``values`` ``(p,)`` or ``(p, k)``, ``standard_errors`` (same shape, or
+        None), ``base_value`` v(empty), ``full_value`` v(all), ``n_evaluations``,
+        ``converged`` and ``interactions``.
 
     Raises
     ------
@@ -91,8 +95,8 @@ def shapley_values(
     """
     if not callable(reward):
         raise TypeError(
-            f"shapley_values takes a callable from boolean coalitions (m, n_players) to values; got"
-            f" {reward!r}."
+            "shapley_values takes a callable from boolean coalitions (m, n_players) to "
+            f"values; got {reward!r}."
         )
     if n_players is None:
         n_players = getattr(reward, "n_players", None)

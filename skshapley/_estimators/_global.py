@@ -28,44 +28,47 @@ REFERENCES_A_ROW = 100  # rows of a larger background that each explained row us
 class GlobalImportance(TableEstimator):
     """SAGE values: the part of a model's accuracy that each feature contributes, over many rows.
 
-    A set of features is worth minus the mean loss of a model that knows only this set. The response
-    is averaged over background rows for the other features *before* the loss is computed. The game
-    is a mean over rows, so a small sample for each row is sufficient. The standard errors of the
-    mean include the choice of rows.
+    A set of features is worth minus the mean loss of a model that knows only this set.
+    The response is averaged over background rows for the other features *before* the
+    loss is computed. The game is a mean over rows, so a small sample for each row is
+    sufficient. The standard errors of the mean include the choice of rows.
 
     Parameters
     ----------
     estimator : fitted estimator, or callable
         The model; it is never fitted here.
     loss : {"auto", "log_loss", "squared_error"} or callable, default="auto"
-        "auto": the log loss of a classifier, the squared error of a regressor. A callable takes
-        ``(y, response)``, arrays of n rows, and returns ``(n,)`` losses.
+        "auto": the log loss of a classifier, the squared error of a regressor. A
+        callable takes ``(y, response)``, arrays of n rows, and returns ``(n,)`` losses.
     reward : str or Reward, default="interventional"
-        The model's response when only some features are known, as in `ShapleyExplainer`. With a
-        conditional reward, the values include information that a feature shares with others.
+        The model's response when only some features are known, as in
+        `ShapleyExplainer`. With a conditional reward, the values include information
+        that a feature shares with others.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`; "log_loss" needs probabilities.
     sampler, solver : str or object, default="auto"
-        As in `ShapleyExplainer`, except for "auto": all coalitions if the budget covers them, else
-        antithetic permutations. A mean over many rows removes noise but keeps bias. At small
-        budgets, regressions and Gaussian processes are biased; permutations never are.
+        As in `ShapleyExplainer`, except for "auto": all coalitions if the budget covers
+        them, else antithetic permutations. A mean over many rows removes noise but
+        keeps bias. At small budgets, regressions and Gaussian processes are biased;
+        permutations never are.
     groups : dict, default=None
-        ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
+        ``{"name": [columns, ...]}``: each group is one player, the other columns are
+        their own.
     max_rows : int or "auto", default="auto"
-        The largest number of model rows per explained row. One evaluation takes 100 model rows, or
-        the size of a smaller background. From a larger background, each explained row gets its own
-        sample. "auto": one pair of permutations, 2 p evaluations, or an equal share of 16384
-        evaluations if that is more.
+        The largest number of model rows per explained row. One evaluation takes 100
+        model rows, or the size of a smaller background. From a larger background, each
+        explained row gets its own sample. "auto": one pair of permutations, 2 p
+        evaluations, or an equal share of 16384 evaluations if that is more.
     max_background : int, default=None
         Keep this many rows of a larger background, chosen to resemble all of it
-        (`skshapley.background.herd`). Rarely needed: the cost does not depend on the size of the
-        background.
+        (`skshapley.background.herd`). Rarely needed: the cost does not depend on the
+        size of the background.
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
     verbose : bool, int or "auto", default="auto"
-        "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
-        is silent.
+        "auto" shows progress, and a hint at faster ways, if the work takes longer than
+        10 s. False is silent.
 
     Attributes
     ----------
@@ -86,10 +89,10 @@ class GlobalImportance(TableEstimator):
 
     References
     ----------
-    Covert, Lundberg & Lee (2020), Understanding global feature contributions with additive
-    importance measures, NeurIPS. Lundberg et al. (2020), From local explanations to global
-    understanding with explainable AI for trees, Nature Machine Intelligence 2 (attributions of the
-    loss at single rows).
+    Covert, Lundberg & Lee (2020), Understanding global feature contributions with
+    additive importance measures, NeurIPS. Lundberg et al. (2020), From local
+    explanations to global understanding with explainable AI for trees, Nature Machine
+    Intelligence 2 (attributions of the loss at single rows).
 
     Examples
     --------
@@ -113,7 +116,9 @@ class GlobalImportance(TableEstimator):
 
     _instead: ClassVar = {
         "plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)",
-        **dict.fromkeys(("importances_", "values_", "importance"), "explain(X, y).values"),
+        **dict.fromkeys(
+            ("importances_", "values_", "importance"), "explain(X, y).values"
+        ),
     }
 
     @corrected
@@ -165,21 +170,28 @@ class GlobalImportance(TableEstimator):
         NotFittedError
             If the model is not fitted.
         ValueError, TypeError
-            For wrong parameters, an empty background or wrong weights, before the model is called.
+            For wrong parameters, an empty background or wrong weights, before the model
+            is called.
         """
         owner = type(self).__name__
         reward = self._checked_reward()
-        response = Response(self.estimator, self.response_method, owner=owner, whole=True)
+        response = Response(
+            self.estimator, self.response_method, owner=owner, whole=True
+        )
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take_background(X, sample_weight, reward)
-        # other rewards know the cost of an evaluation after their fit: at least one model row
+        # other rewards know the cost of an evaluation after their fit: at least one
+        # model row
         plain = type(reward) is InterventionalReward
         least = self._sized(min(self._n_background, REFERENCES_A_ROW) if plain else 1)
         self._plan = self._planned(least, process=False)  # raises for invalid values
         self._fit_reward(reward, response)
         if self._samples:
             self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
-        facts = {"response_method": label(response.method), "reward": label(self.reward_)}
+        facts = {
+            "response_method": label(response.method),
+            "reward": label(self.reward_),
+        }
         self._keep_settings(loss=self.loss_.name, **facts)
         return self
 
@@ -203,13 +215,14 @@ class GlobalImportance(TableEstimator):
         Raises
         ------
         ValueError, TypeError
-            For other columns, dtypes or containers, wrong targets, labels that the model does not
-            know, or wrong weights, before the model is called on the rows.
+            For other columns, dtypes or containers, wrong targets, labels that the
+            model does not know, or wrong weights, before the model is called on the
+            rows.
         ModelOutputError
             If the model or the loss returns NaN, or another shape.
         PartialExplanationError
-            If an error or an interruption occurs after some rows were finished; it has their
-            explanation.
+            If an error or an interruption occurs after some rows were finished; it has
+            their explanation.
         """
         check_is_fitted(self, "reward_")
         check_parameters(self, COUNTS)
@@ -225,7 +238,9 @@ class GlobalImportance(TableEstimator):
 
         def record(outcome: Outcome) -> GlobalExplanation:
             finished = weights[: len(outcome.values)]
-            return GlobalExplanation(self._recorded(outcome, X, plan), finished / finished.sum())
+            return GlobalExplanation(
+                self._recorded(outcome, X, plan), finished / finished.sum()
+            )
 
         return self._run(game, plan, record)
 
@@ -262,8 +277,10 @@ class GlobalImportance(TableEstimator):
         """Return the background rows of each row to explain, or None for all of them."""
         if not self._samples or game.row_order is None:
             return None
-        # By the content of a row: its background rows do not depend on the other rows or their
-        # order.
+        # By the content of a row: its background rows do not depend on the other rows
+        # or their order.
         keys = game.keys(np.arange(game.n_rows))
         rngs = (generator(plan.entropy, Stream.REFERENCES, int(key)) for key in keys)
-        return np.stack([game.row_order.shuffled(rng)[:REFERENCES_A_ROW] for rng in rngs])
+        return np.stack(
+            [game.row_order.shuffled(rng)[:REFERENCES_A_ROW] for rng in rngs]
+        )

@@ -2,10 +2,11 @@
 
 The utility of S is the mean over validation points of
 
-    u(S) = min(K, |S|)/K times the share of the right label in the weights of the min(K, |S|)
-    nearest points of S.
+    u(S) = min(K, |S|)/K times the share of the right label in the weights of the min(K,
+    |S|) nearest points of S.
 
-With uniform weights, this is 1/K times the number of right labels among them (Jia et al. 2019).
+With uniform weights, this is 1/K times the number of right labels among them (Jia et
+al. 2019).
 """
 
 from itertools import combinations
@@ -72,7 +73,8 @@ class Neighbours(NamedTuple):
             part = coalitions[start : start + step]
             for point in range(len(self.order)):
                 present = part[:, self.order[point]]
-                # Points are sorted by distance, so the first K present ones are the neighbours.
+                # Points are sorted by distance, so the first K present ones are the
+                # neighbours.
                 near = present & (present.cumsum(axis=1) <= self.k)
                 for size in self.sizes:
                     some = near.sum(axis=1) == size
@@ -101,12 +103,16 @@ class Neighbours(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether `values` is feasible: whether there are few sets of at most K neighbours."""
-        n_sets = len(self.order) * sum(comb(self.n_players, size) for size in self.sizes)
+        n_sets = len(self.order) * sum(
+            comb(self.n_players, size) for size in self.sizes
+        )
         return self.weights == "uniform" or n_sets <= MOST_SETS
 
     def values(self, index: Index) -> NDArray[np.float64]:
         """Return the values of the training points by an index, ``(n,)``."""
-        ranked = self._uniform(index) if self.weights == "uniform" else self._weighted(index)
+        ranked = (
+            self._uniform(index) if self.weights == "uniform" else self._weighted(index)
+        )
         values = np.empty_like(ranked)
         np.put_along_axis(values, self.order, ranked, axis=1)
         return values.mean(axis=0)
@@ -114,27 +120,31 @@ class Neighbours(NamedTuple):
     def _uniform(self, index: Index) -> NDArray[np.float64]:
         """Return values in order of distance, ``(v, n)``.
 
-        Consecutive points have different values if fewer than K nearer points are present (Jia et
-        al. 2019, Theorem 1, for Shapley's uniform distribution).
+        Consecutive points have different values if fewer than K nearer points are
+        present (Jia et al. 2019, Theorem 1, for Shapley's uniform distribution).
         """
         n, k = self.n_players, self.k
         room = np.array([index.size_law(nearer)[:k].sum() for nearer in range(n)])
         steps = (self.right[:, :-1] - self.right[:, 1:]) * room[:-1]
         last = self.right[:, -1:] * room[-1]
-        return np.concatenate([steps, last], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1] / k
+        return (
+            np.concatenate([steps, last], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1] / k
+        )
 
     def _weighted(self, index: Index) -> NDArray[np.float64]:
         """Return values in order of distance, ``(v, n)``, by a sum over all sets of K neighbours.
 
-        Let the other points be present with probability t. The K nearest are the set T with
-        probability t^K (1 - t)^(m - K), if the farthest point of T has rank m. The value of a point
-        is the mean of the derivative with respect to its own probability. For sets of fewer than K
-        points, m is n.
+        Let the other points be present with probability t. The K nearest are the set T
+        with probability t^K (1 - t)^(m - K), if the farthest point of T has rank m. The
+        value of a point is the mean of the derivative with respect to its own
+        probability. For sets of fewer than K points, m is n.
         """
         n = self.n_players
         out = np.zeros((len(self.order), n))
         for size in self.sizes:
-            ranks = np.array(list(combinations(range(n), size)), dtype=np.intp).reshape(-1, size)
+            ranks = np.array(list(combinations(range(n), size)), dtype=np.intp).reshape(
+                -1, size
+            )
             last = ranks[:, -1] if size == self.k else np.full(len(ranks), n - 1)
             with_it = _chances(index, n, size - 1)[last]
             without = _chances(index, n, size)[last]

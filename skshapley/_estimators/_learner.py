@@ -1,7 +1,7 @@
 """Kernel ridge regression of many targets at once, with calibrated errors.
 
-The ridge is the posterior mean of a Gaussian process, so one matrix gives the prediction, its
-leave-one-out residuals in closed form, and the posterior variance.
+The ridge is the posterior mean of a Gaussian process, so one matrix gives the
+prediction, its leave-one-out residuals in closed form, and the posterior variance.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,21 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.special import ndtri
 
-# Kernel ridge regression learns these targets better than boosted trees and perceptrons: on the
-# bank table, the squared errors are 1.1e-2, 2.7e-2 and 7.3e-2.
-LINEAR = 0.1  # weight of linear functions of a mean input, relative to the Matern kernel
-WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of training rows
-# Relative to 1, the Matern kernel of a row with itself. Each of the seven widths needs one
-# decomposition, which serves all six penalties.
+# Kernel ridge regression learns these targets better than boosted trees and
+# perceptrons: on the bank table, the squared errors are 1.1e-2, 2.7e-2 and 7.3e-2.
+LINEAR = (
+    0.1  # weight of linear functions of a mean input, relative to the Matern kernel
+)
+WIDTHS = 2.0 ** np.arange(
+    -1, 6
+)  # squared, in median squared distances of training rows
+# Relative to 1, the Matern kernel of a row with itself. Each of the seven widths needs
+# one decomposition, which serves all six penalties.
 PENALTIES = 10.0 ** np.arange(-5, 1)
 SEARCH_ROWS = 1000  # rows on which width and penalty are chosen
 CONFIDENCE = 0.9  # confidence of the calibrated intervals
-# Share of the squared residuals; the rest may be noise. Coverage was 89-91 % on six tables.
+# Share of the squared residuals; the rest may be noise. Coverage was 89-91 % on six
+# tables.
 LEAST_OWN = 0.5
 ROUNDING = 1e-6  # error of exactly learned targets, relative to their spread
 BLOCK_ROWS = 512  # rows per block of kernels
@@ -67,9 +72,10 @@ class Learner:
 
         Notes
         -----
-        Residuals and posterior variances are computed with each row left out (Rasmussen & Williams
-        2006, Eq 5.12). Their ratios are conformal scores: their quantile over the training rows is
-        valid for a similar new row (Barber et al. 2021, Predictive inference with the jackknife+).
+        Residuals and posterior variances are computed with each row left out (Rasmussen
+        & Williams 2006, Eq 5.12). Their ratios are conformal scores: their quantile
+        over the training rows is valid for a similar new row (Barber et al. 2021,
+        Predictive inference with the jackknife+).
         """
         mean, few = targets.mean(axis=0), slice(0, SEARCH_ROWS)
         width, penalty = _chosen(inputs[few], (targets - mean)[few])
@@ -83,11 +89,13 @@ class Learner:
         variances = np.maximum(left_out - penalty, 1e-12)[:, None]
         # the conformal level of n scores: one more row may be the largest
         level = min(CONFIDENCE * (1 + 1 / len(inputs)), 1.0)
-        scores = np.quantile(np.abs(residuals) / np.sqrt(variances), level, axis=0, method="higher")
+        scores = np.quantile(
+            np.abs(residuals) / np.sqrt(variances), level, axis=0, method="higher"
+        )
         # converted to standard errors, which users multiply by normal quantiles
         total = (scores / ndtri((1 + CONFIDENCE) / 2)) ** 2
-        # Residuals contain the sampling noise of their targets, which is no error of the
-        # prediction.
+        # Residuals contain the sampling noise of their targets, which is no error of
+        # the prediction.
         own = np.maximum(total - (noise / variances).mean(axis=0), LEAST_OWN * total)
         own = np.maximum(own, (ROUNDING * targets.std()) ** 2)
         reach = float(np.sqrt(variances.max()))
@@ -123,8 +131,12 @@ def _chosen(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
         turned, powers = vectors.T @ targets, vectors**2
         for penalty in PENALTIES:
             inverse = 1 / (np.maximum(values, 0) + penalty)
-            residuals = vectors @ (inverse[:, None] * turned) / (powers @ inverse)[:, None]
-            best = min(best, (float((residuals**2).sum()), float(width), float(penalty)))
+            residuals = (
+                vectors @ (inverse[:, None] * turned) / (powers @ inverse)[:, None]
+            )
+            best = min(
+                best, (float((residuals**2).sum()), float(width), float(penalty))
+            )
     return best[1:]
 
 

@@ -23,30 +23,36 @@ Sets = dict[tuple[int, ...], np.ndarray]  # players to values ``(k,)``
 
 @corrected
 def interaction_values(
-    reward: Callable[[np.ndarray], Any], *, n_players: int, order: int = 2, index: str = "shapley"
+    reward: Callable[[np.ndarray], Any],
+    *,
+    n_players: int,
+    order: int = 2,
+    index: str = "shapley",
 ) -> pd.DataFrame:
     """Interactions of all sets of at most `order` players, exactly, from all coalitions.
 
     Parameters
     ----------
     reward : callable
-        From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or ``(m, k)``.
+        From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or
+        ``(m, k)``.
     n_players : int
         At most 20.
     order : int, default=2
         Largest number of players in a set.
     index : str, default="shapley"
-        "shapley", "banzhaf": the amount that a set adds beyond its parts, averaged over coalitions
-        of the other players. "k-shapley": Shapley interactions divided among smaller sets, so that
-        all add up to v(all) - v(empty). "shapley-taylor": differences at the empty coalition, and
-        means over orders for the largest sets; these add up too. "faithful-shapley",
-        "faithful-banzhaf": the best approximation of the game by a function of this order.
+        "shapley", "banzhaf": the amount that a set adds beyond its parts, averaged over
+        coalitions of the other players. "k-shapley": Shapley interactions divided among
+        smaller sets, so that all add up to v(all) - v(empty). "shapley-taylor":
+        differences at the empty coalition, and means over orders for the largest sets;
+        these add up too. "faithful-shapley", "faithful-banzhaf": the best approximation
+        of the game by a function of this order.
 
     Returns
     -------
     interactions : DataFrame
-        Columns ``players`` (a tuple of positions), ``order``, ``output`` (if the reward has
-        several), and ``value``.
+        Columns ``players`` (a tuple of positions), ``order``, ``output`` (if the reward
+        has several), and ``value``.
 
     Raises
     ------
@@ -57,15 +63,17 @@ def interaction_values(
 
     See Also
     --------
-    shapley_values : Interactions of pairs from a sample of coalitions, by ``interactions=True``.
+    shapley_values : Interactions of pairs from a sample of coalitions, by
+        ``interactions=True``.
 
     References
     ----------
-    Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction among players in
-    cooperative games, Int. J. Game Theory 28. Bordt & von Luxburg (2023), From Shapley values to
-    generalized additive models and back, AISTATS ("k-shapley"). Sundararajan, Dhamdhere & Agarwal
-    (2020), The Shapley Taylor interaction index, ICML. Tsai, Yeh & Ravikumar (2023), Faith-Shap:
-    the faithful Shapley interaction index, JMLR 24.
+    Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction among
+    players in cooperative games, Int. J. Game Theory 28. Bordt & von Luxburg (2023),
+    From Shapley values to generalized additive models and back, AISTATS ("k-shapley").
+    Sundararajan, Dhamdhere & Agarwal (2020), The Shapley Taylor interaction index,
+    ICML. Tsai, Yeh & Ravikumar (2023), Faith-Shap: the faithful Shapley interaction
+    index, JMLR 24.
 
     Examples
     --------
@@ -79,15 +87,22 @@ def interaction_values(
     Name: value, dtype: float64
     """
     owner = interaction_values.__name__
-    for name, value, most in (("n_players", n_players, MOST_PLAYERS), ("order", order, n_players)):
+    for name, value, most in (
+        ("n_players", n_players, MOST_PLAYERS),
+        ("order", order, n_players),
+    ):
         if not Count().allows(value) or value > most:
-            raise ValueError(f"{owner} takes {name} as an int from 1 to {most}; got {value!r}.")
+            raise ValueError(
+                f"{owner} takes {name} as an int from 1 to {most}; got {value!r}."
+            )
     if not isinstance(index, str) or index not in ORDERED:
         names = ", ".join(f'"{name}"' for name in ORDERED)
         raise ValueError(f"{owner} takes index as one of {names}; got {index!r}.")
     game = FunctionGame(reward, n_players)
     cube, row = all_coalitions(n_players), np.zeros(1, dtype=int)
-    parts = [game(cube[None, i : i + BATCH], row)[0] for i in range(0, len(cube), BATCH)]
+    parts = [
+        game(cube[None, i : i + BATCH], row)[0] for i in range(0, len(cube), BATCH)
+    ]
     found = ORDERED[index](np.concatenate(parts), order)
     k = game.n_outputs
     columns = {
@@ -117,7 +132,9 @@ def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.
     for player in players:
         # Sets with the player; its axis disappears.
         place[p - 1 - player] = 1  # type: ignore[call-overload]
-    part = table.reshape(*[2] * p, -1)[tuple(place)].reshape(2 ** (p - len(players)), -1)
+    part = table.reshape(*[2] * p, -1)[tuple(place)].reshape(
+        2 ** (p - len(players)), -1
+    )
     # Number of other players in each set, by the bits of its position.
     others = np.bitwise_count(np.arange(len(part)))
     return np.asarray(weights)[others] @ part
@@ -128,8 +145,8 @@ def moebius(values: np.ndarray) -> np.ndarray:
     out, half = np.array(values, dtype=np.float64), 1
     while half < len(out):
         pairs = out.reshape(-1, 2, half, out.shape[1])
-        # The middle axis is the player's bit: each set loses the part of its subset without the
-        # player.
+        # The middle axis is the player's bit: each set loses the part of its subset
+        # without the player.
         pairs[:, 1] -= pairs[:, 0]
         half *= 2
     return out
@@ -162,7 +179,9 @@ def _k_shapley(values: np.ndarray, order: int) -> Sets:
 def _shapley_taylor(values: np.ndarray, order: int) -> Sets:
     p, alone = len(values).bit_length() - 1, moebius(values)
     bit = 1 << np.arange(p)
-    lower = {players: alone[bit[list(players)].sum()] for players in _sets(p, order - 1)}
+    lower = {
+        players: alone[bit[list(players)].sum()] for players in _sets(p, order - 1)
+    }
     return lower | _means(values, order, Index("", 1.0, float(order)), least=order)
 
 
@@ -176,7 +195,9 @@ def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
         share[0] = 1.0
         larger = np.arange(order + 1, p + 1)
         of_larger = comb(larger - 1, order) / comb(larger + order - 1, order + s)
-        share[larger - s] += (-1) ** (order - s) * s / (order + s) * comb(order, s) * of_larger
+        share[larger - s] += (
+            (-1) ** (order - s) * s / (order + s) * comb(order, s) * of_larger
+        )
         out[players] = _over_supersets(alone, players, share)
     return out
 
@@ -187,10 +208,12 @@ def _faithful_banzhaf(values: np.ndarray, order: int) -> Sets:
     out = {}
     for players in _sets(p, order):
         others = np.arange(p - len(players) + 1)
-        # Sets above the order are dropped by the projection; signs convert from -1 and 1 to 0 and
-        # 1.
+        # Sets above the order are dropped by the projection; signs convert from -1 and
+        # 1 to 0 and 1.
         weights = np.where(len(players) + others <= order, (-1.0) ** others, 0.0)
-        out[players] = 2.0 ** len(players) * _over_supersets(coefficients, players, weights)
+        out[players] = 2.0 ** len(players) * _over_supersets(
+            coefficients, players, weights
+        )
     return out
 
 

@@ -4,12 +4,13 @@ The gain of feature j at a row with target y, response f and attribution phi_j i
 
     phi_j (y - (f - phi_j)),
 
-the attribution times the part of the target that all other attributions leave unexplained. Its mean
-is the mean of phi_j^2 + phi_j (y - f): the mean squared attribution if the model is right, and less
-if it overfitted. For a column that is independent of the target and of all other columns, the mean
-is zero or below for any model: E phi_j is then 0 given the others, and interactions are shared
-equally, so E phi_j phi_k is not below 0. For attributions of log-odds, f - phi_j is first
-transformed to a probability.
+the attribution times the part of the target that all other attributions leave
+unexplained. Its mean is the mean of phi_j^2 + phi_j (y - f): the mean squared
+attribution if the model is right, and less if it overfitted. For a column that is
+independent of the target and of all other columns, the mean is zero or below for any
+model: E phi_j is then 0 given the others, and interactions are shared equally, so E
+phi_j phi_k is not below 0. For attributions of log-odds, f - phi_j is first transformed
+to a probability.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._background import checked_table
@@ -57,18 +62,23 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         Fitted.
     X : array or frame of shape (r, d)
     """
-    # Exact log-odds have no sampling error, and the link leads from them to probabilities.
+    # Exact log-odds have no sampling error, and the link leads from them to
+    # probabilities.
     logistic = isinstance(explainer.exact_, Logistic)
     exact = "log_odds" if logistic else explainer._common.exact_response
     if exact is not None:
         background = explainer.background_
-        by_odds = ShapleyExplainer(**{**explainer.get_params(deep=False), "response_method": exact})
+        by_odds = ShapleyExplainer(
+            **{**explainer.get_params(deep=False), "response_method": exact}
+        )
         explanation = by_odds.fit(background).explain(X)
-        link: Link = expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
+        link: Link = (
+            expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
+        )
         given = explainer.estimator.predict_proba(X)
         given = given[:, 1] if explanation.values.ndim == 2 else given
-        # The link must reproduce the model's probabilities; otherwise the gains would be of another
-        # model.
+        # The link must reproduce the model's probabilities; otherwise the gains would
+        # be of another model.
         if np.allclose(link(explanation.predictions), given, rtol=0, atol=CLOSE):
             return explanation, link
     return explainer.explain(X), _same
@@ -94,11 +104,15 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
     without = link(explanation.predictions[:, None] - values)
     gain = values * (targets[:, None] - without)
     if link is _same and errors is not None:
-        gain = gain - np.nan_to_num(errors) ** 2  # the contribution of noise to a square
+        gain = (
+            gain - np.nan_to_num(errors) ** 2
+        )  # the contribution of noise to a square
     return gain if gain.ndim == 2 else gain.sum(axis=2)
 
 
-def targets_of(y: np.ndarray, classes: np.ndarray | None, explanation: Explanation) -> np.ndarray:
+def targets_of(
+    y: np.ndarray, classes: np.ndarray | None, explanation: Explanation
+) -> np.ndarray:
     """Return the targets in the shape of the predictions of an explanation."""
     if classes is None:
         return np.asarray(y, dtype=np.float64)
@@ -133,10 +147,13 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
         moved = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]
         return sparse.hstack([X, *moved], format=X.format)
     if isinstance(X, np.ndarray):
-        return np.column_stack([X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))])
+        return np.column_stack(
+            [X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))]
+        )
     new = dict(zip(_new_names(names, n), zip(drawn, orders, strict=True), strict=True))
     shuffled = [
-        narwhal(take_rows(X, order))[names[j]].alias(name) for name, (j, order) in new.items()
+        narwhal(take_rows(X, order))[names[j]].alias(name)
+        for name, (j, order) in new.items()
     ]
     return narwhal(X).with_columns(*shuffled).to_native()
 
@@ -157,30 +174,32 @@ def _has(name: str) -> Any:
 class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Feature importances from attributions of held-out rows, and a selection by tests.
 
-    In each fold, the model is fitted to the other rows, and the rows of the fold are explained. The
-    importance of a feature is its mean gain: the attribution times the part of the target that the
-    other attributions leave unexplained. If the model is right, this is the mean squared
-    attribution. For a feature unrelated to the target it is zero, up to chance, even if the model
-    overfitted the feature.
+    In each fold, the model is fitted to the other rows, and the rows of the fold are
+    explained. The importance of a feature is its mean gain: the attribution times the
+    part of the target that the other attributions leave unexplained. If the model is
+    right, this is the mean squared attribution. For a feature unrelated to the target
+    it is zero, up to chance, even if the model overfitted the feature.
 
     Parameters
     ----------
     estimator : estimator
-        A regressor, or a classifier with ``predict_proba``. It is cloned, and fitted in each fold.
+        A regressor, or a classifier with ``predict_proba``. It is cloned, and fitted in
+        each fold.
     cv : int, cross-validation generator or iterable, default=5
         The folds, as in scikit-learn. A row may be in one fold at most.
     alpha : float, default=0.05
-        Upper bound of the average share of false features among those selected (Benjamini &
-        Yekutieli 2001). Not used with `n_noise`.
+        Upper bound of the average share of false features among those selected
+        (Benjamini & Yekutieli 2001). Not used with `n_noise`.
     n_noise : int, default=0
-        Number of noise columns added to the table: permuted copies of randomly chosen columns. The
-        features with gains above all noise columns are selected. A useless feature that resembles
-        the n noise columns is selected with probability 1 / (n + 1), which is 1/20 for 19. The
-        columns are then shuffled, because trees take the first of several equal splits. A pipeline
-        on an array keeps its order, because it may identify columns by position.
+        Number of noise columns added to the table: permuted copies of randomly chosen
+        columns. The features with gains above all noise columns are selected. A useless
+        feature that resembles the n noise columns is selected with probability 1 / (n +
+        1), which is 1/20 for 19. The columns are then shuffled, because trees take the
+        first of several equal splits. A pipeline on an array keeps its order, because
+        it may identify columns by position.
     max_rows : int or "auto", default="auto"
-        As in `ShapleyExplainer`, for models without a closed form. Trees and linear models have
-        one; classifiers are explained by their log-odds.
+        As in `ShapleyExplainer`, for models without a closed form. Trees and linear
+        models have one; classifiers are explained by their log-odds.
     n_jobs : int, default=None
         Workers of the explainer, through joblib.
     random_state : None, int, Generator or RandomState, default=None
@@ -188,12 +207,13 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     feature_importances_ : ndarray of shape (d,)
-        Mean gains, in squared units of the target (log-odds times probability if a classifier is
-        explained by its log-odds). Negative means are replaced by 0.
+        Mean gains, in squared units of the target (log-odds times probability if a
+        classifier is explained by its log-odds). Negative means are replaced by 0.
     p_values_ : ndarray of shape (d,)
         Under the null hypothesis that the feature has no information about the target.
     explanation_ : Explanation
-        The attributions of the held-out rows, in the order of X, noise columns included.
+        The attributions of the held-out rows, in the order of X, noise columns
+        included.
     false_selection_rate_ : float
         `alpha`, or ``1 / (n_noise + 1)``.
     estimator_ : estimator
@@ -208,15 +228,16 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The test is Student's, over the held-out rows, and one-sided. Two correlated features share
-    their information: both may be selected, or neither. Selected features carry information about
-    the target for this kind of model; they are not causes.
+    The test is Student's, over the held-out rows, and one-sided. Two correlated
+    features share their information: both may be selected, or neither. Selected
+    features carry information about the target for this kind of model; they are not
+    causes.
 
     References
     ----------
-    Verhaeghe et al. (2022), Powershap: a power-full Shapley feature selection method, ECML PKDD
-    (noise as the yardstick). Benjamini & Yekutieli (2001), The control of the false discovery rate
-    in multiple testing under dependency, Annals of Statistics 29.
+    Verhaeghe et al. (2022), Powershap: a power-full Shapley feature selection method,
+    ECML PKDD (noise as the yardstick). Benjamini & Yekutieli (2001), The control of the
+    false discovery rate in multiple testing under dependency, Annals of Statistics 29.
 
     Examples
     --------
@@ -275,8 +296,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For wrong parameters or tables, folds that contain a row twice, or training folds
-            that lack a class.
+            For wrong parameters or tables, folds that contain a row twice, or training
+            folds that lack a class.
         """
         owner = type(self).__name__
         check_parameters(self, self._constraints)
@@ -289,23 +310,31 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         order = self._order(table, rng)
         table, back = _safe_indexing(table, order, axis=1), np.argsort(order)
         folds: list = list(
-            check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y)
+            check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(
+                table, y
+            )
         )
         rows = _rows_of(folds, owner)
         if is_classifier(self.estimator):
             check_classification_targets(y)
             _refuse_missing_classes(folds, y, owner)
-        found = [self._explained(table, y, train, test, entropy) for train, test in folds]
+        found = [
+            self._explained(table, y, train, test, entropy) for train, test in folds
+        ]
         # Folds come in any order; the explanation follows the table.
         by_row = np.argsort(rows, kind="stable")
         whole = Explanation.merge([part for part, _ in found])[by_row]
-        self.explanation_ = _with_players(whole, back, is_frame(X)) if self.n_noise else whole
+        self.explanation_ = (
+            _with_players(whole, back, is_frame(X)) if self.n_noise else whole
+        )
         gained = np.concatenate([part for _, part in found])[:, back]
         self._means = Means.of(gained, np.full(len(rows), 1 / len(rows)))
         self._names = names
         self.p_values_ = p_values(self._means)[: len(names)]
         self.feature_importances_ = np.maximum(self._means.values[: len(names)], 0.0)
-        self.false_selection_rate_ = 1 / (self.n_noise + 1) if self.n_noise else self.alpha
+        self.false_selection_rate_ = (
+            1 / (self.n_noise + 1) if self.n_noise else self.alpha
+        )
         # All rows for the final model; importances come from the folds.
         self.estimator_ = clone(self.estimator).fit(X, y)
         return self
@@ -313,13 +342,14 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _order(self, table: Any, rng: np.random.Generator) -> np.ndarray:
         """Return the order of the columns for the model.
 
-        Among equal splits, trees take the first column. Noise columns at the end would therefore
-        win less often than useless columns before them. (Of 31 columns of noise, XGBoost used the
-        first 2.6 times as often as the others.) A pipeline may identify the columns of an array by
-        position, so these keep their order.
+        Among equal splits, trees take the first column. Noise columns at the end would
+        therefore win less often than useless columns before them. (Of 31 columns of
+        noise, XGBoost used the first 2.6 times as often as the others.) A pipeline may
+        identify the columns of an array by position, so these keep their order.
         """
         n = table.shape[1]
-        # Pipelines may select columns of arrays by position, which another order would break.
+        # Pipelines may select columns of arrays by position, which another order would
+        # break.
         placed = isinstance(table, np.ndarray) and isinstance(self.estimator, Pipeline)
         return rng.permutation(n) if self.n_noise and not placed else np.arange(n)
 
@@ -334,7 +364,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         )
         explanation, link = explained_rows(explainer.fit(known), held_out)
         classes = model.classes_ if is_classifier(model) else None
-        return explanation, gains(explanation, link, targets_of(y[test], classes, explanation))
+        return explanation, gains(
+            explanation, link, targets_of(y[test], classes, explanation)
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return importances, tests and the selection, the most important feature first.
@@ -342,9 +374,10 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         importance : DataFrame
-            Index: feature, noise columns included. Columns ``importance`` (the mean gain, which may
-            be negative), ``standard_error``, ``p_value``, ``p_adjusted`` (NaN for noise columns,
-            and by Benjamini & Yekutieli over the others), ``selected``.
+            Index: feature, noise columns included. Columns ``importance`` (the mean
+            gain, which may be negative), ``standard_error``, ``p_value``,
+            ``p_adjusted`` (NaN for noise columns, and by Benjamini & Yekutieli over the
+            others), ``selected``.
         """
         check_is_fitted(self)
         d = self.n_features_in_
@@ -352,8 +385,12 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             "importance": self._means.values,
             "standard_error": self._means.errors,
             "p_value": p_values(self._means),
-            "p_adjusted": np.append(adjusted(self.p_values_), np.full(self.n_noise, np.nan)),
-            "selected": np.append(self._get_support_mask(), np.zeros(self.n_noise, dtype=bool)),
+            "p_adjusted": np.append(
+                adjusted(self.p_values_), np.full(self.n_noise, np.nan)
+            ),
+            "selected": np.append(
+                self._get_support_mask(), np.zeros(self.n_noise, dtype=bool)
+            ),
         }
         names = [*self._names, *self.explanation_.feature_names[d:]]
         frame = pd.DataFrame(columns, index=pd.Index(names, name="feature"))
@@ -363,8 +400,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if self.n_noise:
             means = self._means.values
-            # Above the best of n noise columns: by chance, one of n + 1 exchangeable columns is the
-            # best.
+            # Above the best of n noise columns: by chance, one of n + 1 exchangeable
+            # columns is the best.
             return means[: self.n_features_in_] > means[self.n_features_in_ :].max()
         return adjusted(self.p_values_) <= self.alpha
 
@@ -414,7 +451,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _with_players(explanation: Explanation, order: np.ndarray, named: bool) -> Explanation:
+def _with_players(
+    explanation: Explanation, order: np.ndarray, named: bool
+) -> Explanation:
     """Return an explanation with reordered players; unnamed players get the names of positions."""
     moved, names = explanation[:, order], explanation.feature_names
     if named:
@@ -427,8 +466,8 @@ def _rows_of(folds: list, owner: str) -> np.ndarray:
     rows = np.concatenate([test for _, test in folds])
     if len(np.unique(rows)) < len(rows):
         raise ValueError(
-            f"{owner} got cv with folds that share rows, so that errors over rows would be too"
-            f" small: choose folds that do not, such as KFold."
+            f"{owner} got cv with folds that share rows, so that errors over rows "
+            "would be too small: choose folds that do not, such as KFold."
         )
     return rows
 
@@ -441,7 +480,8 @@ def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
         if missing.any():
             rare, n = classes.tolist()[missing.argmax()], counts[missing.argmax()]
             raise ValueError(
-                f"{owner} got cv with a fold without the class {rare!r} in its training rows; the"
-                f" class has {'1 row' if n == 1 else f'{n} rows'}. Leave out classes with one row,"
-                f" and choose folds that contain all classes, such as StratifiedKFold."
+                f"{owner} got cv with a fold without the class {rare!r} in its "
+                f"training rows; the class has {'1 row' if n == 1 else f'{n} rows'}. "
+                "Leave out classes with one row, and choose folds that contain all "
+                "classes, such as StratifiedKFold."
             )

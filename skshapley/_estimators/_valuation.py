@@ -24,7 +24,9 @@ from skshapley.stopping import StoppingRule
 
 
 def _is_error_score(value: Any) -> bool:
-    return (isinstance(value, str) and value in ("empty", "raise")) or Number().allows(value)
+    return (isinstance(value, str) and value in ("empty", "raise")) or Number().allows(
+        value
+    )
 
 
 class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
@@ -33,34 +35,38 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        The model. It is cloned and fitted to many coalitions of training points; set its
-        `random_state`.
+        The model. It is cloned and fitted to many coalitions of training points; set
+        its `random_state`.
     scoring : str, callable or None, default=None
-        The reward, as in scikit-learn; None is the estimator's own score. If the training points
-        lack a class, its probability is 0. "neg_log_loss" then loses 36 per validation point.
-        Bounded scores, such as "neg_brier_score", have less noise.
+        The reward, as in scikit-learn; None is the estimator's own score. If the
+        training points lack a class, its probability is 0. "neg_log_loss" then loses 36
+        per validation point. Bounded scores, such as "neg_brier_score", have less
+        noise.
     sampler, solver : str or object, default="auto"
-        As in `ShapleyExplainer`. If these, `scoring` and `groups` have their defaults, a
-        `KNeighborsClassifier` is valued exactly for the utility of Jia et al. (2019): the share of
-        the right label in the weights of the K nearest points. This needs uniform weights, or at
-        most 50 million sets of K neighbours, times validation points.
+        As in `ShapleyExplainer`. If these, `scoring` and `groups` have their defaults,
+        a `KNeighborsClassifier` is valued exactly for the utility of Jia et al. (2019):
+        the share of the right label in the weights of the K nearest points. This needs
+        uniform weights, or at most 50 million sets of K neighbours, times validation
+        points.
     groups : array of shape (n,), default=None
         Points with the same label are one player.
     max_evals : int or "auto", default="auto"
-        Largest number of coalitions to fit the model to, including no points and all points.
+        Largest number of coalitions to fit the model to, including no points and all
+        points.
     stopping : StoppingRule, default=None
     index : str or Index, default="shapley"
-        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
-        1)`, which gives small sets larger weights. Only Shapley values always add up.
+        The kind of values: "shapley", "banzhaf", or an index such as
+        `skshapley.indices.beta(16, 1)`, which gives small sets larger weights. Only
+        Shapley values always add up.
     truncation : float, default=None
-        Once the score in a permutation is this close to the score of all points, the rest of the
-        permutation is not fitted and adds 0 (Ghorbani & Zou 2019). This saves fits, for a bias of
-        that order.
+        Once the score in a permutation is this close to the score of all points, the
+        rest of the permutation is not fitted and adds 0 (Ghorbani & Zou 2019). This
+        saves fits, for a bias of that order.
     error_score : "empty", "raise" or float, default="empty"
-        The value of a set of points on which fitting or scoring fails, for example with fewer
-        points than neighbours. "empty": the score without points, with a warning. A number: this
-        number, with a warning. "raise": the error ends the valuation. An error with all points is
-        always raised.
+        The value of a set of points on which fitting or scoring fails, for example with
+        fewer points than neighbours. "empty": the score without points, with a warning.
+        A number: this number, with a warning. "raise": the error ends the valuation. An
+        error with all points is always raised.
     n_jobs : int, default=None
         Workers, through joblib; each fit is one task.
     random_state : None, int, Generator or RandomState, default=None
@@ -70,7 +76,8 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     values_ : ndarray of shape (n_players,)
-        In the units of the score; Shapley values add up to ``full_value_ - base_value_``.
+        In the units of the score; Shapley values add up to
+        ``full_value_ - base_value_``.
     standard_errors_ : ndarray of shape (n_players,), or None
     players_ : ndarray of shape (n_players,)
         Labels of the groups, or positions of the points.
@@ -83,10 +90,10 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
 
     References
     ----------
-    Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine learning, ICML,
-    Algorithm 1. Jia et al. (2019), Efficient task-specific data valuation for nearest neighbor
-    algorithms, VLDB 12, Theorem 1. Kwon & Zou (2022), Beta Shapley, AISTATS. Wang & Jia (2023),
-    Data Banzhaf, AISTATS.
+    Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine
+    learning, ICML, Algorithm 1. Jia et al. (2019), Efficient task-specific data
+    valuation for nearest neighbor algorithms, VLDB 12, Theorem 1. Kwon & Zou (2022),
+    Beta Shapley, AISTATS. Wang & Jia (2023), Data Banzhaf, AISTATS.
 
     Examples
     --------
@@ -101,7 +108,9 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "truncation": Maybe(Number(least=0)),
-        "error_score": Constraint(_is_error_score, '"empty", "raise" or a finite number'),
+        "error_score": Constraint(
+            _is_error_score, '"empty", "raise" or a finite number'
+        ),
         "n_jobs": COUNTS["n_jobs"],
         "verbose": COUNTS["verbose"],
     }
@@ -163,16 +172,21 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         wanted = player_index(self.index, type(self).__name__)
         near = None
         plain = self._auto and self.scoring is None and self.groups is None
-        # Subclasses may predict differently, so only the class itself has the closed form.
+        # Subclasses may predict differently, so only the class itself has the closed
+        # form.
         if plain and type(self.estimator) is KNeighborsClassifier:
             near = Neighbours.of(self.estimator, X, y, X_val, y_val)
             if near.exact:
                 self.n_unfitted_, values = 0, near.values(wanted)
                 full = float(near(np.ones((1, near.n_players), dtype=bool))[0])
-                return self._keep(ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True))
+                return self._keep(
+                    ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
+                )
         plan = make_plan(
             # truncated values need permutations
-            sampler="antithetic" if self._auto and self.truncation is not None else self.sampler,
+            sampler="antithetic"
+            if self._auto and self.truncation is not None
+            else self.sampler,
             solver=self.solver,
             max_evals=self.max_evals,
             stopping=self.stopping,
@@ -195,7 +209,9 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 truncation=self.truncation,
                 error_score=self.error_score,
             )
-        with progress(plan.max_rows, self.verbose, "evaluating", unit="coalitions") as report:
+        with progress(
+            plan.max_rows, self.verbose, "evaluating", unit="coalitions"
+        ) as report:
             outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
         self.n_unfitted_ = game.count_unfitted() if isinstance(game, DataGame) else 0
         return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
@@ -207,8 +223,8 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         groups = np.asarray(self.groups)
         if groups.shape != (n,):
             raise ValueError(
-                f"DataShapley needs groups as one label per training point, shape ({n},); got shape"
-                f" {groups.shape}."
+                "DataShapley needs groups as one label per training point, shape "
+                f"({n},); got shape {groups.shape}."
             )
         return np.unique(groups, return_inverse=True)
 

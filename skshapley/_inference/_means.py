@@ -38,7 +38,9 @@ class Means:
             m = len(values)
             return cls(values, np.full((m, m), np.nan), 1.0, np.zeros(m))
         third = (centred**3).sum(axis=0)
-        return cls(values, centred.T @ centred / freedom, 1 / float(weights @ weights), third)
+        return cls(
+            values, centred.T @ centred / freedom, 1 / float(weights @ weights), third
+        )
 
     @classmethod
     def of_batches(cls, batches: Iterable[np.ndarray]) -> Self:
@@ -54,7 +56,9 @@ class Means:
         first, squares, cubes = (total / max(n, 1) for total in sums)
         third = cubes - 3 * first * np.diag(squares) + 2 * first**3
         if n < 2:
-            return cls(origin, np.full(squares.shape, np.nan), float(n), np.zeros(len(origin)))
+            return cls(
+                origin, np.full(squares.shape, np.nan), float(n), np.zeros(len(origin))
+            )
         covariance = (squares - np.outer(first, first)) / (n - 1)
         return cls(origin + first, covariance, float(n), third / n**2)
 
@@ -89,7 +93,9 @@ class Means:
     def skewness(self) -> np.ndarray:
         """Skewness of the means, ``(m,)``; 0 where nothing varies."""
         errors = self.errors
-        return np.divide(self.third, errors**3, out=np.zeros(len(errors)), where=errors > 0)
+        return np.divide(
+            self.third, errors**3, out=np.zeros(len(errors)), where=errors > 0
+        )
 
     @property
     def degrees(self) -> float:

@@ -1,13 +1,15 @@
 """Limits of changes by permutation, valid for any distribution of the rows.
 
-Without a change, each row is equally likely in every period. The largest studentised change is
-therefore compared with the largest changes under random permutations of the rows. It exceeds all
-but a share of them with a probability of that share (Phipson & Smyth 2010; Westfall & Young 1993).
+Without a change, each row is equally likely in every period. The largest studentised
+change is therefore compared with the largest changes under random permutations of the
+rows. It exceeds all but a share of them with a probability of that share (Phipson &
+Smyth 2010; Westfall & Young 1993).
 
 References
 ----------
-Westfall & Young (1993), Resampling-based multiple testing. Phipson & Smyth (2010), Permutation
-p-values should never be zero, Statistical Applications in Genetics and Molecular Biology 9.
+Westfall & Young (1993), Resampling-based multiple testing. Phipson & Smyth (2010),
+Permutation p-values should never be zero, Statistical Applications in Genetics and
+Molecular Biology 9.
 """
 
 from math import ceil
@@ -38,7 +40,8 @@ def limits_of_changes(
     critical : float
         The limit in standard errors.
     errors : ndarray of shape (t, m)
-        Standard errors of the changes, if the period and the baseline have the same distribution.
+        Standard errors of the changes, if the period and the baseline have the same
+        distribution.
     """
     sets = [baseline, *later]
     counts = np.array([len(rows) for rows in sets])[:, None]
@@ -50,7 +53,8 @@ def limits_of_changes(
     met = _changes(np.add.reduceat(both, starts, axis=0), counts)[1]
     least = ROUNDING * met.max(initial=0.0)
     rng = generator(0, 24)  # the same limits for the same rows
-    # at least twenty permutations above the limit, so its probability is known to about a fifth
+    # at least twenty permutations above the limit, so its probability is known to about
+    # a fifth
     n = max(LEAST_PERMUTATIONS, ceil(20 / (1 - confidence)))
     largest = np.empty(n)
     for i in range(n):
@@ -69,4 +73,6 @@ def _changes(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarr
     changes = total[1:] / counts[1:] - total[0] / counts[0]
     # the pooled variance of both sets, as in Student's test
     spread = squares[0] + squares[1:] - (total[0] + total[1:]) ** 2 / n
-    return changes, np.sqrt(np.maximum(spread, 0.0) / (n - 1) * (1 / counts[0] + 1 / counts[1:]))
+    return changes, np.sqrt(
+        np.maximum(spread, 0.0) / (n - 1) * (1 / counts[0] + 1 / counts[1:])
+    )

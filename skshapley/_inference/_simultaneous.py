@@ -1,21 +1,23 @@
 """Simultaneous intervals of all means, and the ranks that agree with them.
 
-The multiplier bootstrap gives each row a standard normal weight and takes the largest studentised
-mean (Chernozhukov, Chetverikov & Kato 2013). Given the rows, such means are normal with the rows'
-covariance. They are drawn from this covariance, so the rows need not be kept. For few rows, the
-draws are divided by the chi of the degrees of freedom, as in Student's t.
+The multiplier bootstrap gives each row a standard normal weight and takes the largest
+studentised mean (Chernozhukov, Chetverikov & Kato 2013). Given the rows, such means are
+normal with the rows' covariance. They are drawn from this covariance, so the rows need
+not be kept. For few rows, the draws are divided by the chi of the degrees of freedom,
+as in Student's t.
 
-Ranks: simultaneous intervals cover the differences of all pairs (Mogstad, Romano, Shaikh & Wilhelm
-2024). A player ranks below every player with a significantly larger mean, and above every player
-with a significantly smaller mean.
+Ranks: simultaneous intervals cover the differences of all pairs (Mogstad, Romano,
+Shaikh & Wilhelm 2024). A player ranks below every player with a significantly larger
+mean, and above every player with a significantly smaller mean.
 
 References
 ----------
-Hall (1992), On the removal of skewness by transformation, Journal of the Royal Statistical Society
-B 54. Chernozhukov, Chetverikov & Kato (2013), Gaussian approximations and multiplier bootstrap for
-maxima of sums of high-dimensional random vectors, Annals of Statistics 41. Mogstad, Romano, Shaikh
-& Wilhelm (2024), Inference for ranks with applications to mobility across neighbourhoods and
-academic achievement across countries, Review of Economic Studies 91.
+Hall (1992), On the removal of skewness by transformation, Journal of the Royal
+Statistical Society B 54. Chernozhukov, Chetverikov & Kato (2013), Gaussian
+approximations and multiplier bootstrap for maxima of sums of high-dimensional random
+vectors, Annals of Statistics 41. Mogstad, Romano, Shaikh & Wilhelm (2024), Inference
+for ranks with applications to mobility across neighbourhoods and academic achievement
+across countries, Review of Economic Studies 91.
 """
 
 from collections.abc import Iterator
@@ -27,24 +29,27 @@ from sklearn.utils import gen_batches
 from skshapley._inference._means import Means
 from skshapley._tools._random import generator
 
-# By chance, the 95 % quantile of the largest of twenty normal means varies by .5 % with 10,000
-# draws, and by 1.6 % with 1,000.
+# By chance, the 95 % quantile of the largest of twenty normal means varies by .5 % with
+# 10,000 draws, and by 1.6 % with 1,000.
 DRAWS, LEAST_DRAWS = 10_000, 1_000
 NUMBERS_AT_ONCE = 2_000_000  # 16 MB
 MOST_NUMBERS = 1_000_000_000  # some seconds
 EXACT = 1e-13  # relative: the noise of rounding in a covariance
-# Largest skewness of a mean, times the critical value, for a finite end on the side of the tail.
-# Lognormal columns exceed it below some 2,000 rows, exponential columns below 250. With .65,
-# simultaneous intervals of 95 % hold .91 of 1,000 lognormal or 200 exponential rows
+# Largest skewness of a mean, times the critical value, for a finite end on the side of
+# the tail. Lognormal columns exceed it below some 2,000 rows, exponential columns below
+# 250. With .65, simultaneous intervals of 95 % hold .91 of 1,000 lognormal or 200
+# exponential rows
 MOST_LEAN = 0.55
 
 
-def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.ndarray, np.ndarray]:
+def intervals(
+    means: Means, confidence: float, simultaneous: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the intervals ``(m,)``; NaN for a single row.
 
-    Student's intervals, transformed for the skewness of the means (Hall 1992). An end is infinite
-    if the rows cannot locate it. This happens in long tails with few rows, and for numbers with the
-    same nonzero value in all rows.
+    Student's intervals, transformed for the skewness of the means (Hall 1992). An end
+    is infinite if the rows cannot locate it. This happens in long tails with few rows,
+    and for numbers with the same nonzero value in all rows.
 
     Parameters
     ----------
@@ -60,7 +65,8 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
     ends = []
     for side in (-1.0, 1.0):
         lean = side * skewness * critical
-        # if most columns have long tails, the rows are too few for the other columns, too
+        # if most columns have long tails, the rows are too few for the other columns,
+        # too
         alike = np.clip(lean, 0.0, 1.0).mean() if len(lean) else 0.0
         beyond = (np.maximum(lean, alike) > MOST_LEAN) | unseen
         half = np.where(beyond, np.inf, errors * _hall(side * skewness, critical))
@@ -73,10 +79,12 @@ def _hall(skewness: np.ndarray, critical: float) -> np.ndarray:
 
     Equation 2 of Hall (1992): the inverse of ``t + a t^2 / 3 + a^2 t^3 / 27 + a / 6``.
     """
-    # The formula has the skewness in its denominator; below this, the interval is symmetric.
+    # The formula has the skewness in its denominator; below this, the interval is
+    # symmetric.
     known = np.abs(skewness) > 1e-6
     a = np.where(known, skewness, 1.0)
-    # the transformation is a cubic without turning points, so its inverse has a closed form
+    # the transformation is a cubic without turning points, so its inverse has a closed
+    # form
     root = np.cbrt(1 - a * (critical + a / 6))
     return np.where(known, 3 / a * (1 - root), critical)
 
@@ -86,9 +94,13 @@ def critical_value(means: Means, confidence: float, simultaneous: bool) -> float
     varies = varying(means)
     if not simultaneous or varies.sum() < 2:
         return float(stdtrit(means.degrees, (1 + confidence) / 2))
-    # the largest studentised mean over draws with the same covariance (a multiplier bootstrap)
+    # the largest studentised mean over draws with the same covariance (a multiplier
+    # bootstrap)
     part = means.part(varies)
-    sizes = [np.abs(draws / part.errors).max(axis=1) for draws in _draws(part, DRAWS, varies.sum())]
+    sizes = [
+        np.abs(draws / part.errors).max(axis=1)
+        for draws in _draws(part, DRAWS, varies.sum())
+    ]
     return float(np.quantile(np.concatenate(sizes), confidence))
 
 
@@ -123,15 +135,17 @@ def ranks(
     if not np.isfinite(means.covariance).all():
         return rank, np.ones(m, dtype=np.int64), np.full(m, m)
     variances = np.diag(means.covariance)
-    # Var(a - b) = Var a + Var b - 2 Cov(a, b): shared rows make differences more precise than
-    # means.
+    # Var(a - b) = Var a + Var b - 2 Cov(a, b): shared rows make differences more
+    # precise than means.
     spread = variances[:, None] + variances - 2 * means.covariance
     # Variances of differences of equal means are rounding errors, of either sign.
     floor = EXACT * (variances[:, None] + variances)
     errors = np.sqrt(np.where(spread > floor, spread, 0.0))
     critical = _critical_differences(means, errors, confidence, simultaneous)
     low, high = intervals(means, confidence, simultaneous)
-    known = np.isfinite(high)[:, None] & np.isfinite(low)  # [j, k]: j is no larger, k no smaller
+    known = np.isfinite(high)[:, None] & np.isfinite(
+        low
+    )  # [j, k]: j is no larger, k no smaller
     larger = (values - values[:, None] > critical[:, None] * errors) & known
     smaller = (values[:, None] - values > critical[:, None] * errors) & known.T
     return rank, 1 + larger.sum(axis=1), m - smaller.sum(axis=1)
@@ -159,7 +173,8 @@ def _critical_differences(
 def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     """Yield `n` draws of the errors of the means, ``(some, m)``, for `numbers` numbers of each."""
     rng = generator(0, 23)  # the same intervals for the same rows
-    # in units of the standard errors, so that rounding of the largest does not hide the smallest
+    # in units of the standard errors, so that rounding of the largest does not hide the
+    # smallest
     unit = np.where(means.errors > 0, means.errors, 1.0)
     law = np.zeros(len(unit)), means.covariance / unit / unit[:, None]
     size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
@@ -168,4 +183,8 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
         # One chi for all means of a draw: their variances come from the same rows.
         chi = np.sqrt(rng.chisquare(means.degrees, size=(some, 1)) / means.degrees)
         # Rounding makes eigenvalues of a singular matrix slightly negative.
-        yield rng.multivariate_normal(*law, some, check_valid="ignore", method="eigh") * unit / chi
+        yield (
+            rng.multivariate_normal(*law, some, check_valid="ignore", method="eigh")
+            * unit
+            / chi
+        )

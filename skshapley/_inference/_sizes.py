@@ -4,19 +4,20 @@ With e normal of deviation s, and in units of s,
 
     |t| = (2 / pi) int_0^inf (1 - cos(w t)) / w^2 dw
 
-and E cos(w (t + e)) = exp(-w^2 / 2) cos(w t). Multiplying the cosines by exp(w^2 / 2) removes the
-bias due to noise up to a frequency W. Cosines above W are almost pure noise and stay unchanged. The
-remaining bias vanishes for attributions that spread over more than s. It is at most 2 / (pi W) s,
-if all attributions are zero. |phi| has a kink and therefore no unbiased estimate (Cai & Low 2011).
-Whitehouse, Sawarni & Syrgkanis (2026) use means of its smoothed forms; the kernel here has a
-limited band.
+and E cos(w (t + e)) = exp(-w^2 / 2) cos(w t). Multiplying the cosines by exp(w^2 / 2)
+removes the bias due to noise up to a frequency W. Cosines above W are almost pure noise
+and stay unchanged. The remaining bias vanishes for attributions that spread over more
+than s. It is at most 2 / (pi W) s, if all attributions are zero. |phi| has a kink and
+therefore no unbiased estimate (Cai & Low 2011). Whitehouse, Sawarni & Syrgkanis (2026)
+use means of its smoothed forms; the kernel here has a limited band.
 
 References
 ----------
-Whitehouse, Sawarni & Syrgkanis (2026), Statistical inference and learning for Shapley additive
-explanations, arXiv:2602.10532 (debiased means of powers of attributions, smoothed below the second
-power). Cai & Low (2011), Testing composite hypotheses, Hermite polynomials and optimal estimation
-of a nonsmooth functional, Annals of Statistics 39.
+Whitehouse, Sawarni & Syrgkanis (2026), Statistical inference and learning for Shapley
+additive explanations, arXiv:2602.10532 (debiased means of powers of attributions,
+smoothed below the second power). Cai & Low (2011), Testing composite hypotheses,
+Hermite polynomials and optimal estimation of a nonsmooth functional, Annals of
+Statistics 39.
 """
 
 from dataclasses import dataclass
@@ -25,15 +26,18 @@ from typing import Self
 
 import numpy as np
 
-BAND = 2.5  # W: with 3, single sizes are 1.7 times as noisy; with 2, the bias is a fourth larger
+# W: with 3, single sizes are 1.7 times as noisy; with 2, the bias is a fourth larger
+BAND = 2.5
 MEAN_SIZE = np.sqrt(2 / np.pi)  # the mean size of a standard normal variable
 MEDIAN_SIZE = 0.6744897501960817  # and its median
 LEFT = 2 / (np.pi * BAND)  # largest remaining bias, in standard errors
 
-# Making the table takes 50 ms, once. Its corrections are off by at most 9e-5 standard errors,
-# compared with a table of 40,000 sizes and 8,192 frequencies.
+# Making the table takes 50 ms, once. Its corrections are off by at most 9e-5 standard
+# errors, compared with a table of 40,000 sizes and 8,192 frequencies.
 KNOTS, FREQUENCIES = 4000, 512
-WIDEST = 1.5  # in medians of a player's errors: larger errors are bounds rather than errors
+WIDEST = (
+    1.5  # in medians of a player's errors: larger errors are bounds rather than errors
+)
 BOUNDS = 0.5  # share of the median error: if values vary less, the errors are bounds
 FARTHEST = 40.0  # beyond it, the correction is less than a thousandth of the error
 
@@ -56,7 +60,8 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     values : ndarray
         Estimates of phi with independent normal noise.
     errors : ndarray of the same shape
-        The standard deviations of the noise. Where they are 0 or NaN, nothing is subtracted.
+        The standard deviations of the noise. Where they are 0 or NaN, nothing is
+        subtracted.
 
     Returns
     -------
@@ -74,11 +79,12 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
 class Noise:
     """The noise in the attributions of m players.
 
-    Errors from few units are widened, some by a factor of 6. If all draws agree on a player, its
-    errors are upper bounds. Intervals may be too wide, but a bias correction needs the actual
-    noise. Errors are therefore limited to 1.5 medians over the rows. The values set a second limit,
-    since the median size of normal numbers of deviation s is at least .67 s. If this limit is below
-    half of the median error, the errors are bounds, and nothing is subtracted.
+    Errors from few units are widened, some by a factor of 6. If all draws agree on a
+    player, its errors are upper bounds. Intervals may be too wide, but a bias
+    correction needs the actual noise. Errors are therefore limited to 1.5 medians over
+    the rows. The values set a second limit, since the median size of normal numbers of
+    deviation s is at least .67 s. If this limit is below half of the median error, the
+    errors are bounds, and nothing is subtracted.
 
     Attributes
     ----------
@@ -94,7 +100,10 @@ class Noise:
     @classmethod
     def of(cls, values: np.ndarray, errors: np.ndarray) -> Self:
         """Return the noise from values and errors ``(n, m)`` of some rows."""
-        limits, kept = np.full(values.shape[1], np.nan), np.zeros(values.shape[1], dtype=bool)
+        limits, kept = (
+            np.full(values.shape[1], np.nan),
+            np.zeros(values.shape[1], dtype=bool),
+        )
         some = np.isfinite(errors).any(axis=0) if len(values) else kept
         if some.any():
             allowed = np.median(np.abs(values[:, some]), axis=0) / MEDIAN_SIZE
@@ -105,7 +114,9 @@ class Noise:
 
     def sizes(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
         """Return the sizes of values ``(n, m)``, corrected for noise."""
-        return debiased_sizes(values, np.where(self.kept, 0.0, np.fmin(errors, self.limits)))
+        return debiased_sizes(
+            values, np.where(self.kept, 0.0, np.fmin(errors, self.limits))
+        )
 
     def most_bias(self, errors: np.ndarray) -> np.ndarray:
         """Return the largest remaining bias of the sizes, ``(n, m)``."""

@@ -7,7 +7,8 @@ With s in {-1, 1}^p for a coalition S,
     phi_i = 2 sum over odd T that contain i of c_T/|T|,
     I_ij = 4 sum over even T that contain i and j of c_T/(|T| - 1),
 
-Pairs of complementary coalitions are samples of f and of g. Under Gaussian priors on the c_T,
-Shapley values phi and interactions I are linear functionals of f and g. The derivations are in the
-documentation, "The odd-part Gaussian process" and "The even-part Gaussian process".
+Pairs of complementary coalitions are samples of f and of g. Under Gaussian priors on
+the c_T, Shapley values phi and interactions I are linear functionals of f and g. The
+derivations are in the documentation, "The odd-part Gaussian process" and "The even-part
+Gaussian process".
 """

@@ -6,10 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._process._errors import background_errors, in_steps, overlooked, standard_errors
+from skshapley._process._errors import (
+    background_errors,
+    in_steps,
+    overlooked,
+    standard_errors,
+)
 from skshapley._process._even import EvenKernel
 from skshapley._process._fit import fit_even, fit_odd
-from skshapley._process._functionals import SHAPLEY, EvenValues, Functional, Interactions, OddValues
+from skshapley._process._functionals import (
+    SHAPLEY,
+    EvenValues,
+    Functional,
+    Interactions,
+    OddValues,
+)
 from skshapley._process._kernel import Kernel
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
 from skshapley._process._odd import OddKernel
@@ -17,8 +28,8 @@ from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
 from skshapley._process._process import Posterior, Process
 from skshapley.indices import Index, enumerated
 
-# Factorised processes, one per design, functional and set of players that matter: two functionals
-# for each of the eight designs. A matrix of 1500 pairs takes 18 MB.
+# Factorised processes, one per design, functional and set of players that matter: two
+# functionals for each of the eight designs. A matrix of 1500 pairs takes 18 MB.
 MOST_KEPT = 16
 
 
@@ -29,14 +40,16 @@ class Tuned:
     Attributes
     ----------
     odd : tuple of (ndarray of shape (n_players,), int; ndarray)
-        For each tuning row, the players that matter to it and its fitted vector of the odd part.
+        For each tuning row, the players that matter to it and its fitted vector of the
+        odd part.
     even : tuple of ndarray
         The fitted vectors of the rows' even parts, without reaches.
     """
 
     odd: tuple[tuple[np.ndarray, np.ndarray], ...]
     even: tuple[np.ndarray, ...] = ()
-    # caches, not part of the state: a sampler's designs by their request, and factorised processes
+    # caches, not part of the state: a sampler's designs by their request, and
+    # factorised processes
     designs: dict[Any, Any] = field(default_factory=dict, repr=False)
     _processes: dict[Any, Process] = field(default_factory=dict, repr=False)
 
@@ -47,9 +60,10 @@ class Tuned:
     def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
         """Return the mean of the tuning rows' vectors for these players.
 
-        A player's reach is relative to the other players, averaged over the tuning rows to which
-        the player matters. A player that matters to none has the average reach. None if no row was
-        fitted in the same way, with or without blocks of background rows.
+        A player's reach is relative to the other players, averaged over the tuning rows
+        to which the player matters. A player that matters to none has the average
+        reach. None if no row was fitted in the same way, with or without blocks of
+        background rows.
         """
         scalars = len(OddKernel.scalars(blocked))
         fitted = [(at, v) for at, v in self.odd if len(v) == len(at) + scalars]
@@ -81,16 +95,18 @@ class Tuned:
         return self._processes[key]
 
 
-# Pairs per player that an error requires: with fewer, some players have no pair of their own, and
-# their contribution goes to other players without notice. At 3, a third of the runs
-# (40 evaluations of ten players) would have no error.
+# Pairs per player that an error requires: with fewer, some players have no pair of
+# their own, and their contribution goes to other players without notice. At 3, a third
+# of the runs (40 evaluations of ten players) would have no error.
 LEAST_PAIRS = 2.0
-# The same for a random sample of pairs. With 3, standard errors on data valuation, feature
-# selection and voting games are .4 to .8 of the deviation: they ignore the fitted hyper-parameters.
-# It also applies to linear fits: 19 random pairs of a vote of ten players may agree with one
+# The same for a random sample of pairs. With 3, standard errors on data valuation,
+# feature selection and voting games are .4 to .8 of the deviation: they ignore the
+# fitted hyper-parameters. It also applies to linear fits: 19 random pairs of a vote of
+# ten players may agree with one
 LEAST_RANDOM_PAIRS = 3.5
-# Fewest pairs with errors if values are steps. Often a majority of three players explains twenty
-# values of a vote: errors of 7 or 10 players were up to 25 times too small with 14 to 22 pairs
+# Fewest pairs with errors if values are steps. Often a majority of three players
+# explains twenty values of a vote: errors of 7 or 10 players were up to 25 times too
+# small with 14 to 22 pairs
 LEAST_OF_STEPS = 24
 
 Estimates = tuple[np.ndarray, np.ndarray]  # values and standard errors
@@ -99,8 +115,8 @@ Estimates = tuple[np.ndarray, np.ndarray]  # values and standard errors
 class Case:
     """The pairs of one row to explain, and the estimates from the pairs so far.
 
-    Every estimate uses the first applicable method: enumeration, least squares without residual,
-    or a Gaussian process.
+    Every estimate uses the first applicable method: enumeration, least squares without
+    residual, or a Gaussian process.
 
     Parameters
     ----------
@@ -113,7 +129,8 @@ class Case:
     pairs : Index or None
         The index of the interactions, if they are requested.
     corrected : callable or None
-        Returns values and errors without bias from the posterior of a random sample of pairs.
+        Returns values and errors without bias from the posterior of a random sample of
+        pairs.
 
     Attributes
     ----------
@@ -154,7 +171,9 @@ class Case:
         """Return values and standard errors of players, then of their pairs, ``(e, k)`` each."""
         if self._solution is None:
             every, even, drawn = observed(self._seen)
-            self.background_errors = np.full((every.n_players, every.values.shape[1]), np.nan)
+            self.background_errors = np.full(
+                (every.n_players, every.values.shape[1]), np.nan
+            )
             if self._seen[-1][0].exact:
                 values = by_enumeration(every, even, self.index, self.pairs)
                 self._solution = values, np.zeros_like(values)
@@ -171,14 +190,20 @@ class Case:
             values[:, residual], errors[:, residual] = found
         placed = np.isnan(drawn)
         odd, even = every.take(placed), even.take(placed)
-        if self._corrected is not None and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players:
+        if (
+            self._corrected is not None
+            and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players
+        ):
             errors[:] = np.nan
         if not self.index.symmetric:
             more, apart = self._by_even(odd, even, EvenValues(self.index))
             values, errors = values + more, np.hypot(errors, apart)
         if self.pairs is not None:
             more, apart = self._by_even(odd, even, Interactions(self.pairs))
-            values, errors = np.concatenate([values, more]), np.concatenate([errors, apart])
+            values, errors = (
+                np.concatenate([values, more]),
+                np.concatenate([errors, apart]),
+            )
         return values, errors
 
     def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
@@ -200,7 +225,9 @@ class Case:
         if self.index == SHAPLEY and odd.block is None:
             if (~placed).sum() >= LEAST_PAIRS * p:
                 # random pairs show the jumps that they contain
-                return remainder(posterior, values, errors, every.take(~placed), drawn[~placed])
+                return remainder(
+                    posterior, values, errors, every.take(~placed), drawn[~placed]
+                )
             values, errors = blended(posterior, values, errors)
         errors = overlooked(posterior, errors)
         if len(odd) - 1 < LEAST_OF_STEPS:
@@ -213,7 +240,10 @@ class Case:
         if not residual.any():
             return values, errors
         points = relative(even).outputs(residual)
-        reach, blocked = np.exp(self._vector(odd)[0][: odd.n_players]), points.block is not None
+        reach, blocked = (
+            np.exp(self._vector(odd)[0][: odd.n_players]),
+            points.block is not None,
+        )
         own, make = self._tuned.even_mean(blocked), self._tuned.process
         if own is not None:
             kernel = EvenKernel.from_vector(reach, own)
@@ -225,7 +255,9 @@ class Case:
         values[:, residual], stated = posterior.means, standard_errors(posterior)
         if not blocked:
             few = len(points) < LEAST_PAIRS * points.n_players
-            stated = np.full_like(stated, np.nan) if few else overlooked(posterior, stated)
+            stated = (
+                np.full_like(stated, np.nan) if few else overlooked(posterior, stated)
+            )
         errors[:, residual] = stated
         return values, errors
 
@@ -242,7 +274,9 @@ class Case:
         return self._fitted, False
 
 
-def by_enumeration(odd: Pairs, even: Pairs, index: Index, pairs: Index | None) -> np.ndarray:
+def by_enumeration(
+    odd: Pairs, even: Pairs, index: Index, pairs: Index | None
+) -> np.ndarray:
     """Return exact values of players, and of their pairs if requested, from all pairs."""
     number = (odd.signs > 0) @ (1 << np.arange(odd.n_players))
     found = []
@@ -250,7 +284,9 @@ def by_enumeration(odd: Pairs, even: Pairs, index: Index, pairs: Index | None) -
         if wanted is None:
             continue
         f, g = odd.values, even.values
-        if wanted.symmetric:  # one part of the game has no effect, and not even its rounding
+        if (
+            wanted.symmetric
+        ):  # one part of the game has no effect, and not even its rounding
             f, g = (f, 0 * g) if order == 1 else (0 * f, g)
         values = np.empty((2**odd.n_players, f.shape[1]))
         values[number], values[2**odd.n_players - 1 - number] = g + f, g - f

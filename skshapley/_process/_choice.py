@@ -11,9 +11,10 @@ def choose_pairs(
 ) -> np.ndarray:
     """Return the places in `pool` of `n` pairs, chosen one after the other.
 
-    Each choice reduces the trace of the posterior covariance of the Shapley values the most. A step
-    is one column of a pivoted Cholesky factorisation. It needs the pairs' positions, not their
-    values. While `sizes` remain, the choice is among pairs of those sizes.
+    Each choice reduces the trace of the posterior covariance of the Shapley values the
+    most. A step is one column of a pivoted Cholesky factorisation. It needs the pairs'
+    positions, not their values. While `sizes` remain, the choice is among pairs of
+    those sizes.
 
     Parameters
     ----------
@@ -23,7 +24,8 @@ def choose_pairs(
         Signs of the pairs to choose from.
     n : int
     sizes : ndarray of shape (p // 2 + 1,), int, or None
-        Number of pairs of each size to choose first. The size of a pair is its smaller size.
+        Number of pairs of each size to choose first. The size of a pair is its smaller
+        size.
 
     Returns
     -------
@@ -33,7 +35,10 @@ def choose_pairs(
     points = Pairs(pool, np.empty((m, 0)))
     seen = process.halves(kernel.cross(pool, process.points.signs))
     explained = process.halves(process.witnessed)
-    gain = process.functional.covariances(kernel, points, process.entries) - explained.T @ seen
+    gain = (
+        process.functional.covariances(kernel, points, process.entries)
+        - explained.T @ seen
+    )
     between = kernel.cross(pool, pool)
     prior = np.diag(between) + kernel.noise_at(points)
     between -= seen.T @ seen

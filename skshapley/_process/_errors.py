@@ -1,8 +1,8 @@
 """Standard errors of the Gaussian-process estimator, checked on pairs predicted from all others.
 
-The posterior variance assumes known hyper-parameters and a true prior. It is therefore scaled by
-the errors of predicted values relative to their stated variances, and by the number of
-hyper-parameters relative to the pairs.
+The posterior variance assumes known hyper-parameters and a true prior. It is therefore
+scaled by the errors of predicted values relative to their stated variances, and by the
+number of hyper-parameters relative to the pairs.
 """
 
 import numpy as np
@@ -10,33 +10,37 @@ import numpy as np
 from skshapley._process._process import Posterior
 from skshapley._tools._degrees import UNSEEN, degrees_of_tails, span, widening
 
-# Power of 1 + variances/pairs, for the fitted variances of the prior. With it, intervals of nominal
-# 95 % hold .94 to .98 of players and of pairs on average over 43 families of games, with 6 to 25
-# evaluations a player. The numbers below are from `benchmarks/constants.py`: 90 runs of 30 other
-# games of ten players. They hold 95.3 % of the players' values, and 81 % on the worst kind of
-# games, exponentials of sums. A power of 1 narrows intervals by 5 %, and holds 94.7 %
+# Power of 1 + variances/pairs, for the fitted variances of the prior. With it,
+# intervals of nominal 95 % hold .94 to .98 of players and of pairs on average over 43
+# families of games, with 6 to 25 evaluations a player. The numbers below are from
+# `benchmarks/constants.py`: 90 runs of 30 other games of ten players. They hold 95.3 %
+# of the players' values, and 81 % on the worst kind of games, exponentials of sums. A
+# power of 1 narrows intervals by 5 %, and holds 94.7 %
 SPENT = 1.5
 # Added to the share of unseen pairs of each size, as a game may have no unseen pair
 LEAST_UNSEEN = 1e-3
-# Share of the mean variance of all entries in the variance of each. An entry without an effect on
-# the evaluated pairs has a small prior variance, which may be wrong: of 5,376 interactions in rows
-# of tree models, 41 were off by more than eight of their errors, and none with this share
+# Share of the mean variance of all entries in the variance of each. An entry without an
+# effect on the evaluated pairs has a small prior variance, which may be wrong: of 5,376
+# interactions in rows of tree models, 41 were off by more than eight of their errors,
+# and none with this share
 POOLED = 0.25
-# Repeated values indicate a game with steps, and the next step may be unseen. Factors, scaled by
-# the share of repeated values: of the largest change by one pair, and of the largest value over n.
-# Without the first term, intervals cover 68 % on votes, and with a factor of 1 they cover 70 %. A
-# factor of 6 covers more (95.9 % of all values), but widens all intervals by 9 %. The second term
-# matters only for games that are silent at all evaluated pairs.
+# Repeated values indicate a game with steps, and the next step may be unseen. Factors,
+# scaled by the share of repeated values: of the largest change by one pair, and of the
+# largest value over n. Without the first term, intervals cover 68 % on votes, and with
+# a factor of 1 they cover 70 %. A factor of 6 covers more (95.9 % of all values), but
+# widens all intervals by 9 %. The second term matters only for games that are silent at
+# all evaluated pairs.
 JUMPS, SILENT = 3.0, 0.05
-# Factor of the largest value over n squared, as few pairs may agree by chance. A factor of 2 widens
-# all intervals by 13 %, and covers .3 % more of the values.
+# Factor of the largest value over n squared, as few pairs may agree by chance. A factor
+# of 2 widens all intervals by 13 %, and covers .3 % more of the values.
 FEW = 0.5
-# Steps are predicted if the error is below this share of the Shapley values' range over sqrt n.
-# Then 3/n of the pairs may hide another step, so 1.96 errors are 3/n of the range. A share of .1
-# widens intervals by 4 %, and 3/n for every game of steps by 8 %, without covering more. Few pairs
-# show a step of an interaction, so its 1.96 errors are always at least 9/n of the largest step: an
-# observed value counts 3/n. With two left gloves and eight to twelve right ones, the even part is
-# constant at most pairs. In 10 of 72 runs, errors were 6 to 11 times too small.
+# Steps are predicted if the error is below this share of the Shapley values' range over
+# sqrt n. Then 3/n of the pairs may hide another step, so 1.96 errors are 3/n of the
+# range. A share of .1 widens intervals by 4 %, and 3/n for every game of steps by 8 %,
+# without covering more. Few pairs show a step of an interaction, so its 1.96 errors are
+# always at least 9/n of the largest step: an observed value counts 3/n. With two left
+# gloves and eight to twelve right ones, the even part is constant at most pairs. In 10
+# of 72 runs, errors were 6 to 11 times too small.
 PREDICTED = 1e-2
 # Largest share of distinct values in a game with steps, and digits of the comparison.
 MOST_DISTINCT, DIGITS = 0.5, 9
@@ -49,13 +53,16 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     squared = posterior.left_out**2 / process.left_out_variance[:, None]
     # a left-out point changes the estimates by its influence times its error
     influence = (process.influence**2).sum(axis=0) * process.left_out_variance
-    # No error is left in a size of which all pairs were evaluated. Such pairs, as single players,
-    # often have the largest errors, so errors on airport games were 2 to 7 times too large. Steps
-    # of interactions show in few pairs, so all of them count.
+    # No error is left in a size of which all pairs were evaluated. Such pairs, as
+    # single players, often have the largest errors, so errors on airport games were 2
+    # to 7 times too large. Steps of interactions show in few pairs, so all of them
+    # count.
     counted = process.points.unseen + LEAST_UNSEEN
     if process.functional.least_counted:
         counted = np.ones(len(squared))
-    scale = np.maximum(_widened(squared, counted), _widened(squared, counted * influence))
+    scale = np.maximum(
+        _widened(squared, counted), _widened(squared, counted * influence)
+    )
     scale *= (1 + process.kernel.n_fitted / len(process.points)) ** SPENT
     variance = (1 - POOLED) * process.variance + POOLED * process.variance.mean()
     return np.sqrt(variance[:, None] * scale)
@@ -74,19 +81,23 @@ def _widened(squared: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return mean * widening(degrees) ** 2
 
 
-def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
+def overlooked(
+    posterior: Posterior, errors: np.ndarray, least: float = 0.0
+) -> np.ndarray:
     """Widen standard errors by the change that an unseen pair may cause.
 
-    If a game jumps, few pairs show it, and other such pairs may be unseen. The allowance is a
-    multiple of the largest change of the estimates by one pair, predicted from all the others. It
-    is in proportion to the share of pairs of that size that were not evaluated: single players,
-    which change most, are all known. If none of n pairs shows a jump, the allowance is a share of
-    the largest value over n. Both are small for games without jumps. A Gaussian process treats rare
-    jumps as noise and gives every pair a small influence, so the influence of a pair is at least a
-    share of that in a plain mean.
+    If a game jumps, few pairs show it, and other such pairs may be unseen. The
+    allowance is a multiple of the largest change of the estimates by one pair,
+    predicted from all the others. It is in proportion to the share of pairs of that
+    size that were not evaluated: single players, which change most, are all known. If
+    none of n pairs shows a jump, the allowance is a share of the largest value over n.
+    Both are small for games without jumps. A Gaussian process treats rare jumps as
+    noise and gives every pair a small influence, so the influence of a pair is at least
+    a share of that in a plain mean.
 
-    Interactions of a game with steps always allow for one more step in 3/n of the pairs. Nearly all
-    pairs may have the same value, and then predicted pairs and estimates show no step at all.
+    Interactions of a game with steps always allow for one more step in 3/n of the
+    pairs. Nearly all pairs may have the same value, and then predicted pairs and
+    estimates show no step at all.
 
     Parameters
     ----------
@@ -108,9 +119,13 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * wide / np.sqrt(n)
     hidden = in_steps(values) & (agree | (weight > 0))
     # largest distance between neighbouring values, zero included
-    step = np.diff(np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0), axis=0).max(axis=0)
+    step = np.diff(np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0), axis=0).max(
+        axis=0
+    )
     silent = np.maximum(silent, hidden * UNSEEN * np.maximum(wide, weight * step) / n)
-    return np.sqrt(errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2)
+    return np.sqrt(
+        errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2
+    )
 
 
 def in_steps(values: np.ndarray) -> np.ndarray:
@@ -128,11 +143,14 @@ def _repeated(values: np.ndarray) -> np.ndarray:
 def background_errors(posterior: Posterior) -> np.ndarray | float:
     """Return standard deviations of the background's own part of the values, ``(e, k)``.
 
-    The error due to the choice of background rows. It needs blocks of rows: NaN without.
+    The error due to the choice of background rows. It needs blocks of rows: NaN
+    without.
     """
     process, blocks = posterior.process, posterior.process.points.blocks
     if blocks is None:
         return np.nan
     variances = process.functional.variances
-    own, common = (variances(process.kernel, process.entries, of) for of in (blocks, None))
+    own, common = (
+        variances(process.kernel, process.entries, of) for of in (blocks, None)
+    )
     return np.sqrt(np.maximum(own - common, 0.0)[:, None] * posterior.scale)

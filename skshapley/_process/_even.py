@@ -1,7 +1,7 @@
 """The kernel of the even part of a game, for interactions of pairs.
 
-All covariances refer to differences from the full coalition, since no interaction depends on a
-constant.
+All covariances refer to differences from the full coalition, since no interaction
+depends on a constant.
 """
 
 from dataclasses import dataclass, replace
@@ -10,20 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._process._kernel import LOWEST, NOISE, SIZE, SPREADS, Kernel, Prior, Scalar
+from skshapley._process._kernel import (
+    LOWEST,
+    NOISE,
+    SIZE,
+    SPREADS,
+    Kernel,
+    Prior,
+    Scalar,
+)
 
-# Least sum of reaches: below it, rounding dominates the variances of interactions of four and more.
-# Sums of .02 and .5 give the same errors.
+# Least sum of reaches: below it, rounding dominates the variances of interactions of
+# four and more. Sums of .02 and .5 give the same errors.
 LEAST_TOTAL = 0.1
 LEAST_PLAYERS = 4  # smallest number of players with an even interaction beyond pairs
-# Without blocks, few points cannot separate interactions of four from noise, and the errors of
-# interactions of two become too small. In games with 15 of 495 terms of order four, at 25
-# evaluations a player, stated variances were .3 of the squared error with unlimited noise, and .6
-# with this limit. Without the limit, intervals cover 96.2 % instead of 96.9 %.
+# Without blocks, few points cannot separate interactions of four from noise, and the
+# errors of interactions of two become too small. In games with 15 of 495 terms of order
+# four, at 25 evaluations a player, stated variances were .3 of the squared error with
+# unlimited noise, and .6 with this limit. Without the limit, intervals cover 96.2 %
+# instead of 96.9 %.
 MOST_NOISE = 0.1
-# Start of the fit: from the priors' means, it rarely finds a strong effect of the size or of single
-# players. From -1, the squared error of 34 families at 10 p is .8 times as large; from -2 or 0, it
-# is about the same as from -1
+# Start of the fit: from the priors' means, it rarely finds a strong effect of the size
+# or of single players. From -1, the squared error of 34 families at 10 p is .8 times as
+# large; from -2 or 0, it is about the same as from -1
 SIZE_START = -1.0
 
 
@@ -36,8 +45,8 @@ class EvenKernel(Kernel):
     single : float
         Variance of the remaining worth of single players, and of all players but one.
     each : ndarray of shape (p (p - 1)/2,) or None
-        Variances of the coefficients of order two one by one, relative to `lowest`, in the order
-        of ``np.triu_indices(p, 1)``; None if the reaches determine them.
+        Variances of the coefficients of order two one by one, relative to `lowest`, in
+        the order of ``np.triu_indices(p, 1)``; None if the reaches determine them.
     """
 
     single: float = 0.0
@@ -109,7 +118,9 @@ class EvenKernel(Kernel):
         """Return the sum over pairs of players of their shares times s_i s_j t_i t_j."""
         if self.each is not None:
             return (products(a) * self.each) @ products(b).T
-        share = self.share  # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
+        share = (
+            self.share
+        )  # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
         return (((a * share) @ b.T) ** 2 - share @ share) / (2 * self._pairs_scale)
 
     @property

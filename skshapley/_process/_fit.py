@@ -12,28 +12,30 @@ from skshapley._process._kernel import Kernel, Prior, weighted_sum
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Pairs
 
-# (points, iterations) for the odd part: from the prior's means, from an earlier fit, with blocks.
-# Many more points, (600, 25), take four times as long, for the same errors. Fewer iterations, (150,
-# 8) and (200, 3), take .55 of the time; intervals of nominal 95 % then hold 70 % of the values of a
-# random game of ten players at 20 to 30 evaluations a player, and 88 % with these
+# (points, iterations) for the odd part: from the prior's means, from an earlier fit,
+# with blocks. Many more points, (600, 25), take four times as long, for the same
+# errors. Fewer iterations, (150, 8) and (200, 3), take .55 of the time; intervals of
+# nominal 95 % then hold 70 % of the values of a random game of ten players at 20 to 30
+# evaluations a player, and 88 % with these
 COLD, WARM, BLOCKED = (200, 25), (200, 12), (200, 20)
 LEAST_BLOCKS = 4
 EVEN = (300, 25)
-# Squared errors relative to no round, on games outside the benchmark: .92 after one round and .90
-# after two at 10 p evaluations, .95 and .94 at 20 p. On the benchmark's games after two rounds: .98
-# and .93
+# Squared errors relative to no round, on games outside the benchmark: .92 after one
+# round and .90 after two at 10 p evaluations, .95 and .94 at 20 p. On the benchmark's
+# games after two rounds: .98 and .93
 ROUNDS = 2
 STEPS = 5  # steps of expectation maximisation
-# Most products in a step (points squared times pairs of players). Beyond it, a step takes too long,
-# and the points separate the pairs without it
+# Most products in a step (points squared times pairs of players). Beyond it, a step
+# takes too long, and the points separate the pairs without it
 MOST_PRODUCTS = 10**8
 
 
 class Evidence:
     """Minus the log posterior density of a kernel's vector, without its constant.
 
-    The scale of each output is profiled out. The mean over outputs counts as one observation of the
-    hyper-parameters, since outputs of one model are far from independent.
+    The scale of each output is profiled out. The mean over outputs counts as one
+    observation of the hyper-parameters, since outputs of one model are far from
+    independent.
 
     Parameters
     ----------
@@ -44,7 +46,9 @@ class Evidence:
     prior : Prior
     """
 
-    def __init__(self, points: Pairs, kernel: Callable[[np.ndarray], Kernel], prior: Prior) -> None:
+    def __init__(
+        self, points: Pairs, kernel: Callable[[np.ndarray], Kernel], prior: Prior
+    ) -> None:
         largest = np.abs(points.values).max(axis=0)
         self._values = points.values[:, largest > 0] / largest[largest > 0]
         self.points, self._kernel, self.prior = points, kernel, prior
@@ -66,9 +70,13 @@ class Evidence:
         fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
         off = theta - self.prior.mean
         pulled = self.prior.precision @ off
-        value = 0.5 * (off @ pulled + n * np.log(fit).mean()) + np.log(np.diag(factor)).sum()
+        value = (
+            0.5 * (off @ pulled + n * np.log(fit).mean())
+            + np.log(np.diag(factor)).sum()
+        )
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        # the lower triangle, doubled: its products with symmetric matrices are those of the whole
+        # the lower triangle, doubled: its products with symmetric matrices are those of
+        # the whole
         pull = (solved * (n / k / fit)) @ solved.T - 2 * inverse
         pull[np.diag_indices(n)] += np.diag(inverse)
         return float(value), pulled - 0.5 * kernel.slopes(pull, parts, points)
@@ -77,7 +85,9 @@ class Evidence:
         """Return the vector after some iterations of L-BFGS, from `start` or the prior's."""
         start, bounds = self.prior.start if start is None else start, self.prior.bounds
         how = {"maxiter": iterations, "maxcor": 20}
-        return minimize(self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=how).x
+        return minimize(
+            self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=how
+        ).x
 
 
 def odd_evidence(points: Pairs) -> Evidence:
@@ -87,10 +97,14 @@ def odd_evidence(points: Pairs) -> Evidence:
     return Evidence(points, lambda theta: OddKernel.from_vector(theta, p), prior)
 
 
-def even_evidence(points: Pairs, reach: np.ndarray, each: np.ndarray | None = None) -> Evidence:
+def even_evidence(
+    points: Pairs, reach: np.ndarray, each: np.ndarray | None = None
+) -> Evidence:
     """Return the density of the even kernel's vector, given reaches and variances of pairs."""
     prior = EvenKernel.prior(points.block is not None)
-    return Evidence(points, lambda theta: EvenKernel.from_vector(reach, theta, each), prior)
+    return Evidence(
+        points, lambda theta: EvenKernel.from_vector(reach, theta, each), prior
+    )
 
 
 def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
@@ -102,15 +116,17 @@ def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     start : ndarray or None
         The vector of an earlier fit.
     """
-    most, iterations = BLOCKED if pairs.block is not None else COLD if start is None else WARM
+    most, iterations = (
+        BLOCKED if pairs.block is not None else COLD if start is None else WARM
+    )
     return odd_evidence(thinned(pairs, most)).climbed(start, iterations)
 
 
 def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
     """Return the fitted scalars with reaches alone, and the fitted even kernel.
 
-    Variances of single pairs leave less for noise, size and higher interactions to explain. The
-    scalars are therefore fitted again, and then the variances.
+    Variances of single pairs leave less for noise, size and higher interactions to
+    explain. The scalars are therefore fitted again, and then the variances.
 
     Parameters
     ----------
@@ -130,10 +146,11 @@ def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
 def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
     """Return the kernel with separate variances for all pairs of players.
 
-    Reaches measure how much each player interacts, so two players with large reaches have a large
-    prior interaction. Most such pairs do not interact. Five steps of expectation maximisation start
-    from the shares of the reaches. Each variance becomes the mean of its initial value and the
-    expected squared coefficient (Tipping 2001, with a prior as strong as one more coefficient).
+    Reaches measure how much each player interacts, so two players with large reaches
+    have a large prior interaction. Most such pairs do not interact. Five steps of
+    expectation maximisation start from the shares of the reaches. Each variance becomes
+    the mean of its initial value and the expected squared coefficient (Tipping 2001,
+    with a prior as strong as one more coefficient).
 
     Parameters
     ----------
@@ -149,9 +166,13 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
     rest = kernel.gram(points) - (features * shared) @ features.T
     each = shared
     for _ in range(STEPS):
-        factor = cho_factor(rest + (features * each) @ features.T, lower=True, check_finite=False)
+        factor = cho_factor(
+            rest + (features * each) @ features.T, lower=True, check_finite=False
+        )
         solved = cho_solve(factor, points.values, check_finite=False)
-        scale = np.maximum(np.einsum("nk,nk->k", points.values, solved) / n, np.finfo(float).tiny)
+        scale = np.maximum(
+            np.einsum("nk,nk->k", points.values, solved) / n, np.finfo(float).tiny
+        )
         mean = each[:, None] * (features.T @ solved)
         solved_features = cho_solve(factor, features, check_finite=False)
         variance = each - each**2 * np.einsum("nm,nm->m", features, solved_features)
@@ -172,7 +193,9 @@ def thinned(pairs: Pairs, most: int) -> Pairs:
         ends = np.cumsum(np.bincount(pairs.block))
         blocks = max(LEAST_BLOCKS, int(np.searchsorted(ends, most, side="right")))
         kept = np.flatnonzero(pairs.block < blocks)
-    if pairs.block is None or len(kept) > 1.2 * most:  # few and large blocks: some points of each
+    if (
+        pairs.block is None or len(kept) > 1.2 * most
+    ):  # few and large blocks: some points of each
         kept = kept[np.linspace(0, len(kept) - 1, most).round().astype(int)]
     if not pairs.values[kept].any():
         kept = np.append(kept, np.abs(pairs.values).max(axis=1).argmax())

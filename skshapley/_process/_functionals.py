@@ -1,13 +1,15 @@
 """Values of players and of pairs of players as linear functionals of a Gaussian process.
 
-An index is a law of u = 2 t - 1 (`skshapley.indices`). With the coefficients c_T of a game,
+An index is a law of u = 2 t - 1 (`skshapley.indices`). With the coefficients c_T of a
+game,
 
     value of player i = 2 sum over T that contain i of c_T E[u^(|T| - 1)],
     interaction of i and j = 4 sum over T that contain i and j of c_T E[u^(|T| - 2)].
 
-The sum over all T is one mean of a product, such as sum_{T, i in T} rho_T t_T E[u^(|T| - 1)] =
-rho_i t_i E[prod_{l != i} (1 + u rho_l t_l)]. This is a polynomial in u. Few nodes integrate it
-exactly or to rounding. Odd T need the even powers of u, and even T the odd powers.
+The sum over all T is one mean of a product, such as sum_{T, i in T} rho_T t_T E[u^(|T|
+- 1)] = rho_i t_i E[prod_{l != i} (1 + u rho_l t_l)]. This is a polynomial in u. Few
+nodes integrate it exactly or to rounding. Odd T need the even powers of u, and even T
+the odd powers.
 """
 
 import math
@@ -24,8 +26,8 @@ from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
 Two = tuple[Any, Any]
-# Pairs of players that calibrate the errors of all pairs. Ten of 45 are too few: intervals are a
-# tenth narrower.
+# Pairs of players that calibrate the errors of all pairs. Ten of 45 are too few:
+# intervals are a tenth narrower.
 MOST_WITNESSES = 500
 
 
@@ -41,8 +43,8 @@ class Functional:
     parity : {-1, 1}
         The parity of the remaining players of an interaction: of the powers of u.
     least_counted : float
-        The least weight of an observed value in an entry, times the number of points. If positive,
-        another step may be unseen even if all seen steps were predicted.
+        The least weight of an observed value in an entry, times the number of points.
+        If positive, another step may be unseen even if all seen steps were predicted.
     """
 
     index: Index = SHAPLEY
@@ -53,7 +55,9 @@ class Functional:
 
     def entries(self, p: int) -> np.ndarray:
         """Return the players of each entry, ``(order, e)``."""
-        return np.array(list(combinations(range(p), self.order))).T.reshape(self.order, -1)
+        return np.array(list(combinations(range(p), self.order))).T.reshape(
+            self.order, -1
+        )
 
     def witnesses(self, p: int) -> np.ndarray:
         """Return the positions of the entries that calibrate the errors, ``(m,)``."""
@@ -63,7 +67,9 @@ class Functional:
         """Return the entries of a game of pair interactions ``(p (p - 1)/2, k)``, ``(e, k)``."""
         return interactions
 
-    def covariances(self, kernel: Kernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
+    def covariances(
+        self, kernel: Kernel, points: Pairs, entries: np.ndarray
+    ) -> np.ndarray:
         """Return covariances of entries, for all rows, with the observed values, ``(e, n)``."""
         p, signs = points.n_players, points.signs
         if kernel.sign < 0:
@@ -82,7 +88,9 @@ class Functional:
             parts.append(np.where(lone >= 0, np.where(own, *self._by_single(p)), 0.0))
         return weighted_sum(kernel.scales, parts).T
 
-    def variances(self, kernel: Kernel, entries: np.ndarray, blocks: Blocks | None) -> np.ndarray:
+    def variances(
+        self, kernel: Kernel, entries: np.ndarray, blocks: Blocks | None
+    ) -> np.ndarray:
         """Return the prior variances of entries, for the whole background, ``(e,)``."""
         p, rho = len(kernel.reach), kernel.rho
         lowest, low = self._lowest_squared(kernel, entries)
@@ -117,11 +125,14 @@ class Functional:
 
     def _powers(self, rho: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes u and weights of the mean of the powers of u that this part needs."""
-        # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), so fewer suffice
+        # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), so fewer
+        # suffice
         u, weight = self.index.nodes(int(min(len(rho) // 2 + 1, 12 + 2 * rho.sum())))
         if self.index.symmetric and self.parity > 0:
             return u, weight
-        return np.concatenate([u, -u]), np.concatenate([weight, self.parity * weight]) / 2
+        return np.concatenate([u, -u]), np.concatenate(
+            [weight, self.parity * weight]
+        ) / 2
 
     def _by_size(self, p: int) -> np.ndarray:
         """Return the weights of g(0..p) in an entry, for a game g of the size."""
@@ -152,7 +163,8 @@ class EvenValues(Functional):
         values = np.zeros((p, interactions.shape[1]))
         for players in np.triu_indices(p, 1):
             np.add.at(values, players, interactions)
-        # c_ij is a quarter of the interaction, and each player has twice the mean of u of it
+        # c_ij is a quarter of the interaction, and each player has twice the mean of u
+        # of it
         return values * (self.index.moments(2)[1] / 2)
 
     def _lowest(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
@@ -170,8 +182,9 @@ class Interactions(Functional):
     """Interactions of pairs of players, by a symmetric index."""
 
     order = 2
-    # A value would weigh 4/n in a plain mean of interactions. With 4, intervals of games with steps
-    # are 9 % wider. With 2, they are 7 % narrower, and cover .89 instead of .99 on gloves at 10 p.
+    # A value would weigh 4/n in a plain mean of interactions. With 4, intervals of
+    # games with steps are 9 % wider. With 2, they are 7 % narrower, and cover .89
+    # instead of .99 on gloves at 10 p.
     least_counted = 3.0
 
     def witnesses(self, p: int) -> np.ndarray:
@@ -181,22 +194,33 @@ class Interactions(Functional):
 
 
 def _others(
-    signs: np.ndarray, rho: np.ndarray, u: np.ndarray, weight: np.ndarray, entries: np.ndarray
+    signs: np.ndarray,
+    rho: np.ndarray,
+    u: np.ndarray,
+    weight: np.ndarray,
+    entries: np.ndarray,
 ) -> np.ndarray:
     """Return the means over u of prod (1 + u rho_l s_l), l outside each entry, ``(n, e)``."""
     scaled = u[:, None] * rho
     flat = 1 - scaled**2
-    product = np.exp(signs @ np.arctanh(scaled).T + 0.5 * np.log(flat).sum(axis=1)) * weight
-    # division by the factors of the entry: 1/(1 + u rho s) = (1 - u rho s)/(1 - u^2 rho^2)
+    product = (
+        np.exp(signs @ np.arctanh(scaled).T + 0.5 * np.log(flat).sum(axis=1)) * weight
+    )
+    # division by the factors of the entry: 1/(1 + u rho s) = (1 - u rho s)/(1 - u^2
+    # rho^2)
     inverse = (1 / flat)[:, entries].prod(axis=1)
     inside = -(rho * signs)[:, entries]
     out = product @ inverse
-    for power, factor in enumerate([inside.sum(axis=1), inside.prod(axis=1)][-len(entries) :], 1):
+    for power, factor in enumerate(
+        [inside.sum(axis=1), inside.prod(axis=1)][-len(entries) :], 1
+    ):
         out += factor * (product @ (u[:, None] ** power * inverse))
     return out
 
 
-def _squared(rho: np.ndarray, u: np.ndarray, weight: np.ndarray, entries: np.ndarray) -> np.ndarray:
+def _squared(
+    rho: np.ndarray, u: np.ndarray, weight: np.ndarray, entries: np.ndarray
+) -> np.ndarray:
     """Return the means over u, v of prod (1 + u v rho_l) over players outside each entry."""
     factors = 1 + np.outer(u, u).ravel()[:, None] * rho
     product = np.outer(weight, weight).ravel() * np.exp(np.log(factors).sum(axis=1))

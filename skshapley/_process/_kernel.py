@@ -1,9 +1,10 @@
 """The covariance of one part of a game at two points of the cube, and the prior of its parameters.
 
-prod_j (1 + rho_j s_j t_j) = sum_T prod_{j in T} rho_j s_j t_j. With rho = tanh(a) and C = prod_j
-sqrt(1 - rho_j^2), its odd part is C sinh(sum_j a_j s_j t_j) and its even part C cosh(...): one
-matrix product for all 2^(p-1) interactions. The terms of the lowest order (single players or pairs)
-have a variance of their own. So does the part that depends on the size alone.
+prod_j (1 + rho_j s_j t_j) = sum_T prod_{j in T} rho_j s_j t_j. With rho = tanh(a) and C
+= prod_j sqrt(1 - rho_j^2), its odd part is C sinh(sum_j a_j s_j t_j) and its even part
+C cosh(...): one matrix product for all 2^(p-1) interactions. The terms of the lowest
+order (single players or pairs) have a variance of their own. So does the part that
+depends on the size alone.
 """
 
 from abc import ABC, abstractmethod
@@ -15,9 +16,9 @@ import numpy as np
 
 from skshapley._process._pairs import Pairs
 
-# Variance added to the diagonal, relative to that of the lowest order. With it, the factorisation
-# of nearly equal points succeeds. 1e-5 acts as noise: the squared error is 1.7 times as large.
-# 1e-12 leaves .85 of it.
+# Variance added to the diagonal, relative to that of the lowest order. With it, the
+# factorisation of nearly equal points succeeds. 1e-5 acts as noise: the squared error
+# is 1.7 times as large. 1e-12 leaves .85 of it.
 JITTER = 1e-8
 PANEL = 128  # rows of a matrix in one step, to save memory; 16 to 1,024 are as fast
 
@@ -31,8 +32,8 @@ class Scalar(NamedTuple):
     high: float
 
 
-# Wide priors, except for the size: with few points, a part that depends on the size alone would
-# absorb other parts, so its prior is low and narrower.
+# Wide priors, except for the size: with few points, a part that depends on the size
+# alone would absorb other parts, so its prior is low and narrower.
 LOWEST = Scalar(np.log(100.0), 16.0, np.log(0.1), np.log(1e5))
 NOISE = Scalar(-3.0, 16.0, np.log(1e-6), np.log(30.0))
 SIZE = Scalar(-6.0, 4.0, np.log(1e-6), np.log(1e4))
@@ -183,7 +184,9 @@ class Kernel(ABC):
         out[np.diag_indices_from(out)] += self.noise_at(points)
         return out
 
-    def slopes(self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs) -> np.ndarray:
+    def slopes(
+        self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs
+    ) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta for each entry of the kernel's vector.
 
         Parameters
@@ -204,13 +207,17 @@ class Kernel(ABC):
 
     def with_own(self, lowest: Any, higher: Any, own: Any) -> tuple[Any, Any]:
         """Return quantities of both orders plus blocks' own parts, at `own` times these."""
-        return lowest * (1 + self.lowest_spread * own), higher * (1 + self.higher_spread * own)
+        return lowest * (1 + self.lowest_spread * own), higher * (
+            1 + self.higher_spread * own
+        )
 
     @property
     def key(self) -> tuple:
         """The hyper-parameters as a hashable key."""
         parameters = (getattr(self, field.name) for field in fields(self))
-        return tuple(x.tobytes() if isinstance(x, np.ndarray) else x for x in parameters)
+        return tuple(
+            x.tobytes() if isinstance(x, np.ndarray) else x for x in parameters
+        )
 
 
 def weighted_sum(scales: list[float], parts: list[np.ndarray]) -> np.ndarray:

@@ -8,25 +8,28 @@ from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior
 from skshapley._tools._degrees import UNSEEN, span
 
-# Rounding, relative to the largest value: smaller residuals count as 0. Least squares with a
-# condition number of 1e6 loses six of sixteen digits.
+# Rounding, relative to the largest value: smaller residuals count as 0. Least squares
+# with a condition number of 1e6 loses six of sixteen digits.
 NOTHING = 1e-9
-# Relative to the game's own values, because values of the even part are their differences.
+# Relative to the game's own values, because values of the even part are their
+# differences.
 ROUNDING = 1e-13
-# Least number of points of a block beyond the unknowns, for least squares: a second spare point
-# confirms the agreement of the first one.
+# Least number of points of a block beyond the unknowns, for least squares: a second
+# spare point confirms the agreement of the first one.
 SPARE = 2
-# Spare points: this many zeros indicate a constant game. With fewer, an event of probability 3 %
-# may be unseen, and its size is unknown, so the error is unknown, too.
+# Spare points: this many zeros indicate a constant game. With fewer, an event of
+# probability 3 % may be unseen, and its size is unknown, so the error is unknown, too.
 ENOUGH_ZEROS = 100
-LEAST_LEFT = 1e-3  # least 1 - leverage: a point that determines its own fit has no useful error
+LEAST_LEFT = (
+    1e-3  # least 1 - leverage: a point that determines its own fit has no useful error
+)
 
 
 def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values of players, errors and residuals if the odd part may be linear.
 
-    If m spare points agree with a linear game, up to 3/m of all pairs may still deviate. So 1.96
-    errors are 3/m of the range of the values.
+    If m spare points agree with a linear game, up to 3/m of all pairs may still
+    deviate. So 1.96 errors are 3/m of the range of the values.
 
     Parameters
     ----------
@@ -38,14 +41,21 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values, errors : ndarray of shape (p, k)
         Errors are NaN for outputs that are zero at too few pairs.
     residual : ndarray of shape (k,), bool
-        True if least squares does not explain the values, or there are too few pairs to decide.
+        True if least squares does not explain the values, or there are too few pairs to
+        decide.
     """
     p, largest = odd.n_players, np.abs(odd.values).max(axis=0)
     values, residual = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
     # without a fit, zeros at all points of all blocks are the witnesses
-    spare = len(odd) - len(odd.by_block()) - p if residual.all() else _least(odd) - (p + 1)
+    spare = (
+        len(odd) - len(odd.by_block()) - p if residual.all() else _least(odd) - (p + 1)
+    )
     residual &= largest > 0
-    return values, _unwitnessed(values, span(values), np.full(len(largest), spare)), residual
+    return (
+        values,
+        _unwitnessed(values, span(values), np.full(len(largest), spare)),
+        residual,
+    )
 
 
 def pairwise(
@@ -53,16 +63,17 @@ def pairwise(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, errors and residuals of the even part if only pairs may interact.
 
-    If n points agree with pair interactions, up to 3/n of all pairs may still deviate. So 1.96
-    errors are 3/n of the range of the values. Without interactions, they are 3/n of the range of
-    the players' values.
+    If n points agree with pair interactions, up to 3/n of all pairs may still deviate.
+    So 1.96 errors are 3/n of the range of the values. Without interactions, they are
+    3/n of the range of the players' values.
 
     Parameters
     ----------
     even, odd : Pairs
         Both parts at the same points, including the full coalition once for each block.
     of_pairs : callable
-        Maps the interactions of all pairs, ``(p (p - 1)/2, k)``, to the values ``(e, k)``.
+        Maps the interactions of all pairs, ``(p (p - 1)/2, k)``, to the values
+        ``(e, k)``.
 
     Returns
     -------
@@ -76,12 +87,18 @@ def pairwise(
     size, few = np.abs(points.values).max(axis=0), _least(points)
     flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
     least = np.maximum(NOTHING * size, ROUNDING * scale)
-    found, residual = _fitted(points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least)
+    found, residual = _fitted(
+        points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least
+    )
     found, residual = np.where(flat, 0.0, found), residual & ~flat
     values = of_pairs(found)
     worth, *_ = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)
     spread = np.where(values.any(axis=0), span(values), span(worth))
-    return values, _unwitnessed(values, spread, np.where(flat, few, few - len(first))), residual
+    return (
+        values,
+        _unwitnessed(values, spread, np.where(flat, few, few - len(first))),
+        residual,
+    )
 
 
 def _least(points: Pairs) -> int:
@@ -97,13 +114,16 @@ def _fitted(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of the blocks' solutions, 0 with a residual, and the residuals.
 
-    With too few points in a block, or with blocks that do not make up the background, all residuals
-    are True.
+    With too few points in a block, or with blocks that do not make up the background,
+    all residuals are True.
     """
     blocks, n_unknowns = points.blocks, features(points.signs[:1]).shape[1]
     complete = blocks is None or blocks.complete
     enough = _least(points) - known - n_unknowns >= SPARE and complete
-    solution, residual = np.zeros((n_unknowns, len(least))), np.full(len(least), not enough)
+    solution, residual = (
+        np.zeros((n_unknowns, len(least))),
+        np.full(len(least), not enough),
+    )
     if not enough:
         return solution, residual
     share = np.ones(1) if blocks is None else blocks.share
@@ -111,14 +131,18 @@ def _fitted(
         design, values = features(points.signs[at]), points.values[at]
         found, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
         # no point may separate some players or some pairs
-        residual |= (np.abs(values - design @ found).max(axis=0) > least) | (rank < n_unknowns)
+        residual |= (np.abs(values - design @ found).max(axis=0) > least) | (
+            rank < n_unknowns
+        )
         if residual.all():
             break
         solution += weight * found
     return np.where(residual, 0.0, solution), residual
 
 
-def _unwitnessed(values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray) -> np.ndarray:
+def _unwitnessed(
+    values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray
+) -> np.ndarray:
     """Return the errors of values without residual, in the shape of the values."""
     silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
     errors = np.where(spread > 0, UNSEEN * spread / np.maximum(witnesses, 1), silence)
@@ -130,8 +154,8 @@ def regression(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Shapley values by weighted least squares, and their variances, ``(p, k)`` each.
 
-    The solution is exact at the first of the points. The variances are MacKinnon & White's (1985)
-    HC3, which approximate a jackknife over pairs.
+    The solution is exact at the first of the points. The variances are MacKinnon &
+    White's (1985) HC3, which approximate a jackknife over pairs.
 
     Parameters
     ----------
@@ -148,7 +172,9 @@ def regression(
     target = values - total / 2 * share
     change = influence @ target
     leverage = np.einsum("pn,np->n", influence, design)
-    residual = (target - design @ change) / np.maximum(1 - leverage, LEAST_LEFT)[:, None]
+    residual = (target - design @ change) / np.maximum(1 - leverage, LEAST_LEFT)[
+        :, None
+    ]
     return change + share, influence**2 @ residual**2
 
 
@@ -157,12 +183,14 @@ def blended(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Average values and errors with the least-squares estimates from the same pairs.
 
-    With a wrong prior (one coalition worth more than all others together), least squares errs less.
-    Both estimates state their variances. The weights are these variances, summed over the players.
-    The errors are assumed to agree in sign, which is the worst case.
+    With a wrong prior (one coalition worth more than all others together), least
+    squares errs less. Both estimates state their variances. The weights are these
+    variances, summed over the players. The errors are assumed to agree in sign, which
+    is the worst case.
 
-    Every size has its weight in the Shapley kernel, shared by the points of that size and of the
-    complement's size. Many points of one size therefore do not outweigh the others.
+    Every size has its weight in the Shapley kernel, shared by the points of that size
+    and of the complement's size. Many points of one size therefore do not outweigh the
+    others.
 
     Parameters
     ----------
@@ -182,17 +210,23 @@ def blended(
     other, variance = regression(signs, weights, posterior.values)
     total = (errors**2).sum(axis=0), variance.sum(axis=0)
     share = total[0] / np.maximum(total[0] + total[1], 1e-300)
-    return values + share * (other - values), (1 - share) * errors + share * np.sqrt(variance)
+    return values + share * (other - values), (1 - share) * errors + share * np.sqrt(
+        variance
+    )
 
 
 def remainder(
-    posterior: Posterior, values: np.ndarray, errors: np.ndarray, drawn: Pairs, expected: np.ndarray
+    posterior: Posterior,
+    values: np.ndarray,
+    errors: np.ndarray,
+    drawn: Pairs,
+    expected: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Update values and errors with pairs drawn at random after the Gaussian process's own.
 
-    phi(f) = phi(m) + phi(f - m) for the posterior mean m. Weighted least squares on the new pairs
-    estimates the second term almost without bias. The weights of the two estimates are their
-    variances, summed over the players.
+    phi(f) = phi(m) + phi(f - m) for the posterior mean m. Weighted least squares on the
+    new pairs estimates the second term almost without bias. The weights of the two
+    estimates are their variances, summed over the players.
 
     Parameters
     ----------
@@ -209,5 +243,9 @@ def remainder(
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = np.append(0.0, 1 / (size * (p - size) * expected))
     change, variance = regression(signs, weights, left)
-    share = (errors**2).sum(axis=0) / np.maximum((errors**2 + variance).sum(axis=0), 1e-300)
-    return values + share * change, np.sqrt((1 - share) ** 2 * errors**2 + share**2 * variance)
+    share = (errors**2).sum(axis=0) / np.maximum(
+        (errors**2 + variance).sum(axis=0), 1e-300
+    )
+    return values + share * change, np.sqrt(
+        (1 - share) ** 2 * errors**2 + share**2 * variance
+    )

@@ -4,17 +4,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skshapley._process._kernel import LOWEST, NOISE, SIZE, SPREADS, Kernel, Prior, Scalar
+from skshapley._process._kernel import (
+    LOWEST,
+    NOISE,
+    SIZE,
+    SPREADS,
+    Kernel,
+    Prior,
+    Scalar,
+)
 from skshapley._process._pairs import Pairs
 
-# Bounds of the reaches; the least one is SHORTEST/p. From .1/p on, inactive players keep
-# interactions: the squared error is 1.5 times as large. With reaches up to .6 it is 1.06 times as
-# large, and up to 2.5 it is .98 times as large.
+# Bounds of the reaches; the least one is SHORTEST/p. From .1/p on, inactive players
+# keep interactions: the squared error is 1.5 times as large. With reaches up to .6 it
+# is 1.06 times as large, and up to 2.5 it is .98 times as large.
 SHORTEST, LONGEST = 0.01, 1.2
-# Start of the fit: from the prior's mean, -6, it rarely finds a strong effect of the size.
+# Start of the fit: from the prior's mean, -6, it rarely finds a strong effect of the
+# size.
 SIZE_START = -2.0
-# Prior variance of the mean log reach. The squared error is 1.02 times as large with .5, and 1.09
-# times with 30, because few pairs do not determine the level.
+# Prior variance of the mean log reach. The squared error is 1.02 times as large with
+# .5, and 1.09 times with 30, because few pairs do not determine the level.
 REACH_LEVEL_VARIANCE = 4.0
 
 
@@ -41,7 +50,8 @@ class OddKernel(Kernel):
     def prior(p: int, blocked: bool) -> Prior:
         """Return the prior of the vector of p players, ``(p + 3,)``, or ``(p + 5,)`` with blocks.
 
-        log a_j ~ N(level, 1) with level ~ N(-log p, 4), entering through the mean of the log a_j.
+        log a_j ~ N(level, 1) with level ~ N(-log p, 4), entering through the mean of
+        the log a_j.
         """
         reach = Scalar(-np.log(p), 1.0, np.log(SHORTEST / p), np.log(LONGEST))
         out = Prior.of(*[reach] * p, *OddKernel.scalars(blocked))
@@ -76,7 +86,9 @@ class OddKernel(Kernel):
         x, y = (np.sign(total) * (np.abs(total) >= levels) * spread for total in totals)
         return x @ y.T
 
-    def slopes(self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs) -> np.ndarray:
+    def slopes(
+        self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs
+    ) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta for each entry of the vector."""
         signs, on_linear, on_higher = points.signs, pull, pull
         if points.same_block is not None:
@@ -86,7 +98,9 @@ class OddKernel(Kernel):
         reach += self.reach * self._by_reach(on_higher, parts[1], signs)
         return np.concatenate([reach, super().slopes(pull, parts, points)])
 
-    def _by_reach(self, pull: np.ndarray, higher: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    def _by_reach(
+        self, pull: np.ndarray, higher: np.ndarray, signs: np.ndarray
+    ) -> np.ndarray:
         """Return sum_ij pull_ij d higher_ij/d a, ``(p,)``."""
         rho, total = self.rho, self.reach.sum()
         grown, shrunk = np.exp(self.log_norm + total), np.exp(self.log_norm - total)

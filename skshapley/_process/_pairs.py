@@ -1,12 +1,13 @@
 """Pairs of complementary coalitions: their design, and observed values of both parts of a game.
 
-With s in {-1, 1}^p for a coalition, f(s) = (v(S) - v(complement))/2 is the odd part of the game and
-g(s) = (v(S) + v(complement))/2 the even part. Background rows may be divided into blocks, each with
-pairs of its own. The game of each row is modelled as a common game plus an own game. Own games are
-independent and identically distributed, with variance g q. A block is the mean over q rows and
-shares no row with another block, so its own game has variance g. The whole background, sum_r w_r
-v_r, has an own part of variance g q sum_r w_r^2. Its covariance with a block's own game is g times
-the weight of the block's rows.
+With s in {-1, 1}^p for a coalition, f(s) = (v(S) - v(complement))/2 is the odd part of
+the game and g(s) = (v(S) + v(complement))/2 the even part. Background rows may be
+divided into blocks, each with pairs of its own. The game of each row is modelled as a
+common game plus an own game. Own games are independent and identically distributed,
+with variance g q. A block is the mean over q rows and shares no row with another block,
+so its own game has variance g. The whole background, sum_r w_r v_r, has an own part of
+variance g q sum_r w_r^2. Its covariance with a block's own game is g times the weight
+of the block's rows.
 """
 
 from collections.abc import Sequence
@@ -19,9 +20,11 @@ from numpy.typing import NDArray
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import Design
 
-NOTHING = 1e-12  # share of the whole's variance: blocks that leave at most this much complete it
-# Rounding of sums over the background, relative to the largest value. Half the difference of two
-# values of size 1 is a multiple of 1.1e-16, and a sum over a background adds some of these.
+# share of the whole's variance: blocks that leave at most this much complete it
+NOTHING = 1e-12
+# Rounding of sums over the background, relative to the largest value. Half the
+# difference of two values of size 1 is a multiple of 1.1e-16, and a sum over a
+# background adds some of these.
 ROUNDING = 1e-14
 
 
@@ -32,8 +35,8 @@ class Blocks:
     Attributes
     ----------
     share : ndarray of shape (n,)
-        Weight of each block's rows: the covariance of its own game with the whole background's own
-        part, relative to its variance.
+        Weight of each block's rows: the covariance of its own game with the whole
+        background's own part, relative to its variance.
     whole : float
         Variance of the whole background's own part, relative to the same variance.
     """
@@ -143,8 +146,9 @@ class Pairs:
 def relative(pairs: Pairs) -> Pairs:
     """Return the points without the full coalitions, relative to the full coalition's value.
 
-    No interaction depends on a constant. The full coalition's value has no noise, so subtracting it
-    removes the constant and nothing else. Each block has its own constant.
+    No interaction depends on a constant. The full coalition's value has no noise, so
+    subtracting it removes the constant and nothing else. Each block has its own
+    constant.
 
     Parameters
     ----------
@@ -165,7 +169,8 @@ def relative(pairs: Pairs) -> Pairs:
 class OddDesign(Design):
     """Coalitions, each followed by its complement, placed to estimate the odd part of a game.
 
-    The full and the empty coalition are included once, or once for each block of background rows.
+    The full and the empty coalition are included once, or once for each block of
+    background rows.
 
     Attributes
     ----------
@@ -174,8 +179,8 @@ class OddDesign(Design):
     blocks : tuple of Blocks or None
         The weights of the blocks of each row to explain.
     drawn : ndarray of shape (r, m/2) or None
-        Expected number of pairs of the same size, for randomly drawn pairs. NaN for pairs placed on
-        purpose; None if all pairs are.
+        Expected number of pairs of the same size, for randomly drawn pairs. NaN for
+        pairs placed on purpose; None if all pairs are.
     thetas : sequence of (ndarray or None)
         Hyper-parameters with which the pairs of each row to explain were chosen.
     """
@@ -200,13 +205,16 @@ Seen = tuple[OddDesign, int, NDArray[np.float64]]
 
 def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     """Return the odd and the even part of one row's values, and the pairs' `OddDesign.drawn`."""
-    signs = np.concatenate([np.where(x.coalitions[i, ::2], 1.0, -1.0) for x, i, _ in seen])
+    signs = np.concatenate(
+        [np.where(x.coalitions[i, ::2], 1.0, -1.0) for x, i, _ in seen]
+    )
     values = np.concatenate([values for *_, values in seen])
     odd, even = (values[::2] - values[1::2]) / 2, (values[::2] + values[1::2]) / 2
     odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
     placed = [np.full(len(values) // 2, np.nan) for *_, values in seen]
     drawn = [
-        p if x.drawn is None else x.drawn[i] for p, (x, i, _) in zip(placed, seen, strict=True)
+        p if x.drawn is None else x.drawn[i]
+        for p, (x, i, _) in zip(placed, seen, strict=True)
     ]
     block = [design.block[i] for design, i, _ in seen if design.block is not None]
     design, row, _ = seen[0]

@@ -38,7 +38,9 @@ class Process:
 
     def halves(self, covariances: np.ndarray) -> np.ndarray:
         """Return the inverse of the factor times covariances ``(e, n)``, ``(n, e)``."""
-        return solve_triangular(self.factor, covariances.T, lower=True, check_finite=False)
+        return solve_triangular(
+            self.factor, covariances.T, lower=True, check_finite=False
+        )
 
     def covariances(self, entries: np.ndarray) -> np.ndarray:
         """Return the covariances of entries with the observed values, ``(e, n)``."""
@@ -71,18 +73,22 @@ class Process:
         for entries, covariances in self._chunks():
             explained = self.halves(covariances)
             prior = self.functional.variances(self.kernel, entries, self.points.blocks)
-            out.append(np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0))
+            out.append(
+                np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0)
+            )
         return np.concatenate(out)
 
     def means(self, weights: np.ndarray) -> np.ndarray:
         """Return the posterior means of all entries, ``(e, k)``, from solved values."""
-        return np.concatenate([covariances @ weights for _, covariances in self._chunks()])
+        return np.concatenate(
+            [covariances @ weights for _, covariances in self._chunks()]
+        )
 
     @cached_property
     def left_out_variance(self) -> np.ndarray:
         """The variances of values predicted from all other values, at scale 1, ``(n,)``."""
-        # 1/(K^-1)_jj. The diagonal of the inverse needs the inverse factor only: a third of the
-        # operations of the whole inverse
+        # 1/(K^-1)_jj. The diagonal of the inverse needs the inverse factor only: a
+        # third of the operations of the whole inverse
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return 1 / np.einsum("mn,mn->n", inverse, inverse)
 
@@ -126,7 +132,8 @@ class Posterior:
     def left_out(self) -> np.ndarray:
         """The errors of values predicted from all other values, ``(n, k)``.
 
-        Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10 to 5.12.
+        Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10
+        to 5.12.
         """
         return self._weights * self.process.left_out_variance[:, None]
 

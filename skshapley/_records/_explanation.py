@@ -21,8 +21,20 @@ from skshapley._records._importance import (
     player_index,
 )
 from skshapley._records._interactions import Interactions
-from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
-from skshapley._records._outcome import BY_OUTPUT, BY_ROW, Frozen, Settings, changed, joined
+from skshapley._records._interchange import (
+    parts_of_shap,
+    parts_of_shapiq,
+    to_shap,
+    to_shapiq,
+)
+from skshapley._records._outcome import (
+    BY_OUTPUT,
+    BY_ROW,
+    Frozen,
+    Settings,
+    changed,
+    joined,
+)
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._tools._files import write_whole
 from skshapley._tools._texts import Hinting, corrected
@@ -51,9 +63,12 @@ INSTEAD = {
         "values and 1.96 * standard_errors",
     ),
     **dict.fromkeys(
-        ("pvalues", "p_values", "p_value"), "importance(), or skshapley.comparison.compare(...)"
+        ("pvalues", "p_values", "p_value"),
+        "importance(), or skshapley.comparison.compare(...)",
     ),
-    **dict.fromkeys(("print", "summary", "info"), "print(explanation), or plot.beeswarm()"),
+    **dict.fromkeys(
+        ("print", "summary", "info"), "print(explanation), or plot.beeswarm()"
+    ),
     "describe": "to_frame().describe()",
     "explain": "explainer.explain(X)",
     "T": "values.T",
@@ -65,10 +80,19 @@ INSTEAD = {
     "to_html": 'report("report.html")',
     "to_numpy": "values",
     "sum": "values.sum(axis=1)",
-    **{name: f"values.{name}(axis=0)" for name in ("max", "min", "std", "argsort", "var")},
-    **{name: f"to_frame().{name}(...)" for name in ("to_csv", "to_dict", "to_json", "to_excel")},
+    **{
+        name: f"values.{name}(axis=0)"
+        for name in ("max", "min", "std", "argsort", "var")
+    },
+    **{
+        name: f"to_frame().{name}(...)"
+        for name in ("to_csv", "to_dict", "to_json", "to_excel")
+    },
     **dict.fromkeys(("to_pandas", "to_dataframe", "to_df", "df"), "to_frame()"),
-    **{name: f"plot.{name}(...)" for name in ("waterfall", "bar", "beeswarm", "dependence")},
+    **{
+        name: f"plot.{name}(...)"
+        for name in ("waterfall", "bar", "beeswarm", "dependence")
+    },
 }
 
 
@@ -76,23 +100,25 @@ INSTEAD = {
 class Explanation(Hinting, Frozen):
     """Attributions of r rows over p players, with their standard errors and costs.
 
-    A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
-    For each row and output, ``base_values + values.sum(axis=1) + efficiency_gap == predictions``,
-    minus `others` if features were left out. The gap of Shapley values is 0 up to rounding. Other
+    A model with one output gives 2-D attributions ``(r, p)``; several outputs give
+    ``(r, p, k)``. For each row and output,
+    ``base_values + values.sum(axis=1) + efficiency_gap == predictions``, minus `others`
+    if features were left out. The gap of Shapley values is 0 up to rounding. Other
     values (Banzhaf, beta, and values on graphs) need not add up.
 
     Select rows, features and outputs by position, name or label: ``explanation[:10]``,
-    ``explanation["age"]``, ``explanation[3, ["age", "sex"]]``, ``explanation[:, :, "yes"]``,
-    ``explanation.loc["row 7"]``. A selection is an Explanation. A single row or feature keeps its
-    axis; only a single output loses it. NumPy functions use the `values` of an explanation.
+    ``explanation["age"]``, ``explanation[3, ["age", "sex"]]``,
+    ``explanation[:, :, "yes"]``, ``explanation.loc["row 7"]``. A selection is an
+    Explanation. A single row or feature keeps its axis; only a single output loses it.
+    NumPy functions use the `values` of an explanation.
 
     Attributes
     ----------
     values : ndarray of shape (r, p) or (r, p, k)
         Attributions in the units of the model's response.
     standard_errors : ndarray of the same shape, or None
-        Standard errors of the attributions against the given background. None if the method has no
-        standard errors; NaN if a row has too few units.
+        Standard errors of the attributions against the given background. None if the
+        method has no standard errors; NaN if a row has too few units.
     base_values : ndarray of shape (r,) or (r, k)
         v(empty): the mean response over the background.
     predictions : ndarray of shape (r,) or (r, k)
@@ -104,23 +130,23 @@ class Explanation(Hinting, Frozen):
     output_names : ndarray of shape (k,), or None
         Names of the outputs, e.g. class labels; None for a single output.
     n_evaluations : ndarray of shape (r,)
-        Evaluations per row, including v(empty) and v(all). One evaluation is v of one coalition,
-        against one or more background rows.
+        Evaluations per row, including v(empty) and v(all). One evaluation is v of one
+        coalition, against one or more background rows.
     n_model_rows : ndarray of shape (r,), int
-        Model rows per row, without those of v(empty), which all rows share. NaN if unknown, like
-        the evaluations.
+        Model rows per row, without those of v(empty), which all rows share. NaN if
+        unknown, like the evaluations.
     converged : ndarray of shape (r,), bool
         True for rows that are exact, or accurate enough for the stopping rule.
     settings : Settings
         Parameters and methods, as attributes: ``explanation.settings.sampler``.
     background_errors : ndarray of the shape of `values`, or None
-        Standard errors due to the background as a sample of a population. To combine them with
-        `standard_errors`, add squares. NaN or None if unknown.
+        Standard errors due to the background as a sample of a population. To combine
+        them with `standard_errors`, add squares. NaN or None if unknown.
     interactions : Interactions or None
         Interactions of all pairs of players, if requested.
     others : ndarray of the shape of `base_values`, or None
-        Sum of the unselected features, for example in ``explanation["age"]``. Base values and
-        predictions are still those of the model.
+        Sum of the unselected features, for example in ``explanation["age"]``. Base
+        values and predictions are still those of the model.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
     report : method
@@ -168,7 +194,9 @@ class Explanation(Hinting, Frozen):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.interactions is not None and self.interactions.rows is not self.index:
-            object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
+            object.__setattr__(
+                self, "interactions", replace(self.interactions, rows=self.index)
+            )
 
     @property
     def efficiency_gap(self) -> np.ndarray:
@@ -201,12 +229,13 @@ class Explanation(Hinting, Frozen):
     def __getitem__(self, key) -> "Explanation":
         """Return some rows, features or outputs, as an Explanation.
 
-        ``[rows]``, ``[features]`` by name, ``[rows, features]`` or ``[rows, features, output]``.
-        Rows are an int (one row, still 2-D), a slice, positions or a mask. Features are names,
-        positions, a slice or a mask. The output is a name or position. Strings are names, and ints
-        are positions.
+        ``[rows]``, ``[features]`` by name, ``[rows, features]`` or
+        ``[rows, features, output]``. Rows are an int (one row, still 2-D), a slice,
+        positions or a mask. Features are names, positions, a slice or a mask. The
+        output is a name or position. Strings are names, and ints are positions.
 
-        The sum of unselected features is stored in `others`; their interactions are dropped.
+        The sum of unselected features is stored in `others`; their interactions are
+        dropped.
         """
         return _selection.chosen(self, key)
 
@@ -218,12 +247,17 @@ class Explanation(Hinting, Frozen):
     def __abs__(self) -> "Explanation":
         """Return the sizes of the attributions.
 
-        They have the standard errors of the attributions, which are upper bounds. They do not add
-        up to a prediction: base values and predictions are NaN, and interactions are dropped.
+        They have the standard errors of the attributions, which are upper bounds. They
+        do not add up to a prediction: base values and predictions are NaN, and
+        interactions are dropped.
         """
         # Sizes do not add up to a prediction, so the ends become NaN.
         unknown = np.full(self.base_values.shape, np.nan)
-        parts: dict = {"values": np.abs(self.values), "others": None, "interactions": None}
+        parts: dict = {
+            "values": np.abs(self.values),
+            "others": None,
+            "interactions": None,
+        }
         return replace(self, base_values=unknown, predictions=unknown, **parts)
 
     def __neg__(self) -> NoReturn:
@@ -233,8 +267,8 @@ class Explanation(Hinting, Frozen):
     def __call__(self, *args, **kwargs) -> NoReturn:
         """Raise TypeError: ``abs`` and ``loc`` are attributes."""
         raise TypeError(
-            "Explanation is not a function: write explanation.abs without parentheses, or explain"
-            " rows by explainer.explain(X)."
+            "Explanation is not a function: write explanation.abs without parentheses, "
+            "or explain rows by explainer.explain(X)."
         )
 
     def __sub__(self, other) -> Any:
@@ -256,9 +290,10 @@ class Explanation(Hinting, Frozen):
     def mean(self, axis=0) -> "Explanation":
         """Return the mean over the rows, as an explanation of one row called "mean".
 
-        The mean attributions add up to the mean prediction. Their standard errors are for exactly
-        these rows, which have independent errors. The background error is common to all rows and
-        does not shrink (an upper bound). Evaluations and model rows are totals.
+        The mean attributions add up to the mean prediction. Their standard errors are
+        for exactly these rows, which have independent errors. The background error is
+        common to all rows and does not shrink (an upper bound). Evaluations and model
+        rows are totals.
 
         For importances use `importance`: its errors include the choice of rows.
 
@@ -274,8 +309,9 @@ class Explanation(Hinting, Frozen):
         """
         if axis != 0 or isinstance(axis, bool):
             raise ValueError(
-                f"Explanation.mean takes axis=0, the mean over rows; got {axis!r}: attributions"
-                f" of different features are summed, as by explanation.values.sum(axis=1)."
+                f"Explanation.mean takes axis=0, the mean over rows; got {axis!r}: "
+                "attributions of different features are summed, as by "
+                "explanation.values.sum(axis=1)."
             )
         if not len(self):
             raise ValueError("Explanation.mean needs at least one row; got none.")
@@ -318,79 +354,92 @@ class Explanation(Hinting, Frozen):
         Parameters
         ----------
         kind : {"wide", "long"}, default="wide"
-            "wide": one line per row, one column per player (per output and player, if there are
-            several outputs). "long": one line per row, output and player, with columns ``row,
-            [output,] feature, data, value, standard_error, background_error``.
+            "wide": one line per row, one column per player (per output and player, if
+            there are several outputs). "long": one line per row, output and player,
+            with columns
+            ``row, [output,] feature, data, value, standard_error, background_error``.
         """
         if kind not in ("wide", "long"):
-            raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
+            raise ValueError(
+                f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.'
+            )
         outputs = self.output_names
         if kind == "wide":
             columns = self.feature_names if outputs is None else player_index(self)
             frame = pd.DataFrame(flat(self.values), index=self.index, columns=columns)
         else:
-            cells, k = self.data.to_numpy(dtype=object), 1 if outputs is None else len(outputs)
+            cells, k = (
+                self.data.to_numpy(dtype=object),
+                1 if outputs is None else len(outputs),
+            )
             numbers = {
                 "data": np.tile(cells, (1, k)),
                 "value": flat(self.values),
                 "standard_error": flat_errors(self),
                 "background_error": flat_errors(self, "background_errors"),
             }
-            frame = long_frame(self.index, outputs, {"feature": self.feature_names}, numbers)
+            frame = long_frame(
+                self.index, outputs, {"feature": self.feature_names}, numbers
+            )
         if self.settings.learned is not None:
             frame.attrs["method"] = self.settings.method
         return frame
 
     @corrected
     def importance(
-        self, cohorts=None, *, confidence: float | None = None, simultaneous: bool = True
+        self,
+        cohorts=None,
+        *,
+        confidence: float | None = None,
+        simultaneous: bool = True,
     ) -> pd.DataFrame:
         """Return the mean absolute attribution of each player, largest first, with its errors.
 
-        The rows are treated as a sample of a population. Estimation noise increases the size of
-        small attributions, and therefore their means; ``max_bias`` is an upper bound of this bias.
-        A larger budget reduces it, but more rows do not. With a `confidence`, the bias is removed,
-        except for a rest of at most ``max_bias``.
+        The rows are treated as a sample of a population. Estimation noise increases the
+        size of small attributions, and therefore their means; ``max_bias`` is an upper
+        bound of this bias. A larger budget reduces it, but more rows do not. With a
+        `confidence`, the bias is removed, except for a rest of at most ``max_bias``.
 
         Parameters
         ----------
         cohorts : str or array-like of shape (r,), default=None
-            A column of `data`, or a label for each row (a mask: True or False). The importances are
-            computed within each cohort.
+            A column of `data`, or a label for each row (a mask: True or False). The
+            importances are computed within each cohort.
         confidence : float, default=None
-            Confidence of intervals and ranks, such as .95. None: no intervals and no bias
-            correction.
+            Confidence of intervals and ranks, such as .95. None: no intervals and no
+            bias correction.
         simultaneous : bool, default=True
-            Whether intervals and ranks hold for all players (and outputs) simultaneously, by the
-            largest studentised mean of a multiplier bootstrap over rows, or for each separately.
+            Whether intervals and ranks hold for all players (and outputs)
+            simultaneously, by the largest studentised mean of a multiplier bootstrap
+            over rows, or for each separately.
 
         Returns
         -------
         importance : DataFrame
-            Index: cohort (if requested), output (if there are several) and feature. Columns, NaN if
-            unknown:
+            Index: cohort (if requested), output (if there are several) and feature.
+            Columns, NaN if unknown:
 
             - ``importance``: the mean absolute attribution;
-            - ``standard_error``: its standard error by both causes, from the spread of at least two
-              rows;
-            - ``sampling_error``: the part due to the choice of rows, that is, ``standard_error``
-              without ``estimation_error``;
-            - ``estimation_error``: the part due to the standard errors of single rows; exact if
-              attributions are far from zero, otherwise an upper bound;
-            - ``max_bias``: upper bound of the bias, reached if all attributions are zero and their
-              errors normal;
-            - ``background_error``: upper bound of the error due to the background as a sample. It
-              is common to all rows, so more rows do not reduce it.
+            - ``standard_error``: its standard error by both causes, from the spread of
+              at least two rows;
+            - ``sampling_error``: the part due to the choice of rows, that is,
+              ``standard_error`` without ``estimation_error``;
+            - ``estimation_error``: the part due to the standard errors of single rows;
+              exact if attributions are far from zero, otherwise an upper bound;
+            - ``max_bias``: upper bound of the bias, reached if all attributions are
+              zero and their errors normal;
+            - ``background_error``: upper bound of the error due to the background as a
+              sample. It is common to all rows, so more rows do not reduce it.
 
-            With a confidence, the bias of ``importance`` is removed (so it may be negative), and
-            other columns replace the parts of the error:
+            With a confidence, the bias of ``importance`` is removed (so it may be
+            negative), and other columns replace the parts of the error:
 
-            - ``low``, ``high``: the interval for both causes of error, without the background
-              error. It is infinite if the rows do not show how large attributions can be: for
-              heavy tails with less than some hundred rows, and for equal non-zero attributions in
-              all rows;
-            - ``rank``, ``best_rank``, ``worst_rank``: the rank of the player in its output, and the
-              limits of the ranks that the data allow.
+            - ``low``, ``high``: the interval for both causes of error, without the
+              background error. It is infinite if the rows do not show how large
+              attributions can be: for heavy tails with less than some hundred rows, and
+              for equal non-zero attributions in all rows;
+            - ``rank``, ``best_rank``, ``worst_rank``: the rank of the player in its
+              output, and the limits of the ranks that the data allow.
 
         Raises
         ------
@@ -402,7 +451,9 @@ class Explanation(Hinting, Frozen):
         >>> import numpy as np
         >>> from skshapley import ShapleyExplainer
         >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
-        >>> explanation = explainer.explain(np.array([[1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]))
+        >>> explanation = explainer.explain(
+        ...     np.array([[1.0, 1.0], [2.0, 0.0], [3.0, 0.0]])
+        ... )
         >>> explanation.importance()["importance"]
         feature
         x0    2.00
@@ -423,20 +474,23 @@ class Explanation(Hinting, Frozen):
             masks = cohort_masks(self, cohorts, "Explanation.importance")
             asked: dict = {"confidence": confidence, "simultaneous": simultaneous}
             return pd.concat(
-                {label: self[m].importance(**asked) for label, m in masks.items()}, names=["cohort"]
+                {label: self[m].importance(**asked) for label, m in masks.items()},
+                names=["cohort"],
             )
         if confidence is None:
             apart = flat_errors(self, "background_errors")
-            return importance(flat(self.values), flat_errors(self), apart, player_index(self))
+            return importance(
+                flat(self.values), flat_errors(self), apart, player_index(self)
+            )
         check_confidence("Explanation.importance", confidence, simultaneous)
         return inferred_importance(lambda: [self], self, confidence, simultaneous)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation` with the same numbers, for shap's own plots.
 
-        Its ``data`` are numbers, for the colours of shap's plots; other values are replaced by
-        ranks. ``display_data`` has the original values. Most of shap's plots draw one output:
-        select it by `output` first.
+        Its ``data`` are numbers, for the colours of shap's plots; other values are
+        replaced by ranks. ``display_data`` has the original values. Most of shap's
+        plots draw one output: select it by `output` first.
         """
         return to_shap(self)
 
@@ -444,9 +498,9 @@ class Explanation(Hinting, Frozen):
     def from_shap(cls, explanation) -> "Explanation":
         """Return the numbers of a `shap.Explanation` as an Explanation.
 
-        Its ``error_std`` is the spread of single permutations and not a standard error, so
-        `standard_errors` are None. Its cost is unknown (NaN). The predictions are the base values
-        plus the sums of the attributions.
+        Its ``error_std`` is the spread of single permutations and not a standard error,
+        so `standard_errors` are None. Its cost is unknown (NaN). The predictions are
+        the base values plus the sums of the attributions.
 
         Parameters
         ----------
@@ -489,15 +543,22 @@ class Explanation(Hinting, Frozen):
         Raises
         ------
         ValueError
-            For interactions above order 2, pairs without values of players, Banzhaf pairs, or data
-            or names that do not match.
+            For interactions above order 2, pairs without values of players, Banzhaf
+            pairs, or data or names that do not match.
         """
         parts = parts_of_shapiq(values, data, feature_names)
         pairs = parts["interactions"]
-        return cls(**{**parts, "interactions": None if pairs is None else Interactions(**pairs)})
+        return cls(
+            **{
+                **parts,
+                "interactions": None if pairs is None else Interactions(**pairs),
+            }
+        )
 
     @staticmethod
-    def merge(explanations: Iterable["Explanation"], *more: "Explanation") -> "Explanation":
+    def merge(
+        explanations: Iterable["Explanation"], *more: "Explanation"
+    ) -> "Explanation":
         """Return the rows of several explanations of one model as one explanation.
 
         Parameters
@@ -505,7 +566,8 @@ class Explanation(Hinting, Frozen):
         explanations : iterable of Explanation
             In the order of the merged rows.
         *more : Explanation
-            Explanations may also be separate arguments: ``Explanation.merge(first, second)``.
+            Explanations may also be separate arguments:
+            ``Explanation.merge(first, second)``.
 
         Raises
         ------
@@ -514,13 +576,16 @@ class Explanation(Hinting, Frozen):
         """
         every: list[Any] = [explanations, *more] if more else list(explanations)
         if not every:
-            raise ValueError("Explanation.merge needs at least one explanation; got none.")
+            raise ValueError(
+                "Explanation.merge needs at least one explanation; got none."
+            )
         ours = every[0]._subject
         for other in every[1:]:
             for name, theirs in other._subject.items():
                 if ours[name] != theirs:
                     raise ValueError(
-                        f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
+                        f"Explanation.merge needs the same {name}: got {ours[name]} "
+                        f"and {theirs}."
                     )
         pairs = [each.interactions for each in every if each.interactions is not None]
         parts: dict[str, Any] = {name: joined(every, name) for name in BY_ROW}
@@ -547,10 +612,10 @@ class Explanation(Hinting, Frozen):
         """Write the explanation into a Parquet file, which `load` and other programs read.
 
         The file has one line per row and output, with the columns of the files of
-        `skshapley.batches`: ``row``, ``key:<name>`` (the index), ``output`` (if there are several),
-        ``prediction``, ``base_value``, then ``value:<feature>``, ``error:<feature>``,
-        ``background:<feature>`` and ``data:<feature>`` for each feature, and the costs. A column of
-        mixed objects becomes JSON.
+        `skshapley.batches`: ``row``, ``key:<name>`` (the index), ``output`` (if there
+        are several), ``prediction``, ``base_value``, then ``value:<feature>``,
+        ``error:<feature>``, ``background:<feature>`` and ``data:<feature>`` for each
+        feature, and the costs. A column of mixed objects becomes JSON.
 
         Parameters
         ----------
@@ -564,7 +629,8 @@ class Explanation(Hinting, Frozen):
         TypeError
             If a column of `data` contains objects other than numbers, texts and dates.
         ValueError
-            If two features have the same name, or the path ends in another format's suffix.
+            If two features have the same name, or the path ends in another format's
+            suffix.
 
         Examples
         --------
@@ -583,7 +649,8 @@ class Explanation(Hinting, Frozen):
         if path.suffix not in ("", ".parquet"):
             raise ValueError(
                 f"Explanation.save writes Parquet files, and got {path.name!r}: save to"
-                f" {path.stem + '.parquet'!r}, or write a text by to_frame().to_csv(path)."
+                f" {path.stem + '.parquet'!r}, or write a text by "
+                "to_frame().to_csv(path)."
             )
         try:
             table, header = arrow_table(self)
@@ -596,7 +663,8 @@ class Explanation(Hinting, Frozen):
     def load(cls, path: str | os.PathLike) -> "Explanation":
         """Read a file written by `save`.
 
-        Names, types and sizes are checked before the data are read. Loading runs no code.
+        Names, types and sizes are checked before the data are read. Loading runs no
+        code.
 
         Parameters
         ----------
@@ -607,7 +675,8 @@ class Explanation(Hinting, Frozen):
         ImportError
             If pyarrow is not installed.
         ValueError
-            If the file is damaged, has another format, or was written by a later version.
+            If the file is damaged, has another format, or was written by a later
+            version.
         """
         return cls(**ExplanationFile.open(Path(path)).parts())
 

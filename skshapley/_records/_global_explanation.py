@@ -15,13 +15,14 @@ from skshapley._tools._texts import Hinting
 class GlobalExplanation(Hinting):
     """SAGE values: the mean loss of a model saved by each player, with standard errors.
 
-    They are weighted means of the attributions of the losses of single rows, and add up to
-    ``base_loss - full_loss``.
+    They are weighted means of the attributions of the losses of single rows, and add up
+    to ``base_loss - full_loss``.
 
     Parameters
     ----------
     rows : Explanation
-        Explanation of minus the loss of each of the r rows: positive attributions reduce the loss.
+        Explanation of minus the loss of each of the r rows: positive attributions
+        reduce the loss.
     weights : ndarray of shape (r,)
         Weights of the rows, with sum 1.
 
@@ -46,7 +47,9 @@ class GlobalExplanation(Hinting):
     rows: Explanation
     weights: np.ndarray
 
-    _instead = {"plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)"}
+    _instead = {
+        "plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)"
+    }
 
     @property
     def feature_names(self) -> np.ndarray:
@@ -62,8 +65,8 @@ class GlobalExplanation(Hinting):
     def standard_errors(self) -> np.ndarray:
         """Standard errors ``(p,)``, with the rows as a sample of a population.
 
-        They come from the spread of the rows, so they include the choice of rows and the estimation
-        noise of each row. NaN for a single row.
+        They come from the spread of the rows, so they include the choice of rows and
+        the estimation noise of each row. NaN for a single row.
         """
         unit = units(self.rows.values, len(self.feature_names))
         return Means.of(self.rows.values / unit, self.weights).errors * unit
@@ -72,9 +75,9 @@ class GlobalExplanation(Hinting):
     def estimation_errors(self) -> np.ndarray:
         """The part of the standard errors ``(p,)`` that a larger budget would remove.
 
-        These are the standard errors for exactly these rows. They are an upper bound if rows have
-        few units, because their errors are widened (`PermutationMean`). NaN if rows have no errors,
-        as with a single pair of permutations each.
+        These are the standard errors for exactly these rows. They are an upper bound if
+        rows have few units, because their errors are widened (`PermutationMean`). NaN
+        if rows have no errors, as with a single pair of permutations each.
         """
         errors = self.rows.standard_errors
         if errors is None:
@@ -97,9 +100,10 @@ class GlobalExplanation(Hinting):
         Returns
         -------
         importance : DataFrame
-            Index: feature. Columns, as of `Explanation.importance`: ``importance``, the SAGE
-            values; ``standard_error`` by both causes; ``sampling_error``, the part due to the
-            choice of rows; ``estimation_error``, the part that more evaluations would remove.
+            Index: feature. Columns, as of `Explanation.importance`: ``importance``, the
+            SAGE values; ``standard_error`` by both causes; ``sampling_error``, the part
+            due to the choice of rows; ``estimation_error``, the part that more
+            evaluations would remove.
         """
         total, estimation = self.standard_errors, self.estimation_errors
         columns = {
@@ -108,10 +112,14 @@ class GlobalExplanation(Hinting):
             "sampling_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
             "estimation_error": estimation,
         }
-        frame = pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
+        frame = pd.DataFrame(
+            columns, index=pd.Index(self.feature_names, name="feature")
+        )
         return frame.sort_values("importance", ascending=False, kind="stable")
 
-    def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
+    def importance(
+        self, confidence: float = 0.95, simultaneous: bool = True
+    ) -> pd.DataFrame:
         """Return the importance of each player with intervals, ranks and tests, largest first.
 
         Parameters
@@ -124,11 +132,12 @@ class GlobalExplanation(Hinting):
         Returns
         -------
         importance : DataFrame
-            Index: feature. Columns ``importance``, the SAGE values; ``standard_error`` by both
-            causes; ``low`` and ``high``; ``rank``, ``best_rank`` and ``worst_rank``, the ranks that
-            the data allow; ``p_value`` of the hypothesis that the player saves no loss;
-            ``p_adjusted``: if players up to q are selected, a share of at most q is false on
-            average (Benjamini & Yekutieli 2001).
+            Index: feature. Columns ``importance``, the SAGE values; ``standard_error``
+            by both causes; ``low`` and ``high``; ``rank``, ``best_rank`` and
+            ``worst_rank``, the ranks that the data allow; ``p_value`` of the hypothesis
+            that the player saves no loss; ``p_adjusted``: if players up to q are
+            selected, a share of at most q is false on average (Benjamini & Yekutieli
+            2001).
 
         Raises
         ------
@@ -147,6 +156,7 @@ class GlobalExplanation(Hinting):
 
     def __repr__(self) -> str:
         return (
-            f"<GlobalExplanation: {len(self.feature_names)} features, {len(self.weights)} rows;"
-            f" loss {self.base_loss:.4g} without features, {self.full_loss:.4g} with all>"
+            f"<GlobalExplanation: {len(self.feature_names)} features, "
+            f"{len(self.weights)} rows; loss {self.base_loss:.4g} without features, "
+            f"{self.full_loss:.4g} with all>"
         )

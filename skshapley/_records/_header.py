@@ -14,7 +14,11 @@ from skshapley._tables._scalars import decoded
 FORMAT = 1
 # 128 bits: damage goes unnoticed once in 3e38 files.
 HASH_BYTES = 16
-KINDS = {"value": "values", "error": "standard_errors", "background": "background_errors"}
+KINDS = {
+    "value": "values",
+    "error": "standard_errors",
+    "background": "background_errors",
+}
 # The numbers and texts of the tokens of a document, as lists
 TOKENS = dict.fromkeys(KINDS, "double") | {"position": "int64"}
 TOKENS |= dict.fromkeys(("feature", "token", "piece"), "string")
@@ -77,14 +81,16 @@ class Header:
         """Return the header of a file."""
         content = json.loads(metadata[META])
         known = {item.name for item in fields(Settings)}
-        # Later versions may add settings without a new format, so unknown settings count as later
-        # too.
+        # Later versions may add settings without a new format, so unknown settings
+        # count as later too.
         if content["format"] > FORMAT or set(content["settings"]) - known:
             raise FutureFormatError
         header = cls(**content)
         for item in fields(cls):
             if not isinstance(getattr(header, item.name), item.type):  # type: ignore[arg-type]
-                raise TypeError(f"its header has {item.name}={getattr(header, item.name)!r}")
+                raise TypeError(
+                    f"its header has {item.name}={getattr(header, item.name)!r}"
+                )
         if set(header.lacking) - set(MAY_LACK):
             raise ValueError(f"its header lacks {header.lacking}")
         return header
@@ -97,13 +103,17 @@ class Header:
         pair = f"fixed_size_list<element: double>[{p * (p - 1) // 2}]"
         columns: dict[str, tuple[str, ...]] = {"row": ("int64",)}
         levels = enumerate(self.index or ())
-        columns |= {key_column(name, place, self.index): () for place, (name, _) in levels}
+        columns |= {
+            key_column(name, place, self.index): () for place, (name, _) in levels
+        }
         if self.outputs is not None:
             columns["output"] = ()
         ends = [end for end in ENDS if end not in self.lacking]
         columns |= dict.fromkeys(ends, number)
         if self.of_tokens:
-            columns |= {name: (f"list<element: {kind}>",) for name, kind in TOKENS.items()}
+            columns |= {
+                name: (f"list<element: {kind}>",) for name, kind in TOKENS.items()
+            }
         else:
             for kind in KINDS:
                 columns |= {f"{kind}:{name}": number for name in names}
@@ -148,11 +158,16 @@ def _check_sizes(metadata: Any, size: int) -> None:
             total += chunk.total_uncompressed_size
             column, _, nested = kind_of(chunk.path_in_schema).partition(".")
             # an empty list counts as a value
-            full = chunk.num_values - (metadata.row_group(group).num_rows if nested else 0)
+            full = chunk.num_values - (
+                metadata.row_group(group).num_rows if nested else 0
+            )
             least = 8 * full if column in IN_FULL else 0
-            # Our files are uncompressed, and dictionaries repeat texts. A small file could
-            # otherwise unpack to any size and fill the memory of its reader.
-            packed = chunk.compression != "UNCOMPRESSED" or chunk.total_uncompressed_size < least
+            # Our files are uncompressed, and dictionaries repeat texts. A small file
+            # could otherwise unpack to any size and fill the memory of its reader.
+            packed = (
+                chunk.compression != "UNCOMPRESSED"
+                or chunk.total_uncompressed_size < least
+            )
             texts = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
             if packed or texts:
                 raise ValueError(f"its column {chunk.path_in_schema!r} is compressed")
@@ -170,7 +185,7 @@ def key_column(name: Any, place: int, levels: list | None) -> str:
     return f"key:{unnamed if name is None else decoded(name)}"
 
 
-# --- the hash of the footer ----------------------------------------------------------------------
+# --- the hash of the footer -----------------------------------------------------------
 
 
 def sealed(data: bytes) -> Iterator[bytes]:

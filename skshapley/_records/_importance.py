@@ -28,14 +28,15 @@ def importance(
 ) -> pd.DataFrame:
     """Return the table of `Explanation.importance`, without cohorts and confidence.
 
-    The errors e_i of the n rows are independent, with deviations s_i. The function |.| is a
-    contraction, so Var |phi_i + e_i| <= s_i^2 and | E |phi_i + e_i| - |phi_i| | <= E |e_i|.
+    The errors e_i of the n rows are independent, with deviations s_i. The function |.|
+    is a contraction, so Var |phi_i + e_i| <= s_i^2 and | E |phi_i + e_i| - |phi_i| | <=
+    E |e_i|.
 
     Parameters
     ----------
     values, errors, background : ndarray of shape (n, k p)
-        Attributions, standard errors and background errors, as `flat` and `flat_errors` return
-        them.
+        Attributions, standard errors and background errors, as `flat` and `flat_errors`
+        return them.
     index : Index of length k p
     """
     # scaled by a power of two to about 1, because squares of large numbers overflow
@@ -112,14 +113,21 @@ def inferences(
     """
     low, high = intervals(means, confidence, simultaneous)
     table = pd.DataFrame(
-        {"importance": means.values, "standard_error": means.errors, "low": low, "high": high},
+        {
+            "importance": means.values,
+            "standard_error": means.errors,
+            "low": low,
+            "high": high,
+        },
         index=player_index(explanation),
     )
     p = len(explanation.feature_names)
     places = []
     for start in range(0, len(table), p):
         own = slice(start, start + p)
-        places.append(np.stack(ranks(means.part(own), confidence, simultaneous), axis=1))
+        places.append(
+            np.stack(ranks(means.part(own), confidence, simultaneous), axis=1)
+        )
     table[["rank", "best_rank", "worst_rank"]] = np.concatenate(places)
     return table
 
@@ -130,7 +138,9 @@ def flat(array: np.ndarray) -> np.ndarray:
     return np.swapaxes(array, 1, 2).reshape(n, k[0] * p) if k else array
 
 
-def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np.ndarray:
+def flat_errors(
+    explanation: "Explanation", kind: str = "standard_errors"
+) -> np.ndarray:
     """Return errors as `flat` does; NaN without errors."""
     return flat(errors_of(explanation, kind))
 
@@ -142,7 +152,10 @@ def errors_of(record: Any, kind: str = "standard_errors") -> np.ndarray:
 
 
 def long_frame(
-    rows: pd.Index, outputs: np.ndarray | None, players: dict[str, np.ndarray], numbers: dict
+    rows: pd.Index,
+    outputs: np.ndarray | None,
+    players: dict[str, np.ndarray],
+    numbers: dict,
 ) -> pd.DataFrame:
     """Return a frame with one line per row, output and player (or pair of players).
 
@@ -160,8 +173,12 @@ def long_frame(
     columns = {"row": np.repeat(rows.to_numpy(), k * p)}
     if outputs is not None:
         columns["output"] = np.tile(np.repeat(outputs.astype(object), p), len(rows))
-    columns |= {name: np.tile(labels, len(rows) * k) for name, labels in players.items()}
-    return pd.DataFrame(columns | {name: part.ravel() for name, part in numbers.items()})
+    columns |= {
+        name: np.tile(labels, len(rows) * k) for name, labels in players.items()
+    }
+    return pd.DataFrame(
+        columns | {name: part.ravel() for name, part in numbers.items()}
+    )
 
 
 def units(values: np.ndarray, n_players: int) -> np.ndarray:
@@ -175,7 +192,9 @@ def units(values: np.ndarray, n_players: int) -> np.ndarray:
 
 def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
     """Raise ValueError for an invalid confidence."""
-    check_values(owner, {"confidence": confidence, "simultaneous": simultaneous}, CONFIDENCE)
+    check_values(
+        owner, {"confidence": confidence, "simultaneous": simultaneous}, CONFIDENCE
+    )
 
 
 def player_index(explanation: "Explanation") -> pd.Index:
@@ -190,8 +209,8 @@ def label_series(labels: Any, owner: str, word: str) -> pd.Series:
     """Return labels of rows as a Series; raise ValueError unless they are one-dimensional."""
     if np.ndim(labels) != 1:
         raise ValueError(
-            f"{owner} takes {word}s as a column of the data or a label for each row; got"
-            f" {type(labels).__name__} of {np.ndim(labels)} dimensions."
+            f"{owner} takes {word}s as a column of the data or a label for each row; "
+            f"got {type(labels).__name__} of {np.ndim(labels)} dimensions."
         )
     return pd.Series(labels)
 
@@ -221,7 +240,8 @@ def cohort_masks(
     labels = label_series(cohorts, owner, word)
     if not len(labels) or len(labels) != len(explanation):
         raise ValueError(
-            f"{owner} needs a {word} for each of {len(explanation)} rows; got {len(labels)}."
+            f"{owner} needs a {word} for each of {len(explanation)} rows; got "
+            f"{len(labels)}."
         )
     # `factorize` gives missing labels the code -1; they form a cohort of their own.
     codes, found = pd.factorize(labels, sort=True)

@@ -19,14 +19,15 @@ _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 class Interactions(Frozen):
     """Interactions of all pairs of p players, of r rows, with their standard errors.
 
-    The interaction of two players is the amount that they add together beyond their separate
-    contributions, on average over coalitions of the others: the mean of v(S + i + j) - v(S + i) -
-    v(S + j) + v(S). The index defines the average.
+    The interaction of two players is the amount that they add together beyond their
+    separate contributions, on average over coalitions of the others: the mean of v(S +
+    i + j) - v(S + i) - v(S + j) + v(S). The index defines the average.
 
     Attributes
     ----------
     values : ndarray of shape (r, p, p) or (r, p, p, k)
-        The index of each pair, in the units of the response; symmetric, and 0 on the diagonal.
+        The index of each pair, in the units of the response; symmetric, and 0 on the
+        diagonal.
     standard_errors : ndarray of the same shape, or None
         None if the method has none; NaN if a row has too few units.
     attributions : ndarray of shape (r, p) or (r, p, k)
@@ -44,7 +45,9 @@ class Interactions(Frozen):
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
-    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], interactions=True)
+    >>> explainer = ShapleyExplainer(
+    ...     lambda X: X[:, 0] * X[:, 1] + X[:, 2], interactions=True
+    ... )
     >>> explanation = explainer.fit(np.zeros((1, 3))).explain(np.ones((1, 3)))
     >>> explanation.interactions.matrix(0).round(3) + 0.0
     array([[0. , 0.5, 0. ],
@@ -66,7 +69,11 @@ class Interactions(Frozen):
 
     @classmethod
     def of_pairs(
-        cls, attributions: np.ndarray, pairs: np.ndarray, errors: np.ndarray, **others: Any
+        cls,
+        attributions: np.ndarray,
+        pairs: np.ndarray,
+        errors: np.ndarray,
+        **others: Any,
     ) -> Self:
         """Return the record of numbers of pairs.
 
@@ -98,7 +105,9 @@ class Interactions(Frozen):
         p, outputs = outcome.n_players, 0 if one_output else slice(None)
         entries = outcome.values, outcome.standard_errors, outcome.v_empty
         values, errors, base = (part[..., outputs] for part in entries)
-        return cls.of_pairs(values[:, :p], values[:, p:], errors[:, p:], base_values=base, **others)
+        return cls.of_pairs(
+            values[:, :p], values[:, p:], errors[:, p:], base_values=base, **others
+        )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -119,7 +128,9 @@ class Interactions(Frozen):
         """
         names = [] if self.output_names is None else self.output_names.tolist()
         if name not in names:
-            raise ValueError(f"Interactions has no output {name!r}: choose one of {names}.")
+            raise ValueError(
+                f"Interactions has no output {name!r}: choose one of {names}."
+            )
         return self.of_outputs(names.index(name))
 
     def of_outputs(self, places: Any) -> "Interactions":
@@ -165,9 +176,9 @@ class Interactions(Frozen):
     def matrix(self, row: int | None = None) -> np.ndarray:
         """Return interactions in the layout of shap: rows sum to the attributions.
 
-        Entries off the diagonal are half of the interaction of the pair, because both players share
-        it. Entries on the diagonal are main effects. Each row adds up to its player's attribution,
-        and the matrix to the sum of the attributions.
+        Entries off the diagonal are half of the interaction of the pair, because both
+        players share it. Entries on the diagonal are main effects. Each row adds up to
+        its player's attribution, and the matrix to the sum of the attributions.
 
         Parameters
         ----------
@@ -210,7 +221,10 @@ class Interactions(Frozen):
             Lines of `to_frame`, the largest of each row first.
         """
         names, values, _ = by_pair(self)
-        pairs, k = len(names["other"]), 1 if self.output_names is None else len(self.output_names)
+        pairs, k = (
+            len(names["other"]),
+            1 if self.output_names is None else len(self.output_names),
+        )
         # `to_frame` lists the pairs of a row and output consecutively.
         size = np.abs(values).reshape(len(self) * k, pairs)
         order = np.argsort(-size, axis=1, kind="stable")[:, :n]
@@ -223,12 +237,14 @@ class Interactions(Frozen):
         Returns
         -------
         importance : DataFrame
-            Index: output (if there are several), feature and other. The columns are those of
-            `Explanation.importance`.
+            Index: output (if there are several), feature and other. The columns are
+            those of `Explanation.importance`.
         """
         names, values, errors = by_pair(self)
         # one line per output and pair, as for a single row
-        lines = long_frame(pd.RangeIndex(1), self.output_names, names, {}).drop(columns="row")
+        lines = long_frame(pd.RangeIndex(1), self.output_names, names, {}).drop(
+            columns="row"
+        )
         index = pd.MultiIndex.from_frame(lines.infer_objects())
         return importance(values, errors, np.full(values.shape, np.nan), index)
 
@@ -259,12 +275,13 @@ class Interactions(Frozen):
         values = values[None] if values.ndim == 2 else values
         if values.ndim not in (3, 4) or values.shape[1] != values.shape[2]:
             raise ValueError(
-                f"Interactions.from_shap takes interaction values of shape (p, p), (r, p, p) or"
-                f" (r, p, p, k); got {given}."
+                "Interactions.from_shap takes interaction values of shape (p, p), (r, "
+                f"p, p) or (r, p, p, k); got {given}."
             )
         r, p = values.shape[:2]
         player = np.arange(p)
-        # Rows of shap's matrices sum to the attributions, and each pair has half on either side.
+        # Rows of shap's matrices sum to the attributions, and each pair has half on
+        # either side.
         attributions, pairs = values.sum(axis=2), 2 * values
         pairs[:, player, player] = 0.0
         names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names
@@ -272,7 +289,9 @@ class Interactions(Frozen):
             pairs,
             None,
             attributions,
-            np.broadcast_to(np.asarray(base_values, dtype=float), (r, *values.shape[3:])).copy(),
+            np.broadcast_to(
+                np.asarray(base_values, dtype=float), (r, *values.shape[3:])
+            ).copy(),
             np.array(names, dtype=object),
             "shapley",
             pd.RangeIndex(r),
@@ -282,8 +301,8 @@ class Interactions(Frozen):
     def to_shapiq(self) -> list:
         """Return a second-order `shapiq.InteractionValues` for each row.
 
-        Shapley interactions with their main effects are shapiq's "k-SII", which adds up to the
-        prediction. For other indices, only pairs are returned.
+        Shapley interactions with their main effects are shapiq's "k-SII", which adds up
+        to the prediction. For other indices, only pairs are returned.
 
         Raises
         ------
@@ -297,10 +316,10 @@ class Interactions(Frozen):
     def from_shapiq(cls, values, feature_names=None) -> "Interactions":
         """Return the numbers of shapiq's values of order 2.
 
-        Attributions are the values of players by the matching index, Shapley's or Banzhaf's. For
-        indices that divide the whole game, they are the values of order 1 plus half of all pairs.
-        They are NaN if there are only pairs. Base values are NaN if shapiq stores the index of the
-        empty set instead.
+        Attributions are the values of players by the matching index, Shapley's or
+        Banzhaf's. For indices that divide the whole game, they are the values of order
+        1 plus half of all pairs. They are NaN if there are only pairs. Base values are
+        NaN if shapiq stores the index of the empty set instead.
 
         Parameters
         ----------
@@ -312,14 +331,16 @@ class Interactions(Frozen):
         Raises
         ------
         ValueError
-            If there are no values of pairs, for another index, or if values of pairs depend on
-            triples.
+            If there are no values of pairs, for another index, or if values of pairs
+            depend on triples.
         """
         return cls(**pairs_of_shapiq(values, feature_names))
 
     def __repr__(self) -> str:
         r, p = self.values.shape[:2]
-        outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
+        outputs = (
+            "" if self.output_names is None else f", {len(self.output_names)} outputs"
+        )
         return f"<Interactions: {counted(r, 'row')}, {p} features{outputs}; index {self.index!r}>"
 
 
@@ -331,9 +352,16 @@ def _square(pairs: np.ndarray, p: int) -> np.ndarray:
     return out
 
 
-def by_pair(record: Interactions) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+def by_pair(
+    record: Interactions,
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """Return the names of the players of each pair, and values and errors ``(r, k pairs)``."""
     first, second = np.triu_indices(len(record.feature_names), 1)
-    names = {"feature": record.feature_names[first], "other": record.feature_names[second]}
-    values, errors = (flat(part[:, first, second]) for part in (record.values, errors_of(record)))
+    names = {
+        "feature": record.feature_names[first],
+        "other": record.feature_names[second],
+    }
+    values, errors = (
+        flat(part[:, first, second]) for part in (record.values, errors_of(record))
+    )
     return names, values, errors

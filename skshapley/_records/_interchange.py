@@ -18,8 +18,8 @@ NAMES = {
 }
 
 READ = {theirs: ours for ours, theirs in NAMES.items()} | {"SII": "shapley"}
-# Indices with separate values of each order. The values of all other indices add up to a game: a
-# player's Shapley value is its value of order 1 plus half of its pairs.
+# Indices with separate values of each order. The values of all other indices add up to
+# a game: a player's Shapley value is its value of order 1 plus half of its pairs.
 OF_ANY_ORDER = ("SII", "BII")
 ADD_UP = ("SII", "k-SII", "STII", "FSII")  # indices with Shapley values of players
 
@@ -32,7 +32,9 @@ def to_shap(explanation: Any) -> Any:
     return shap.Explanation(
         values=np.array(explanation.values),
         base_values=np.array(explanation.base_values),
-        data=np.column_stack([_as_numbers(data.iloc[:, j]) for j in range(data.shape[1])]),
+        data=np.column_stack(
+            [_as_numbers(data.iloc[:, j]) for j in range(data.shape[1])]
+        ),
         display_data=data.to_numpy(dtype=object),
         feature_names=[str(name) for name in explanation.feature_names],
         output_names=None if names is None else [str(name) for name in names],
@@ -44,8 +46,8 @@ def parts_of_shap(theirs: Any) -> dict:
     owner = "Explanation.from_shap"
     if not hasattr(theirs, "base_values"):
         raise TypeError(
-            f"{owner} takes a shap.Explanation, got {type(theirs).__name__}: call shap's explainer"
-            f" as a function, {owner}(explainer(X))."
+            f"{owner} takes a shap.Explanation, got {type(theirs).__name__}: call "
+            f"shap's explainer as a function, {owner}(explainer(X))."
         )
     values = np.asarray(theirs.values)
     if values.ndim == 1 or (values.ndim == 2 and np.ndim(theirs.data) == 1):
@@ -53,33 +55,48 @@ def parts_of_shap(theirs: Any) -> dict:
     names = theirs.feature_names
     if values.ndim not in (2, 3) or values.dtype == object or isinstance(names, str):
         raise ValueError(
-            f"{owner} takes attributions of all features, the same for each row, of shape (p,),"
-            f" (r, p) or (r, p, k); got values of shape {np.shape(theirs.values)} of features"
-            f" {names!r}."
+            f"{owner} takes attributions of all features, the same for each row, of "
+            "shape (p,), (r, p) or (r, p, k); got values of shape "
+            f"{np.shape(theirs.values)} of features {names!r}."
         )
     ends = values.shape[:1] + values.shape[2:]
-    base = np.asarray(np.nan if theirs.base_values is None else theirs.base_values, dtype=float)
+    base = np.asarray(
+        np.nan if theirs.base_values is None else theirs.base_values, dtype=float
+    )
     try:
-        # shap has one base value for all rows, one for each output, or one for each row and output.
-        base = base.reshape(ends) if base.size == np.prod(ends) else np.broadcast_to(base, ends)
+        # shap has one base value for all rows, one for each output, or one for each row
+        # and output.
+        base = (
+            base.reshape(ends)
+            if base.size == np.prod(ends)
+            else np.broadcast_to(base, ends)
+        )
     except ValueError:
         base = np.full(ends, np.nan)
     if np.isnan(base).any():
         raise ValueError(
-            f"{owner} needs a base value for each of {ends[0]} rows and each output; got"
-            f" base_values={theirs.base_values!r}."
+            f"{owner} needs a base value for each of {ends[0]} rows and each output; "
+            f"got base_values={theirs.base_values!r}."
         )
     # In slices without such data, they are an array of None.
     tables = [data for data in (theirs.display_data, theirs.data) if np.ndim(data)]
     table = _table(tables[0] if tables else None, names, values.shape[:2], owner)
     outputs, single = theirs.output_names, values.ndim == 2
     if not single:
-        outputs = np.array(range(values.shape[2]) if outputs is None else outputs, dtype=object)
-    settings = Settings(source="shap", output=outputs if isinstance(outputs, str) else None)
-    return _parts(values, base, table, output_names=None if single else outputs, settings=settings)
+        outputs = np.array(
+            range(values.shape[2]) if outputs is None else outputs, dtype=object
+        )
+    settings = Settings(
+        source="shap", output=outputs if isinstance(outputs, str) else None
+    )
+    return _parts(
+        values, base, table, output_names=None if single else outputs, settings=settings
+    )
 
 
-def to_shapiq(record: Any, index: str, players: np.ndarray | None, budgets: Any = None) -> list:
+def to_shapiq(
+    record: Any, index: str, players: np.ndarray | None, budgets: Any = None
+) -> list:
     """Return shapiq's InteractionValues of each row.
 
     Parameters
@@ -105,9 +122,14 @@ def to_shapiq(record: Any, index: str, players: np.ndarray | None, budgets: Any 
     for row, base in enumerate(record.base_values.tolist()):
         values: dict[tuple[int, ...], float] = {}
         if players is not None:
-            values = {(): base, **{(j,): value for j, value in enumerate(players[row].tolist())}}
+            values = {
+                (): base,
+                **{(j,): value for j, value in enumerate(players[row].tolist())},
+            }
         if order == 2:
-            values |= {(i, j): float(record.values[row, i, j]) for i, j in pairs.tolist()}
+            values |= {
+                (i, j): float(record.values[row, i, j]) for i, j in pairs.tolist()
+            }
         one = shapiq.InteractionValues(
             values=values,
             index=index,
@@ -131,12 +153,13 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     theirs, kinds = _kinds(theirs)
     # each player needs a value that matches the base values
     if len(kinds) != 1 or not all(
-        each.max_order == 1 or (each.index in ADD_UP and each.min_order < 2) for each in theirs
+        each.max_order == 1 or (each.index in ADD_UP and each.min_order < 2)
+        for each in theirs
     ):
         raise ValueError(
-            f"{owner} takes values of order 1 or Shapley values with pairs, of the same index and"
-            f" players for each row; got (index, max_order, n_players) = {sorted(kinds)}. For pairs"
-            f" alone, use Interactions.from_shapiq."
+            f"{owner} takes values of order 1 or Shapley values with pairs, of the "
+            "same index and players for each row; got (index, max_order, n_players) = "
+            f"{sorted(kinds)}. For pairs alone, use Interactions.from_shapiq."
         )
     index, order, p = kinds.pop()
     table = _table(data, feature_names, (len(theirs), p), owner)
@@ -147,7 +170,9 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
         np.stack(single) if pairs is None else pairs["attributions"],
         np.array([each.baseline_value for each in theirs], dtype=float),
         table,
-        n_evaluations=np.array([np.nan if n is None else n for n in spent], dtype=float),
+        n_evaluations=np.array(
+            [np.nan if n is None else n for n in spent], dtype=float
+        ),
         settings=Settings(source="shapiq", index=index if pairs is None else "SV"),
         interactions=pairs,
     )
@@ -167,13 +192,14 @@ def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
     if len(kinds) != 1 or order < 2 or index not in READ:
         choices = ", ".join(f'"{name}"' for name in READ)
         raise ValueError(
-            f"{owner} takes values of order 2 of one of the indices {choices}, of the same players"
-            f" for each row; got (index, max_order, n_players) = {sorted(kinds)}."
+            f"{owner} takes values of order 2 of one of the indices {choices}, of the "
+            "same players for each row; got (index, max_order, n_players) = "
+            f"{sorted(kinds)}."
         )
     if order > 2 and index not in OF_ANY_ORDER:
         raise ValueError(
-            f"{owner} takes {index} of order 2; got order {order}, where values of pairs depend on"
-            f" larger sets. Compute it with max_order=2."
+            f"{owner} takes {index} of order 2; got order {order}, where values of "
+            "pairs depend on larger sets. Compute it with max_order=2."
         )
     pairs = np.stack([each.get_n_order_values(2) for each in theirs])
     pairs = (pairs + pairs.transpose(0, 2, 1)) / 2
@@ -195,7 +221,9 @@ def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
     )
 
 
-def _parts(values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: Any) -> dict:
+def _parts(
+    values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: Any
+) -> dict:
     return {
         "values": np.asarray(values, dtype=float),
         "standard_errors": None,
@@ -204,7 +232,10 @@ def _parts(values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: A
         "data": data,
         "feature_names": data.columns.to_numpy(dtype=object),
         "output_names": None,
-        **{name: np.full(len(values), np.nan) for name in ("n_evaluations", "n_model_rows")},
+        **{
+            name: np.full(len(values), np.nan)
+            for name in ("n_evaluations", "n_model_rows")
+        },
         "converged": np.zeros(len(values), dtype=bool),
         **others,
     }
@@ -213,14 +244,22 @@ def _parts(values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: A
 def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.DataFrame:
     """Return the rows to explain as a frame with the players' names, ``(r, p)``."""
     if names is None:
-        names = data.columns if hasattr(data, "columns") else [f"x{j}" for j in range(shape[1])]
+        names = (
+            data.columns
+            if hasattr(data, "columns")
+            else [f"x{j}" for j in range(shape[1])]
+        )
     if len(names) != shape[1]:
-        raise ValueError(f"{owner} needs a name for each of {shape[1]} features; got {len(names)}.")
+        raise ValueError(
+            f"{owner} needs a name for each of {shape[1]} features; got {len(names)}."
+        )
     if data is None:
         nothing = np.full(shape, None, dtype=object)  # displays omit it, unlike NaN
         return pd.DataFrame(nothing, columns=list(names))
     if np.size(data) != np.prod(shape):
-        raise ValueError(f"{owner} needs data of shape {shape}; got shape {np.shape(data)}.")
+        raise ValueError(
+            f"{owner} needs data of shape {shape}; got shape {np.shape(data)}."
+        )
     if not isinstance(data, pd.DataFrame):
         data = pd.DataFrame(np.reshape(np.asarray(data), shape)).infer_objects()
     return data.set_axis(list(names), axis=1)
@@ -230,7 +269,9 @@ def _as_numbers(column: pd.Series) -> np.ndarray:
     """Return a column as floats; other values become ranks."""
     if pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    plain = column.astype(str).where(column.notna()) if column.dtype == object else column
+    plain = (
+        column.astype(str).where(column.notna()) if column.dtype == object else column
+    )
     codes = pd.factorize(plain, sort=True)[0]
     return np.where(codes < 0, np.nan, codes)
 

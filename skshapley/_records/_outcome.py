@@ -18,7 +18,11 @@ def label(thing: object) -> str:
 
     The label is therefore equal in every process.
     """
-    return thing if isinstance(thing, str) else unaddressed(" ".join(ONE_LINE.repr(thing).split()))
+    return (
+        thing
+        if isinstance(thing, str)
+        else unaddressed(" ".join(ONE_LINE.repr(thing).split()))
+    )
 
 
 class OneLine(Repr):
@@ -29,21 +33,30 @@ class OneLine(Repr):
         kind: Any = type(x)
         if kind.__repr__ is not BaseEstimator.__repr__:
             return repr(x)
-        texts = {name: self.repr1(v, level) for name, v in x.get_params(deep=False).items()}
+        texts = {
+            name: self.repr1(v, level) for name, v in x.get_params(deep=False).items()
+        }
         usual = _defaults(kind)
-        changed = (f"{name}={text}" for name, text in texts.items() if text != usual.get(name))
+        changed = (
+            f"{name}={text}" for name, text in texts.items() if text != usual.get(name)
+        )
         return f"{kind.__name__}({', '.join(changed)})"
 
 
 ONE_LINE = OneLine()
 # scikit-learn shows as many elements
-vars(ONE_LINE).update(maxlist=30, maxtuple=30, maxdict=30, maxset=30, maxstring=700, maxlevel=30)
+vars(ONE_LINE).update(
+    maxlist=30, maxtuple=30, maxdict=30, maxset=30, maxstring=700, maxlevel=30
+)
 
 
 @cache
 def _defaults(kind: type) -> dict[str, str]:
     """Return the reprs of a class's default parameters, which take long to find."""
-    return {name: repr(parameter.default) for name, parameter in signature(kind).parameters.items()}
+    return {
+        name: repr(parameter.default)
+        for name, parameter in signature(kind).parameters.items()
+    }
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,8 +98,8 @@ class Settings(Hinting):
     entropy : int or None
         Source of all random draws; ``random_state=settings.entropy`` repeats them.
     learned : str or None
-        Source of learned values, such as "500 rows". `sampler`, `solver` and `max_rows` then refer
-        to the explanation of these rows.
+        Source of learned values, such as "500 rows". `sampler`, `solver` and `max_rows`
+        then refer to the explanation of these rows.
     source : str or None
         The package that computed the values, if it is another one.
 
@@ -132,7 +145,9 @@ class Settings(Hinting):
         """
         samplers, solvers = (
             ", ".join(dict.fromkeys(label(part) for part in parts)) or None
-            for parts in (zip(*outcome.methods, strict=True) if outcome.methods else ((), ()))
+            for parts in (
+                zip(*outcome.methods, strict=True) if outcome.methods else ((), ())
+            )
         )
         return replace(
             self,
@@ -145,8 +160,17 @@ class Settings(Hinting):
 
     def __repr__(self) -> str:
         """Return the main settings; `all` has the rest."""
-        main = ("max_rows", "n_background", "response_method", "output", "explained_class")
-        known = {"method": self.method, **{n: v for n, v in self.all.items() if n in main}}
+        main = (
+            "max_rows",
+            "n_background",
+            "response_method",
+            "output",
+            "explained_class",
+        )
+        known = {
+            "method": self.method,
+            **{n: v for n, v in self.all.items() if n in main},
+        }
         listed = ", ".join(f"{name}={value!r}" for name, value in known.items())
         return f"<Settings: {listed}; the rest is in settings.all>"
 
@@ -164,12 +188,16 @@ class Settings(Hinting):
         if self.sampler == "Exact()":
             return "exact, by all coalitions"
         parts = {"sampler": self.sampler, "solver": self.solver}
-        listed = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
+        listed = ", ".join(
+            f"{name}={part}" for name, part in parts.items() if part is not None
+        )
         if self.learned is not None:
             return f"learned from {self.learned} ({listed})"
         if listed or self.max_rows is None:
             return listed or "method unknown"
-        return "exact, from the prediction and the base value"  # at most one active player
+        return (
+            "exact, from the prediction and the base value"  # at most one active player
+        )
 
 
 ERRORS = ("standard_errors", "background_errors")
@@ -196,10 +224,14 @@ class Frozen:
         self.__post_init__()  # unpickled arrays are writeable
 
 
-def changed(record: Any, names: Sequence[str], change: Callable[[Any], Any]) -> dict[str, Any]:
+def changed(
+    record: Any, names: Sequence[str], change: Callable[[Any], Any]
+) -> dict[str, Any]:
     """Return some parts of a record, transformed unless None."""
     parts = {name: getattr(record, name) for name in names}
-    return {name: None if part is None else change(part) for name, part in parts.items()}
+    return {
+        name: None if part is None else change(part) for name, part in parts.items()
+    }
 
 
 def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
@@ -220,7 +252,8 @@ def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
 class Outcome:
     """Values, errors and costs of r rows.
 
-    An *entry* is the set of players of a value. By default, the entries are the p single players.
+    An *entry* is the set of players of a value. By default, the entries are the p
+    single players.
 
     Attributes
     ----------
@@ -231,7 +264,8 @@ class Outcome:
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and of the full coalition.
     n_evaluations : ndarray of shape (r,), int
-        Evaluations, including v(empty) and v(all), each against one or more background rows.
+        Evaluations, including v(empty) and v(all), each against one or more background
+        rows.
     n_model_rows : ndarray of shape (r,), int
         Model rows for this row, without v(empty), which is shared.
     converged : ndarray of shape (r,), bool
@@ -239,7 +273,8 @@ class Outcome:
     entries : ndarray of shape (e, size), int
         The players of each entry, in order.
     methods : list of (Sampler, Solver)
-        The samplers and solvers used, one of each class; the last solver keeps its state.
+        The samplers and solvers used, one of each class; the last solver keeps its
+        state.
     """
 
     values: np.ndarray
@@ -280,7 +315,9 @@ class Outcome:
             "v_full": v_full,
             "converged": np.ones(r, dtype=bool),
         }
-        return replace(blank, values=values, standard_errors=np.zeros(values.shape), **ends)
+        return replace(
+            blank, values=values, standard_errors=np.zeros(values.shape), **ends
+        )
 
     def with_pairs(self, pairs: np.ndarray) -> Self:
         """Return the outcome with additional entries for pairs of players, with errors of 0.
@@ -295,7 +332,9 @@ class Outcome:
         return replace(
             self,
             values=np.concatenate([self.values, pairs], axis=1),
-            standard_errors=np.concatenate([self.standard_errors, np.zeros_like(pairs)], axis=1),
+            standard_errors=np.concatenate(
+                [self.standard_errors, np.zeros_like(pairs)], axis=1
+            ),
             entries=np.concatenate([np.repeat(self.entries, 2, axis=1), both]),
         )
 
@@ -313,10 +352,14 @@ class Outcome:
         """Record the used methods; the last of each class is kept."""
         kind = type(sampler), type(solver)
         # Blocks repeat the same methods, and a record needs each of them once.
-        others = [pair for pair in self.methods if (type(pair[0]), type(pair[1])) != kind]
+        others = [
+            pair for pair in self.methods if (type(pair[0]), type(pair[1])) != kind
+        ]
         self.methods[:] = [*others, (sampler, solver)]
 
     def head(self, n: int) -> Self:
         """Return the first `n` rows."""
         shared = ("entries", "methods")
-        return replace(self, **{k: v[:n] for k, v in vars(self).items() if k not in shared})
+        return replace(
+            self, **{k: v[:n] for k, v in vars(self).items() if k not in shared}
+        )

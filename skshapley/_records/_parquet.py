@@ -1,17 +1,17 @@
 """Explanations in Parquet files: the format of `Explanation.save` and of batches.
 
-A line belongs to a row and an output, so the table does not get wider with the outputs. Columns:
-``row``, ``key:<name>`` for each level of the index, ``output`` where there are several,
-``prediction``, ``base_value``, ``others``, then ``value:<player>``, ``error:<player>``,
-``background:<player>`` and ``data:<player>`` for each player, ``interaction`` and
-``interaction_error`` with a number for each pair of players, ``n_evaluations``, ``n_model_rows``
-and ``converged``. Each document has its own tokens, so lists with a number or text for each token
-replace the columns of players.
+A line belongs to a row and an output, so the table does not get wider with the outputs.
+Columns: ``row``, ``key:<name>`` for each level of the index, ``output`` where there are
+several, ``prediction``, ``base_value``, ``others``, then ``value:<player>``,
+``error:<player>``, ``background:<player>`` and ``data:<player>`` for each player,
+``interaction`` and ``interaction_error`` with a number for each pair of players,
+``n_evaluations``, ``n_model_rows`` and ``converged``. Each document has its own tokens,
+so lists with a number or text for each token replace the columns of players.
 
-The metadata have a header as JSON, with names and types, and a hash precedes the footer. Both are
-compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
-compressed, and values, predictions and texts are written in full. A file therefore never unpacks to
-much more than its length.
+The metadata have a header as JSON, with names and types, and a hash precedes the
+footer. Both are compared with the file before any data are read. Pages have Parquet's
+checksums. Nothing is compressed, and values, predictions and texts are written in full.
+A file therefore never unpacks to much more than its length.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from skshapley._records._explanation import Explanation
 
-# --- writing -------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------
 
 
 def arrow_table(
@@ -81,7 +81,8 @@ def arrow_table(
     typed : bool, default=True
         Whether integers in the data stay integers; otherwise they are stored as floats.
     unknown : callable, default=None
-        Returns the text of an object in the data that cannot be stored. None: raise TypeError.
+        Returns the text of an object in the data that cannot be stored. None: raise
+        TypeError.
     """
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
     names, outputs = explanation.feature_names, explanation.output_names
@@ -89,20 +90,26 @@ def arrow_table(
     row, output = np.divmod(np.arange(r * k), k)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
     tokens = tokens_of(explanation)
-    data, notes = _data(explanation.data, typed, unknown) if tokens is None else ([], [])
+    data, notes = (
+        _data(explanation.data, typed, unknown) if tokens is None else ([], [])
+    )
     header: dict[str, Any] = {
         "format": FORMAT,
         "n_rows": r,
         "of_tokens": tokens is not None,
         "features": _written(names, unknown),
         "outputs": None if outputs is None else _written(outputs, unknown),
-        "settings": {n: encoded(v, unknown) for n, v in asdict(explanation.settings).items()},
+        "settings": {
+            n: encoded(v, unknown) for n, v in asdict(explanation.settings).items()
+        },
         "index": None if levels is None else [[name, note] for name, _, note in levels],
         "data": notes,
         "lacking": [name for name in MAY_LACK if getattr(explanation, name) is None],
         "interactions": None,
     }
-    columns: list[tuple[str, Any]] = [("row", (np.arange(r) if rows is None else rows)[row])]
+    columns: list[tuple[str, Any]] = [
+        ("row", (np.arange(r) if rows is None else rows)[row])
+    ]
     for place, (name, array, _) in enumerate(levels or ()):
         columns.append((key_column(name, place, levels), array.take(pa.array(row))))
     if outputs is not None:
@@ -117,9 +124,13 @@ def arrow_table(
         columns += token_columns(explanation, numbers, tokens)
     else:
         for kind, part in numbers.items():
-            columns += [(f"{kind}:{name}", part[:, j].ravel()) for j, name in enumerate(names)]
+            columns += [
+                (f"{kind}:{name}", part[:, j].ravel()) for j, name in enumerate(names)
+            ]
         pairs = zip(names, data, strict=True)
-        columns += [(f"data:{name}", array.take(pa.array(row))) for name, array in pairs]
+        columns += [
+            (f"data:{name}", array.take(pa.array(row))) for name, array in pairs
+        ]
     if explanation.interactions is not None:
         header["interactions"] = explanation.interactions.index
         columns += _pair_columns(explanation.interactions)
@@ -128,23 +139,30 @@ def arrow_table(
     # A dict keeps one column of each name; the other would be lost silently.
     if len(arrays) < len(columns):
         raise ValueError(
-            f"A file of an explanation needs features and index levels with different names as"
-            f" text; got {[str(name) for name in names]} under {list(explanation.index.names)}."
+            "A file of an explanation needs features and index levels with different "
+            f"names as text; got {[str(name) for name in names]} under "
+            f"{list(explanation.index.names)}."
         )
     # numbers that every line has are not nullable
     required = [
-        pa.field(name, array.type, nullable=kind_of(name) not in (*KINDS, *ENDS, *COSTS, "row"))
+        pa.field(
+            name,
+            array.type,
+            nullable=kind_of(name) not in (*KINDS, *ENDS, *COSTS, "row"),
+        )
         for name, array in arrays.items()
     ]
     return pa.table([*arrays.values()], schema=pa.schema(required)), header
 
 
-def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | None = None) -> None:
+def write_table(
+    file: BinaryIO, table: "pa.Table", header: dict, part: dict | None = None
+) -> None:
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
     whole = Header(**header, part=part or {})
-    # Dictionaries shrink labels and repeated numbers. Columns that determine the file size are
-    # stored in full.
+    # Dictionaries shrink labels and repeated numbers. Columns that determine the file
+    # size are stored in full.
     may_repeat = [
         f"{column.name}.list.element" if "list" in str(column.type) else column.name
         for column in table.schema
@@ -171,9 +189,13 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
         try:
             # a later piece of the table may contain other numbers than integers
             floats = not typed and pd.api.types.is_integer_dtype(column.dtype)
-            found.append(column_to_arrow(column.astype(float) if floats else column, unknown))
+            found.append(
+                column_to_arrow(column.astype(float) if floats else column, unknown)
+            )
         except (TypeError, NotImplementedError, ValueError) as error:
-            raise TypeError(f"Column {column.name!r} cannot be saved: {error}") from error
+            raise TypeError(
+                f"Column {column.name!r} cannot be saved: {error}"
+            ) from error
     return [array for array, _ in found], [note for _, note in found]
 
 
@@ -194,7 +216,9 @@ def _labels(outputs: np.ndarray) -> "pa.Array":
     """Return the labels of outputs; as text, unless all are numbers."""
     import pyarrow as pa
 
-    labels = [label.item() if isinstance(label, np.generic) else label for label in outputs]
+    labels = [
+        label.item() if isinstance(label, np.generic) else label for label in outputs
+    ]
     # A bool is an int for Python, but another type for readers of the file.
     numbers = {type(label) for label in labels} in ({int}, {float}, {bool})
     return pa.array(labels if numbers else [str(label) for label in labels])
@@ -206,7 +230,7 @@ def _written(names: np.ndarray, unknown: Any) -> dict:
     return {"objects": names.dtype == object, "names": values}
 
 
-# --- reading -------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,18 +285,28 @@ def _named(path: Path) -> Iterator[None]:
     """Replace errors caused by invalid content by one with the name of the file."""
     import pyarrow as pa
 
-    malformed = (KeyError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+    malformed = (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        NotImplementedError,
+    )
     try:
         yield
     except FutureFormatError:
         raise ValueError(
-            f"{str(path)!r} was written by a later version of skshapley: install that one."
+            f"{str(path)!r} was written by a later version of skshapley: install that "
+            "one."
         ) from None
     except (OSError, pa.ArrowException, *malformed) as error:
         raise DamagedFileError(path, error) from error
 
 
-def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> dict[str, Any]:
+def _parts(
+    header: Header, table: "pa.Table", positions: np.ndarray | None
+) -> dict[str, Any]:
     k, single = header.k, header.outputs is None
     names = _read(header.features)
     if positions is not None:
@@ -280,7 +314,9 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
         table = table.take((positions[:, None] * k + np.arange(k)).ravel())
     heads = table.take(np.arange(len(table) // k) * k)
     if header.of_tokens:
-        names, numbers, data = read_tokens(table, None if positions is not None else names, k)
+        names, numbers, data = read_tokens(
+            table, None if positions is not None else names, k
+        )
     else:
         shape = len(names), len(heads), k
         numbers = {}
@@ -288,7 +324,9 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
             lines = [table[f"{kind}:{name}"].to_numpy() for name in names]
             numbers[kind] = np.moveaxis(np.array(lines).reshape(shape), 0, 1)
         pairs = zip(names, header.data, strict=True)
-        columns = [column_from_arrow(heads[f"data:{name}"], note) for name, note in pairs]
+        columns = [
+            column_from_arrow(heads[f"data:{name}"], note) for name, note in pairs
+        ]
         data = pd.DataFrame(dict(enumerate(columns)), index=range(len(heads)))
         data = data.set_axis(names, axis=1)
     data = data.set_axis(_index(header, heads), axis=0)
@@ -296,7 +334,9 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
     def shaped(array: np.ndarray) -> np.ndarray:
         return array[..., 0] if single else array
 
-    parts: dict[str, Any] = {KINDS[kind]: shaped(array) for kind, array in numbers.items()}
+    parts: dict[str, Any] = {
+        KINDS[kind]: shaped(array) for kind, array in numbers.items()
+    }
     for name, attribute in ENDS.items():
         if attribute not in header.lacking:
             parts[attribute] = shaped(table[name].to_numpy().reshape(-1, k))
@@ -314,7 +354,9 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
     return parts
 
 
-def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) -> Interactions:
+def _interactions(
+    index: str, table: "pa.Table", parts: dict[str, Any], k: int
+) -> Interactions:
     """Return the interactions of the rows of a table."""
     values, found = parts["values"], []
     r, p = values.shape[:2]

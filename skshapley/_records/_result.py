@@ -27,8 +27,8 @@ class ShapleyResult:
     converged : bool
         Exact, or accurate enough for the stopping rule.
     solver : Solver or None
-        The solver after its run, with its records, e.g. ``ProjectedSGD.trace_``; None for a single
-        player.
+        The solver after its run, with its records, e.g. ``ProjectedSGD.trace_``; None
+        for a single player.
     interactions : Interactions or None
         Interactions of all pairs, if requested, as a record with one row.
 
@@ -55,7 +55,9 @@ class ShapleyResult:
         return (self.full_value - self.base_value) - self.values.sum(axis=0)
 
     @classmethod
-    def from_outcome(cls, outcome: Outcome, one_output: bool, pairs: str | None = None) -> Self:
+    def from_outcome(
+        cls, outcome: Outcome, one_output: bool, pairs: str | None = None
+    ) -> Self:
         """Return the result of an outcome with one row; `pairs` is the index of pairs or None."""
 
         def shaped(array: np.ndarray) -> np.ndarray:

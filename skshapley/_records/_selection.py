@@ -26,7 +26,11 @@ def chosen(explanation: "Explanation", key: Any) -> "Explanation":
     some = rows(explanation, each)
     if output is not None:
         some = outputs(some, output)
-    return some if isinstance(which, slice) and which == slice(None) else players(some, which)
+    return (
+        some
+        if isinstance(which, slice) and which == slice(None)
+        else players(some, which)
+    )
 
 
 class Labels:
@@ -38,8 +42,9 @@ class Labels:
     def __getitem__(self, key: Any) -> "Explanation":
         """Return rows by label, a slice of labels (both ends included) or a mask.
 
-        Players and outputs follow after a comma, as in ``explanation[rows, players, outputs]``. A
-        tuple that is a label of a MultiIndex selects this label.
+        Players and outputs follow after a comma, as in
+        ``explanation[rows, players, outputs]``. A tuple that is a label of a MultiIndex
+        selects this label.
         """
         explanation = self._explanation
         label, rest = key, ()
@@ -61,10 +66,14 @@ class Labels:
 def rows(explanation: "Explanation", key: Any) -> "Explanation":
     """Return rows: an int (one row, still 2-D), slice, positions or a mask."""
     if not isinstance(key, slice):
-        key = _positions(key, len(explanation), "row", "labels are chosen with .loc[label]")
+        key = _positions(
+            key, len(explanation), "row", "labels are chosen with .loc[label]"
+        )
     pairs = None if explanation.interactions is None else explanation.interactions[key]
     some = changed(explanation, BY_ROW, lambda part: part[key])
-    return replace(explanation, data=explanation.data.iloc[key], interactions=pairs, **some)
+    return replace(
+        explanation, data=explanation.data.iloc[key], interactions=pairs, **some
+    )
 
 
 def players(explanation: "Explanation", key: Any) -> "Explanation":
@@ -85,7 +94,8 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
         explanation,
         data=explanation.data.iloc[:, places],
         feature_names=explanation.feature_names[places],
-        interactions=None,  # main effects would need interactions with unselected players
+        # main effects would need interactions with unselected players
+        interactions=None,
         others=others,
         **changed(explanation, BY_PLAYER, lambda part: part[:, places]),
     )
@@ -100,8 +110,8 @@ def outputs(explanation: "Explanation", key: Any) -> "Explanation":
     label = names.tolist()[places[0]]
     if isinstance(label, (int, np.integer)) and key in names.tolist() and label != key:
         raise ValueError(
-            f"{OWNER} has output {label!r} at position {key}, and {key!r} elsewhere: choose by"
-            f" label with .output({label!r}) or .output({key!r})."
+            f"{OWNER} has output {label!r} at position {key}, and {key!r} elsewhere: "
+            f"choose by label with .output({label!r}) or .output({key!r})."
         )
     return output(explanation, label)
 
@@ -110,17 +120,24 @@ def output(explanation: "Explanation", name: Any) -> "Explanation":
     """Return the explanation of one output; see `Explanation.output`."""
     names = explanation.output_names
     if names is None:
-        raise ValueError(f"{OWNER} has a single output; .output({name!r}) is not needed.")
+        raise ValueError(
+            f"{OWNER} has a single output; .output({name!r}) is not needed."
+        )
     found = np.flatnonzero([label == name for label in names])
     if not len(found):
-        raise ValueError(f"{OWNER} has no output {name!r}: choose one of {names.tolist()}.")
+        raise ValueError(
+            f"{OWNER} has no output {name!r}: choose one of {names.tolist()}."
+        )
     settings = replace(explanation.settings, output=name)
     return replace(_of_outputs(explanation, found[0]), settings=settings)
 
 
 def _of_outputs(explanation: "Explanation", places: Any) -> "Explanation":
     """Return the outputs at some positions, or the single output at an int."""
-    names, pairs = np.asarray(explanation.output_names)[places], explanation.interactions
+    names, pairs = (
+        np.asarray(explanation.output_names)[places],
+        explanation.interactions,
+    )
     return replace(
         explanation,
         output_names=names if np.ndim(places) else None,
@@ -139,18 +156,29 @@ def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
         what = explanation.settings.output
         named = "" if what is None else f", that of {what!r}"
         raise ValueError(
-            f"{OWNER} has a single output{named}; got {key[2]!r} for a third index: leave it out."
+            f"{OWNER} has a single output{named}; got {key[2]!r} for a third index: "
+            "leave it out."
         )
     if not 1 <= len(key) <= 3:
-        raise TypeError(f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices.")
+        raise TypeError(
+            f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices."
+        )
     each, which, last = (*key, slice(None), None)[:3] if len(key) < 3 else key
-    return each, which, None if isinstance(last, slice) and last == slice(None) else last
+    return (
+        each,
+        which,
+        None if isinstance(last, slice) and last == slice(None) else last,
+    )
 
 
 def _are_names(key: Any) -> bool:
     """Return True for a name or a sequence of names."""
     if isinstance(key, (list, np.ndarray, pd.Index, pd.Series)):
-        return np.ndim(key) == 1 and len(key) > 0 and all(isinstance(name, str) for name in key)
+        return (
+            np.ndim(key) == 1
+            and len(key) > 0
+            and all(isinstance(name, str) for name in key)
+        )
     return isinstance(key, str)
 
 
@@ -176,8 +204,8 @@ def _positions(key: Any, n: int, what: str, hint: str) -> np.ndarray:
         return np.arange(n)[places if places.size else places.astype(np.intp)]
     except (IndexError, TypeError) as error:
         raise type(error)(
-            f"{OWNER} has {n} {what}s, and takes an int, a slice, positions or a mask of them; got"
-            f" {key!r} ({hint})."
+            f"{OWNER} has {n} {what}s, and takes an int, a slice, positions or a mask "
+            f"of them; got {key!r} ({hint})."
         ) from error
 
 

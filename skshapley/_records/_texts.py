@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
 MOST_SHOWN = 10
-# Sampled values of a boosted model left 1e-15 of the prediction. Numbers in single precision, as
-# from other packages, leave about 1e-7.
+# Sampled values of a boosted model left 1e-15 of the prediction. Numbers in single
+# precision, as from other packages, leave about 1e-7.
 NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
 
 
@@ -31,12 +31,16 @@ def as_text(explanation: "Explanation") -> str:
 def as_html(explanation: "Explanation") -> str:
     """Return the method and a table of the most important players as HTML, names escaped."""
     frame = explanation.importance()[["importance", "standard_error"]].head(MOST_SHOWN)
-    table = frame.reset_index().to_html(index=False, float_format="{:.4g}".format, border=0)
+    table = frame.reset_index().to_html(
+        index=False, float_format="{:.4g}".format, border=0
+    )
     facts = _sentences(explanation)
     if len(explanation) and np.any(rows := np.nan_to_num(explanation.n_model_rows)):
         facts.append(f"{rows.mean():,.0f} model rows for each row")
     if explanation.converged.any() and not explanation.converged.all():
-        facts.append(f"{explanation.converged.sum()} of {len(explanation)} rows converged")
+        facts.append(
+            f"{explanation.converged.sum()} of {len(explanation)} rows converged"
+        )
     head = f"<b>{escape(_title(explanation))}</b><br>{escape('; '.join(facts))}"
     return f"<div>{head}{table}</div>"
 
@@ -48,7 +52,9 @@ def _sentences(explanation: "Explanation") -> list[str]:
     if better is not None and not settings.method.startswith("exact"):
         found.append(f"response_method={better!r} would be exact")
     if gap_shows(explanation):
-        found.append(f"efficiency gap up to {np.abs(explanation.efficiency_gap).max():.4g}")
+        found.append(
+            f"efficiency gap up to {np.abs(explanation.efficiency_gap).max():.4g}"
+        )
     return [*found, *_background_note(explanation)]
 
 
@@ -56,9 +62,8 @@ def _title(explanation: "Explanation") -> str:
     n, names = len(explanation.feature_names), explanation.output_names
     left = "" if explanation.others is None else ", others left out"
     outputs = "" if names is None else f", {len(names)} outputs"
-    return (
-        f"Explanation: {counted(len(explanation), 'row')}, {counted(n, 'feature')}{left}{outputs}"
-    )
+    size = f"{counted(len(explanation), 'row')}, {counted(n, 'feature')}"
+    return f"Explanation: {size}{left}{outputs}"
 
 
 def _background_note(explanation: "Explanation") -> list[str]:
@@ -73,5 +78,8 @@ def _background_note(explanation: "Explanation") -> list[str]:
     if apart <= own:
         return []
     return [
-        f"errors {own:.2g} of sampling, and larger ones, {apart:.2g}, of the background as a sample"
+        (
+            f"errors {own:.2g} of sampling, and larger ones, {apart:.2g}, of the "
+            "background as a sample"
+        )
     ]

@@ -21,13 +21,22 @@ def tokens_of(explanation: "Explanation") -> list[list[int]] | None:
 
     A record without players belongs to documents without tokens.
     """
-    data, numbers = explanation.data, [getattr(explanation, name) for name in KINDS.values()]
-    if explanation.interactions is not None or any(kind.kind != "O" for kind in data.dtypes):
+    data, numbers = (
+        explanation.data,
+        [getattr(explanation, name) for name in KINDS.values()],
+    )
+    if explanation.interactions is not None or any(
+        kind.kind != "O" for kind in data.dtypes
+    ):
         return None
     cells = data.to_numpy(dtype=object)
-    there = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(bool)
+    there = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(
+        bool
+    )
     # numbers of absent tokens are not stored
-    if (cells.size and not there.any()) or any(n is not None and n[~there].any() for n in numbers):
+    if (cells.size and not there.any()) or any(
+        n is not None and n[~there].any() for n in numbers
+    ):
         return None
     return [
         sorted(np.flatnonzero(own).tolist(), key=lambda column: row[column].place)
@@ -51,9 +60,14 @@ def token_columns(
         "token": [[name.partition(" ")[0] for name in own] for own in names],
         "piece": [[str(piece) for piece in own] for own in pieces],
     }
-    lists = {name: [own for own in column for _ in range(k)] for name, column in lists.items()}
+    lists = {
+        name: [own for own in column for _ in range(k)]
+        for name, column in lists.items()
+    }
     for kind, part in numbers.items():
-        lists[kind] = [part[row, own, o] for row, own in enumerate(tokens) for o in range(k)]
+        lists[kind] = [
+            part[row, own, o] for row, own in enumerate(tokens) for o in range(k)
+        ]
     for name, kind in TOKENS.items():
         element = pa.field("element", pa.type_for_alias(kind))
         yield name, pa.array(lists[name], pa.list_(element))
@@ -78,7 +92,9 @@ def read_tokens(
         columns = [place[name] for name in features]
         for kind, whole in numbers.items():
             whole[row, columns, output] = lists[kind][line]
-        pieces = zip(columns, lists["position"][line], lists["piece"][line], strict=True)
+        pieces = zip(
+            columns, lists["position"][line], lists["piece"][line], strict=True
+        )
         for column, position, piece in pieces:
             data[row, column] = Piece.at(position, piece)
     return names, numbers, pd.DataFrame(data, columns=names, dtype=object)

@@ -13,16 +13,21 @@ from skshapley._tools._random import generator
 
 MOST_CELLS = 2**22  # largest sparse matrix to make dense: 32 MB
 N_MIXTURES = 64
-MOST_AT_ONCE = 2**16  # cells of columns to standardise at once; a large table is never copied
-MOST_CATEGORIES = 8  # most categories with a column of their own; the other categories share one
+MOST_AT_ONCE = (
+    2**16
+)  # cells of columns to standardise at once; a large table is never copied
+MOST_CATEGORIES = (
+    8  # most categories with a column of their own; the other categories share one
+)
 
 
 def columns_of(table: Any) -> list[np.ndarray]:
     """Return the columns of a table ``(n, d)``; for a large sparse table, mixtures of columns.
 
-    A column has numbers (float64, NaN for missing ones), or codes of categories (int, 0 for the
-    most frequent one). Mixtures with random signs preserve distances of rows (Achlioptas 2003,
-    Database-friendly random projections, Journal of Computer and System Sciences 66).
+    A column has numbers (float64, NaN for missing ones), or codes of categories (int, 0
+    for the most frequent one). Mixtures with random signs preserve distances of rows
+    (Achlioptas 2003, Database-friendly random projections, Journal of Computer and
+    System Sciences 66).
     """
     if sparse.issparse(table):
         if table.shape[0] * table.shape[1] > MOST_CELLS:
@@ -40,7 +45,8 @@ def _column(series: pd.Series) -> np.ndarray:
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return series.astype("int64").to_numpy(dtype=np.float64)
-    # Codes by frequency, so that the categories beyond the most frequent ones share the last bin.
+    # Codes by frequency, so that the categories beyond the most frequent ones share the
+    # last bin.
     codes, _ = pd.factorize(series.astype(object), use_na_sentinel=False)
     order = np.argsort(-np.bincount(codes), kind="stable")
     return np.argsort(order)[codes]

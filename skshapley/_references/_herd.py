@@ -10,28 +10,39 @@ N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # pairs of rows; their median distance is the bandwidth
 
 
-def fourier(numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> RBFSampler:
+def fourier(
+    numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES
+) -> RBFSampler:
     """Return a sampler of random Fourier features with a bandwidth from the rows ``(n, c)``."""
     first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))
     squares = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
     gamma = 1 / (2 * np.median(squares[squares > 0])) if squares.any() else 1.0
     seed = int(rng.integers(2**31))
-    return RBFSampler(gamma=gamma, n_components=count, random_state=seed).fit(numbers[:1])
+    return RBFSampler(gamma=gamma, n_components=count, random_state=seed).fit(
+        numbers[:1]
+    )
 
 
 MOST_CANDIDATES = 2**16
 CHUNK_ROWS = 2**14
-LINEAR_SHARE = 0.25  # share of the columns in the squared distance, beside smooth functions
+LINEAR_SHARE = (
+    0.25  # share of the columns in the squared distance, beside smooth functions
+)
 
 
 def herded(
-    table, n: int, predictions: np.ndarray | None, weights: np.ndarray, rng: np.random.Generator
+    table,
+    n: int,
+    predictions: np.ndarray | None,
+    weights: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Choose n rows with mean features close to the weighted table's, ``(n,)`` int.
 
-    Greedy choice under the kernel of random Fourier features and of the columns themselves (Chen,
-    Welling & Smola 2010, Super-samples from kernel herding, UAI). Features of a very large table
-    are averaged over all rows, and the rows chosen among 65536.
+    Greedy choice under the kernel of random Fourier features and of the columns
+    themselves (Chen, Welling & Smola 2010, Super-samples from kernel herding, UAI).
+    Features of a very large table are averaged over all rows, and the rows chosen among
+    65536.
 
     Parameters
     ----------
@@ -44,18 +55,24 @@ def herded(
         With sum 1.
     rng : numpy.random.Generator
     """
-    parts = [*numbers_of(columns_of(table)), *(() if predictions is None else predictions.T)]
+    parts = [
+        *numbers_of(columns_of(table)),
+        *(() if predictions is None else predictions.T),
+    ]
     numbers = standardised(parts, weights)
     b = n_rows(table)
     few = b <= MOST_CANDIDATES
-    candidates = np.arange(b) if few else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
+    candidates = (
+        np.arange(b) if few else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
+    )
     smooth = fourier(numbers[candidates], rng)
     features = _features(numbers[candidates], smooth)
     wanted = weights @ features if few else _mean(numbers, weights, smooth)
     squares = np.einsum("nm,nm->n", features, features)
     taken, chosen = np.zeros(features.shape[1]), np.empty(n, dtype=np.intp)
     for t in range(n):
-        # A float64 vector would convert all features in each step, which takes twice as long.
+        # A float64 vector would convert all features in each step, which takes twice as
+        # long.
         missing = ((t + 1) * wanted - taken).astype(np.float32)
         gain = 2 * features @ missing - squares
         gain[chosen[:t]] = -np.inf
@@ -67,7 +84,9 @@ def herded(
 def _features(numbers: np.ndarray, smooth: RBFSampler) -> np.ndarray:
     """Return weighted smooth functions of rows and the rows themselves, ``(n, m)``."""
     linear = numbers * np.sqrt(LINEAR_SHARE / numbers.shape[1])
-    return np.concatenate([smooth.transform(numbers), linear], axis=1).astype(np.float32)
+    return np.concatenate([smooth.transform(numbers), linear], axis=1).astype(
+        np.float32
+    )
 
 
 def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: RBFSampler) -> np.ndarray:

@@ -1,22 +1,24 @@
 """Background rows in a balanced order, their traits, and estimated means over a table.
 
-The attribution of a player against one background row depends mostly on that row's prediction and
-its values in the player's columns. Both are known for all rows. The attribution is regressed on
-them over the sampled rows, and evaluated at the table's means (`RowOrder.mean`).
+The attribution of a player against one background row depends mostly on that row's
+prediction and its values in the player's columns. Both are known for all rows. The
+attribution is regressed on them over the sampled rows, and evaluated at the table's
+means (`RowOrder.mean`).
 
-Rows are used in chunks. Each chunk resembles the whole table in its columns and in the model's
-predictions, by the means of smooth functions of both. A table is divided at random into groups.
-Each group is halved repeatedly, down to single rows. Of two adjacent rows, one goes to each half,
-so that the difference of the halves' means stays small (kernel halving; Dwivedi & Mackey 2024,
-Kernel thinning, JMLR 25). A coin decides the order of the halves, so each row is equally likely at
-every position. Chunks are therefore exchangeable, and their spread measures the remaining random
-error.
+Rows are used in chunks. Each chunk resembles the whole table in its columns and in the
+model's predictions, by the means of smooth functions of both. A table is divided at
+random into groups. Each group is halved repeatedly, down to single rows. Of two
+adjacent rows, one goes to each half, so that the difference of the halves' means stays
+small (kernel halving; Dwivedi & Mackey 2024, Kernel thinning, JMLR 25). A coin decides
+the order of the halves, so each row is equally likely at every position. Chunks are
+therefore exchangeable, and their spread measures the remaining random error.
 
-Deville & Särndal (1992), Calibration estimators in survey sampling, JASA 87; Breidt & Opsomer
-(2017), Model-assisted survey estimation with modern prediction techniques, Statistical Science 32.
-Traits have mean zero over the table, so the estimate is the regression's intercept. It is the mean
-of the predictions over the table plus the mean of the residuals over the sample. A control variate
-with a known mean over the table, such as an attribution of the log-odds, joins the traits.
+Deville & Särndal (1992), Calibration estimators in survey sampling, JASA 87; Breidt &
+Opsomer (2017), Model-assisted survey estimation with modern prediction techniques,
+Statistical Science 32. Traits have mean zero over the table, so the estimate is the
+regression's intercept. It is the mean of the predictions over the table plus the mean
+of the residuals over the sample. A control variate with a known mean over the table,
+such as an attribution of the log-odds, joins the traits.
 """
 
 from dataclasses import dataclass
@@ -32,11 +34,12 @@ from skshapley._references._columns import (
 )
 from skshapley._references._herd import fourier
 
-# Numbers in the comments of this file are for four functions of seven columns (smooth, steps, a
-# rare event, an exponential), 3,000 background rows, and 700 and 3,000 model rows. 95.7 % of the
-# nominal 95 % intervals contain the value against the whole table.
+# Numbers in the comments of this file are for four functions of seven columns (smooth,
+# steps, a rare event, an exponential), 3,000 background rows, and 700 and 3,000 model
+# rows. 95.7 % of the nominal 95 % intervals contain the value against the whole table.
 
-# Quantile bins of a numeric column. With 4 bins, the squared error is 1.05 times as large.
+# Quantile bins of a numeric column. With 4 bins, the squared error is 1.05 times as
+# large.
 BINS = 8
 MOST_OWN_COLUMNS = 4  # binned columns of one player
 MOST_COMMON = 128  # numbers of a row that all players share
@@ -55,7 +58,8 @@ class Traits:
     codes : ndarray of shape (b, d + 1), uint8
         The bin, or category, of each column; the last column is in no bin.
     centred : ndarray of shape (d + 1, BINS + 1, BINS)
-        For each column and code: the indicators of the bins, minus their means over the table.
+        For each column and code: the indicators of the bins, minus their means over the
+        table.
     of_player : ndarray of shape (p, w), int
         The own columns of each player; -1 for players with fewer columns.
     """
@@ -101,7 +105,8 @@ class Traits:
         """Return the centred indicators of the players' own columns, ``(rows, players, n)``."""
         columns = self.of_player[players]
         codes = self.codes.take(rows, axis=0).take(columns, axis=1)
-        # one gather of whole lines: comparing each code with each bin takes twice as long
+        # one gather of whole lines: comparing each code with each bin takes twice as
+        # long
         lines = codes + np.arange(len(self.centred))[columns] * (NO_BIN + 1)
         own = self.centred.reshape(-1, BINS).take(lines, axis=0)
         return own.reshape(len(rows), len(players), -1)
@@ -116,25 +121,31 @@ def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     some = np.sort(numbers[rows][known[rows]])
     if not len(some):
         return np.full(len(numbers), NO_BIN, dtype=np.uint8)
-    # equal edges leave bins empty; np.quantile would take a third of the time of ``fit``
+    # equal edges leave bins empty; np.quantile would take a third of the time of
+    # ``fit``
     edges = some[np.arange(1, BINS) * len(some) // BINS]
     # Seven comparisons take a quarter of the time of a binary search in a large table.
-    return np.where(known, (numbers >= edges[:, None]).sum(axis=0, dtype=np.uint8), NO_BIN)
+    return np.where(
+        known, (numbers >= edges[:, None]).sum(axis=0, dtype=np.uint8), NO_BIN
+    )
 
 
-# Rows of a chunk, whose means give the error. With 4, the halves represent the table less well: the
-# squared error is 1.08 times as large, and intervals cover 94.4 %. With 16, fewer chunks give an
-# error, for .99 of the squared error.
+# Rows of a chunk, whose means give the error. With 4, the halves represent the table
+# less well: the squared error is 1.08 times as large, and intervals cover 94.4 %. With
+# 16, fewer chunks give an error, for .99 of the squared error.
 CHUNK = 8
-# Features for halving groups, and rows per group. With 128 features and groups of 512 rows, ``fit``
-# takes three times as long, and explanations have the same errors
+# Features for halving groups, and rows per group. With 128 features and groups of 512
+# rows, ``fit`` takes three times as long, and explanations have the same errors
 N_FEATURES, GROUP_ROWS = 32, 64
-MOST_PLACES = 2**15  # rows in an order: more than one explanation uses, and little memory
-# Ridge penalty of each coefficient, in rows. With 50, the squared error is 1.33 times as large.
-# With .5, intervals are 5 % wider, because leave-one-out errors grow with the leverage.
+MOST_PLACES = (
+    2**15
+)  # rows in an order: more than one explanation uses, and little memory
+# Ridge penalty of each coefficient, in rows. With 50, the squared error is 1.33 times
+# as large. With .5, intervals are 5 % wider, because leave-one-out errors grow with the
+# leverage.
 PENALTY = 5.0
-# Rows; with fewer, the plain mean is used, as 8 bins and the common numbers would fit each row.
-# Without any regression, the squared error is 2.76 times as large.
+# Rows; with fewer, the plain mean is used, as 8 bins and the common numbers would fit
+# each row. Without any regression, the squared error is 2.76 times as large.
 LEAST_REGRESSED = 24
 MOST_LEVERAGE = 0.9  # a row that determines its own fit has no useful residual
 
@@ -148,7 +159,8 @@ class RowOrder:
     rows : ndarray of shape (q,), int
         The kept rows of the background: all rows, up to 32,768.
     places : ndarray of shape (n,), int
-        Positions in `rows`, chunk after chunk; a row of large weight appears several times.
+        Positions in `rows`, chunk after chunk; a row of large weight appears several
+        times.
     chunk : int
         Number of places in a balanced set; each smaller power of 2 is balanced, too.
     n_rows : float
@@ -168,7 +180,9 @@ class RowOrder:
         """Return rows in random order, by their weights."""
         rows, places = _by_weight(weights, rng)
         every = np.arange(len(weights))
-        return cls(every, rng.permutation(rows[places]), 1, 1 / float(weights @ weights))
+        return cls(
+            every, rng.permutation(rows[places]), 1, 1 / float(weights @ weights)
+        )
 
     @classmethod
     def balanced(cls, table, predictions, weights, column_player, rng) -> "RowOrder":
@@ -194,17 +208,23 @@ class RowOrder:
         key = predicted.sum(axis=1)[places]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
-            traits = Traits.of(columns, numbers, predicted, weights, column_player, rows)
+            traits = Traits.of(
+                columns, numbers, predicted, weights, column_player, rows
+            )
         order = balanced_order(features, key, rng)
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
     def mean(
-        self, values: np.ndarray, rows: np.ndarray, players: np.ndarray, control: np.ndarray
+        self,
+        values: np.ndarray,
+        rows: np.ndarray,
+        players: np.ndarray,
+        control: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return estimates of table means, and leave-one-out errors of each row's prediction.
 
-        For each player and output, the regression on the traits is used if it predicts left-out
-        rows better than the plain mean does.
+        For each player and output, the regression on the traits is used if it predicts
+        left-out rows better than the plain mean does.
 
         Parameters
         ----------
@@ -215,7 +235,8 @@ class RowOrder:
         players : ndarray of shape (r, p), int
             The players to estimate attributions for.
         control : ndarray of shape (r, m, p, c)
-            Control variates of each player, with mean 0 over the table; NaN for a sample without.
+            Control variates of each player, with mean 0 over the table; NaN for a
+            sample without.
 
         Returns
         -------
@@ -240,23 +261,35 @@ class RowOrder:
         """Return the places with their chunks in random order, ``(n,)``."""
         whole = len(self.places) // self.chunk * self.chunk
         chunks = self.places[:whole].reshape(-1, self.chunk)
-        return np.concatenate([chunks[rng.permutation(len(chunks))].ravel(), self.places[whole:]])
+        return np.concatenate(
+            [chunks[rng.permutation(len(chunks))].ravel(), self.places[whole:]]
+        )
 
 
-def _by_weight(weights: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _by_weight(
+    weights: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Return rows to keep, and positions in them, in proportion to weight (systematic sampling)."""
     b = len(weights)
     if weights.min() == weights.max():
-        places = np.arange(b) if b <= MOST_PLACES else np.sort(rng.choice(b, MOST_PLACES, False))
+        places = (
+            np.arange(b)
+            if b <= MOST_PLACES
+            else np.sort(rng.choice(b, MOST_PLACES, False))
+        )
     else:
         n, at = min(MOST_PLACES, 8 * b), np.cumsum(weights)
-        places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(0, b - 1)
+        places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(
+            0, b - 1
+        )
     if b <= MOST_PLACES:
         return np.arange(b), places
     return np.unique(places, return_inverse=True)
 
 
-def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def balanced_order(
+    features: np.ndarray, key: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Return an order of rows in which each aligned chunk of 2^j rows resembles all of them.
 
     Parameters
@@ -280,11 +313,15 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
     return np.concatenate([*parts, rest])
 
 
-def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _halves(
+    features: np.ndarray, groups: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
     count, size = groups.shape
     pairs = groups.reshape(count, size // 2, 2)
-    differences = features[pairs[:, :, 0].T] - features[pairs[:, :, 1].T]  # (s / 2, g, m)
+    differences = (
+        features[pairs[:, :, 0].T] - features[pairs[:, :, 1].T]
+    )  # (s / 2, g, m)
     straight = np.empty((size // 2, count), dtype=bool)
     excess = np.zeros(differences.shape[1:], dtype=features.dtype)
     for chosen, difference in zip(straight, differences, strict=True):
@@ -297,7 +334,11 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
 
 
 def _regressed(
-    traits: Traits, values: np.ndarray, rows: np.ndarray, players: np.ndarray, control: np.ndarray
+    traits: Traits,
+    values: np.ndarray,
+    rows: np.ndarray,
+    players: np.ndarray,
+    control: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the intercepts ``(p, k)`` and the leave-one-out errors of ridge regressions."""
     m, p, k = values.shape
@@ -319,7 +360,9 @@ def _regressed(
     by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
     inverses = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
     slopes = inverses @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
-    rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
+    rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(
+        m, p * k
+    )
     projected = common.T @ rest
     left = (rest - weighed @ projected).reshape(m, p, k)
     taken = np.einsum("pmn,pmn->mp", wide, wide @ inverses)

@@ -18,7 +18,9 @@ TEXT_LETTERS = 120
 def rounded(numbers: NDArray[np.float64], digits: int) -> list[float | None]:
     """Return numbers with few significant digits, short in JSON; None for NaN and infinity."""
     form = f"%.{digits}g"
-    return [_short(float(form % x)) if np.isfinite(x) else None for x in numbers.tolist()]
+    return [
+        _short(float(form % x)) if np.isfinite(x) else None for x in numbers.tolist()
+    ]
 
 
 def column(data: pd.Series) -> dict[str, Any]:
@@ -27,10 +29,10 @@ def column(data: pd.Series) -> dict[str, Any]:
     Returns
     -------
     column : dict
-        Numbers and dates: ``kind`` ("number", or "date" in seconds), ``x`` (None without a finite
-        number) and ``ends``, the limits of the colours. Infinite values are in ``texts``, by row.
-        Other columns: ``kind`` "text", ``names``, ``codes`` (-1 for missing values) and whether the
-        names are ``ordered``.
+        Numbers and dates: ``kind`` ("number", or "date" in seconds), ``x`` (None
+        without a finite number) and ``ends``, the limits of the colours. Infinite
+        values are in ``texts``, by row. Other columns: ``kind`` "text", ``names``,
+        ``codes`` (-1 for missing values) and whether the names are ``ordered``.
     """
     if pd.api.types.is_datetime64_any_dtype(data):
         # Readers expect the local time of their data.
@@ -76,4 +78,8 @@ def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
 
 def _short(number: float) -> float:
     """Return a whole number as an int: "2" is shorter than "2.0" and "-0.0"."""
-    return int(number) if number.is_integer() and abs(number) <= LARGEST_INTEGER else number
+    return (
+        int(number)
+        if number.is_integer() and abs(number) <= LARGEST_INTEGER
+        else number
+    )

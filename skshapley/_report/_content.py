@@ -40,7 +40,8 @@ def content(
     -------
     content : dict
         Features and columns are sorted by the largest share of a feature in any output.
-        Attributions are lists by feature, over all rows; the sum of the other features is one more.
+        Attributions are lists by feature, over all rows; the sum of the other features
+        is one more.
     """
     explanation = adding_up(explanation)
     r = len(explanation)
@@ -90,7 +91,10 @@ def _order(outputs: list[Explanation]) -> NDArray[np.intp]:
 
 
 def _output(
-    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp], rest: NDArray[np.intp]
+    whole: Explanation,
+    rows: NDArray[np.intp],
+    kept: NDArray[np.intp],
+    rest: NDArray[np.intp],
 ) -> dict[str, Any]:
     """Return the numbers of one output: importances of all rows, and attributions of some."""
     shown = whole[rows]

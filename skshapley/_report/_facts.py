@@ -43,9 +43,12 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Model rows": _model_rows(explanation),
         "Accurate enough": f"{n:,} of {r:,} rows" if 0 < n < r else None,
         "Standard errors": _standard_errors(explanation),
-        "Background errors": f"{_usual(known)}: {meaning}" if len(known) else "not known",
+        "Background errors": f"{_usual(known)}: {meaning}"
+        if len(known)
+        else "not known",
         "Adds up": _adds_up(explanation),
-        "Exact instead": settings.exact_response and f"response_method={settings.exact_response!r}",
+        "Exact instead": settings.exact_response
+        and f"response_method={settings.exact_response!r}",
         "Seed": None if settings.entropy is None else str(settings.entropy),
         "Source": settings.source,
     }
@@ -72,7 +75,9 @@ def _absent(reward: str | None) -> str | None:
 def is_logit(explanation: "Explanation") -> bool:
     """Return True if the response is the log-odds of one of two classes."""
     settings = explanation.settings
-    return settings.response_method == "log_odds" and settings.explained_class is not None
+    return (
+        settings.response_method == "log_odds" and settings.explained_class is not None
+    )
 
 
 def _base_value(explanation: "Explanation") -> str | None:
@@ -80,7 +85,9 @@ def _base_value(explanation: "Explanation") -> str | None:
     base = explanation.base_values
     if not (base == base[0]).all():
         return None
-    probability = f", a probability of {expit(base[0]):.3g}" if is_logit(explanation) else ""
+    probability = (
+        f", a probability of {expit(base[0]):.3g}" if is_logit(explanation) else ""
+    )
     return f"{number(base[0])}{probability}"
 
 
@@ -100,7 +107,9 @@ def _standard_errors(explanation: "Explanation") -> str:
     if not known.any():
         return "0: the attributions are exact for this background"
     largest = np.abs(explanation.values).max()
-    share = f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
+    share = (
+        f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
+    )
     return f"{_usual(known)}{share}"
 
 

@@ -33,7 +33,9 @@ SCRIPTS = (
     "main.js",
 )
 _CONSTRAINTS = {
-    "title": Maybe(Constraint(lambda title: isinstance(title, str), "a str"), error=TypeError),
+    "title": Maybe(
+        Constraint(lambda title: isinstance(title, str), "a str"), error=TypeError
+    ),
     "max_rows": Maybe(Count(), hint="None shows all"),
     "max_features": Maybe(Count(), hint="None shows all"),
 }
@@ -49,23 +51,24 @@ def write_report(
 ) -> Path | None:
     """Write one HTML file that any browser opens, without a server or a network.
 
-    It shows the settings and the errors, the importances with their intervals, a beeswarm, the
-    dependence of the strongest features, interactions where there are any, and a table of the rows,
-    each with its waterfall. A thousand rows of thirty features take about a megabyte for each
-    output.
+    It shows the settings and the errors, the importances with their intervals, a
+    beeswarm, the dependence of the strongest features, interactions where there are
+    any, and a table of the rows, each with its waterfall. A thousand rows of thirty
+    features take about a megabyte for each output.
 
     Parameters
     ----------
     path : str or path, default=None
-        The file; an existing one is replaced. None: show the report below a notebook's cell;
-        elsewhere write "report.html".
+        The file; an existing one is replaced. None: show the report below a notebook's
+        cell; elsewhere write "report.html".
     title : str, default=None
         The title. None: named after the model.
     max_rows : int or None, default=1000
-        Number of rows to show, evenly spread over all. Importances use all rows. None: all.
-    max_features : int or None, default=50
-        Number of features shown separately, the most important first; the others are summed. None:
+        Number of rows to show, evenly spread over all. Importances use all rows. None:
         all.
+    max_features : int or None, default=50
+        Number of features shown separately, the most important first; the others are
+        summed. None: all.
 
     Returns
     -------
@@ -77,7 +80,11 @@ def write_report(
     ValueError, TypeError
         For an invalid title, max_rows or max_features, or an explanation without rows.
     """
-    given: dict[str, Any] = {"title": title, "max_rows": max_rows, "max_features": max_features}
+    given: dict[str, Any] = {
+        "title": title,
+        "max_rows": max_rows,
+        "max_features": max_features,
+    }
     check_values("Explanation.report", given, _CONSTRAINTS)
     text = report_html(self, **given)
     if path is None and "ipykernel" in sys.modules:
@@ -89,7 +96,9 @@ def write_report(
         path = Path("report.html")
         sys.stdout.write(f"The report is in {path.resolve()}\n")
     if not isinstance(path, str | PathLike):
-        raise TypeError(f"Explanation.report takes path as a str or path; got {path!r}.")
+        raise TypeError(
+            f"Explanation.report takes path as a str or path; got {path!r}."
+        )
     path = Path(path)
     if path.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(
@@ -129,7 +138,8 @@ def report_html(
     style = _text("report.css")
     facts = content(explanation, max_rows, max_features, n_rows)
     text = json.dumps(facts, separators=(",", ":"), allow_nan=False)
-    # The policy of the page allows only this script and this style, and loads nothing else.
+    # The policy of the page allows only this script and this style, and loads nothing
+    # else.
     return Template(_text("report.html")).substitute(
         title=escape(named if title is None else title),
         style=style,
@@ -137,7 +147,9 @@ def report_html(
         script=script,
         script_hash=_hash(script),
         # A label such as "</script>" would end the element.
-        content=text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        content=text.replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026"),
     )
 
 

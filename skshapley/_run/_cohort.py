@@ -21,9 +21,9 @@ from skshapley.solvers._base import entries
 # so that the errors of many rows do not agree
 N_DESIGNS = 8
 ASK_BYTES = 2**22  # coalitions of one row per design
-# Draws and evaluations before the first check of a stopping rule. Rows of single trees that stop
-# after 64 evaluations are the lucky ones: 1 % of their values were off by more than four standard
-# errors, and none after 128.
+# Draws and evaluations before the first check of a stopping rule. Rows of single trees
+# that stop after 64 evaluations are the lucky ones: 1 % of their values were off by
+# more than four standard errors, and none after 128.
 FIRST_DRAWS, FIRST_EVALUATIONS = 64, 128
 GROWTH = 1.6  # growth of the number of draws between two checks of the stopping rule
 # Values between 2**-200 and 2**200 are not scaled: standard errors take fourth powers
@@ -53,7 +53,8 @@ class Cohort:
     rest : Rest or None
         The rest of the budgets, for a sampler with more than one design.
     left, asked, further : int
-        Remaining planned draws, draws so far, and draws of the next design beyond the plan.
+        Remaining planned draws, draws so far, and draws of the next design beyond the
+        plan.
     goal : int
         Number of draws at the next check of the stopping rule.
     open, asking : ndarray of int
@@ -76,7 +77,11 @@ class Cohort:
         game, plan, (r, self.count) = block.game, block.plan, players.shape
         # entries of single players; pairs follow
         self._own = slice(None if plan.pairs is None else self.count)
-        b, self.row_order, weights = game.n_references, game.row_order, game.reference_weights
+        b, self.row_order, weights = (
+            game.n_references,
+            game.row_order,
+            game.reference_weights,
+        )
         self.sampler, self.solver = plan.methods(self.count)
         size = replace(Size.of(game), n_players=self.count)
         bought = self.sampler.afford(size.values(plan.max_rows), self.count, b)
@@ -92,27 +97,35 @@ class Cohort:
         self.estimate: Estimate | None = None
         self.groups: Sample | None = None
         self.further = 0
-        # Random numbers depend on the content of a row, so a row has the same values in any block.
+        # Random numbers depend on the content of a row, so a row has the same values in
+        # any block.
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
         if b > 1 and self.row_order is None:
-            self.row_order = RowOrder.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
-        # A sampler needs the used share of the background for its finite-population corrections.
+            self.row_order = RowOrder.plain(
+                weights, generator(plan.entropy, Stream.PLAIN_ORDER)
+            )
+        # A sampler needs the used share of the background for its finite-population
+        # corrections.
         self.sample, part = None, 1.0
         if bought.n_references < b:
             draws = [rng.spawn(1)[0] for rng in rngs]
             self.sample = Sample(self.row_order, draws, bought.n_references)
             used = self.sample.rows[0].size
-            # an order has rows as often as their weights require, so its rows have equal weights
+            # an order has rows as often as their weights require, so its rows have
+            # equal weights
             weights, part = np.full(used, 1 / used), used / self.row_order.n_rows
-        # Keys depend on the content of a row, so its design does too, in any order of the table.
+        # Keys depend on the content of a row, so its design does too, in any order of
+        # the table.
         numbers, shared = (keys % N_DESIGNS).astype(np.intp).tolist(), None
         if plan.tuned is not None:
             # rows with equal numbers have equal generators, and therefore equal designs
             own = Stream.DESIGN, self.count
             shared = [generator(plan.entropy, *own, number) for number in numbers]
         drawn = (plan.tuned, numbers, shared, self.row_order, part)
-        self.sampler.start(SamplerTask(self.count, rngs, self.left, weights, players, *drawn))
+        self.sampler.start(
+            SamplerTask(self.count, rngs, self.left, weights, players, *drawn)
+        )
         goes_on = self.sampler.traits.goes_on and self.solver.traits.goes_on
         again = goes_on and not self.sampler.traits.one_shot
         walks = b > 1 and issubclass(self.sampler.produces, StepwiseDesign)
@@ -123,7 +136,8 @@ class Cohort:
         """Return the number of draws to request: as many as stopping and memory allow."""
         if self.sampler.traits.one_shot:
             return self.left
-        # Samplers may want small first designs, from which they learn before they draw more.
+        # Samplers may want small first designs, from which they learn before they draw
+        # more.
         most = min(self._most_draws(), self.sampler.draws_now(self.asked))
         if self.block.plan.stopping is not None:
             # stop at the next check of the stopping rule
@@ -133,7 +147,10 @@ class Cohort:
     def _most_draws(self) -> int:
         """Return the largest number of draws per design that memory allows, in whole units."""
         price = self.price
-        return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
+        return (
+            max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1)
+            * price.unit
+        )
 
     def ask(self) -> Requests:
         """Return the requests of the next design."""
@@ -144,8 +161,8 @@ class Cohort:
         flat, instance, references = self.design.requested(len(self.asking))
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
-            # Players that do not matter stay absent: they agree with the background, so their
-            # columns do not change.
+            # Players that do not matter stay absent: they agree with the background, so
+            # their columns do not change.
             active = np.zeros((len(members), self.block.game.n_players), dtype=bool)
             np.put_along_axis(active, self.players[self.asking], True, axis=1)
             wide = active[instance]
@@ -162,7 +179,8 @@ class Cohort:
     def _group(self, sample: Sample) -> None:
         """Evaluate each coalition against every group of the sample, as outputs of the game."""
         self.groups = sample
-        # v(empty) against single background rows is known from fit and costs no call of the model.
+        # v(empty) against single background rows is known from fit and costs no call of
+        # the model.
         groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
         self.v_empty = groups.reshape(len(groups), -1)
         self.v_full = np.tile(self.v_full, (1, sample.n_groups))
@@ -194,9 +212,12 @@ class Cohort:
         ends = self.v_empty[self.asking], self.v_full[self.asking]
         everything = self.design.assemble(values, empty, *ends)
         if self.units is None:
-            self.units = self._units(everything, self.v_empty[:, None], self.v_full[:, None])
+            self.units = self._units(
+                everything, self.v_empty[:, None], self.v_full[:, None]
+            )
             self._start_solver(self.units)
-        # The solver uses fourth powers. In units near 1, they neither overflow nor vanish.
+        # The solver uses fourth powers. In units near 1, they neither overflow nor
+        # vanish.
         everything = everything / self.units[self.asking]
         self.estimate = None
         self.sampler.tell(self.asking, self.design, everything)
@@ -206,14 +227,16 @@ class Cohort:
     def _units(self, *values: np.ndarray) -> np.ndarray:
         """Return the scale of the values ``(r, m, k)`` by row and output, ``(r, 1, k)``.
 
-        It is a power of two. The scaled largest value is about 1, so its powers do not overflow. It
-        is 1 if no scaling is needed, or if the solver takes no powers.
+        It is a power of two. The scaled largest value is about 1, so its powers do not
+        overflow. It is 1 if no scaling is needed, or if the solver takes no powers.
         """
         largest = np.abs(np.concatenate(values, axis=1)).max(axis=1, keepdims=True)
-        # Powers of two scale without rounding, so ordinary values have the same bits with and
-        # without.
+        # Powers of two scale without rounding, so ordinary values have the same bits
+        # with and without.
         exponent = np.frexp(largest)[1]
-        extreme = (np.abs(exponent) > PLAIN_EXPONENT) & self.solver.traits.standard_errors
+        extreme = (
+            np.abs(exponent) > PLAIN_EXPONENT
+        ) & self.solver.traits.standard_errors
         return np.ldexp(1.0, np.where(extreme, exponent, 0))
 
     def _start_solver(self, units: np.ndarray) -> None:
@@ -234,7 +257,9 @@ class Cohort:
         if known is not None:
             values = values + known.values[at]
             # the known part and the remainder have independent errors
-            errors = None if errors is None else np.hypot(errors, known.standard_errors[at])
+            errors = (
+                None if errors is None else np.hypot(errors, known.standard_errors[at])
+            )
             if apart is not None:
                 weights = self.block.game.reference_weights
                 apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
@@ -249,9 +274,12 @@ class Cohort:
         estimate = Estimate(values * self.units, errors, apart, additive)
         if self.groups is None:
             return estimate
-        # The known gain against the whole background corrects the sampled groups by regression.
+        # The known gain against the whole background corrects the sampled groups by
+        # regression.
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
-        return self.groups.together(estimate, self.v_full - self.v_empty, gain, self._own)
+        return self.groups.together(
+            estimate, self.v_full - self.v_empty, gain, self._own
+        )
 
     def _close(self) -> None:
         """Close the rows that are accurate enough or have spent their budget."""
@@ -259,11 +287,14 @@ class Cohort:
         if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors, _, additive = self._result()
             if errors is not None:
-                # the players only: requests for other values must not change the players' values
-                done = stopping.done(values[self.open, self._own], errors[self.open, self._own])
+                # the players only: requests for other values must not change the
+                # players' values
+                done = stopping.done(
+                    values[self.open, self._own], errors[self.open, self._own]
+                )
                 if additive is not None and self.left:
-                    # Additive rows become exact with the last background row, so an early stop
-                    # would save little.
+                    # Additive rows become exact with the last background row, so an
+                    # early stop would save little.
                     done &= ~additive[self.open]
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
@@ -319,7 +350,8 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
         Each of them an entry.
     n_players : int
     """
-    # One integer per set of players makes the search a binary search of sorted integers.
+    # One integer per set of players makes the search a binary search of sorted
+    # integers.
     radix = n_players ** np.arange(entries.shape[1])
     keys = entries @ radix
     order = np.argsort(keys)

@@ -1,8 +1,8 @@
 """The loop of a run: ask, evaluate, tell, block by block.
 
-The sizes of blocks depend on fixed numbers and the working memory. Within a block, rows with the
-same number of players that matter form a cohort. The requests of all cohorts are evaluated
-together.
+The sizes of blocks depend on fixed numbers and the working memory. Within a block, rows
+with the same number of players that matter form a cohort. The requests of all cohorts
+are evaluated together.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ from skshapley.rewards import Game
 from skshapley.rewards._game import Known, empty_values
 from skshapley.solvers._base import entries
 
-# Model rows of a block of rows to explain: twice as many take a tenth longer, as memory is fresh.
-# With 2**14, small explanations take 4 % longer.
+# Model rows of a block of rows to explain: twice as many take a tenth longer, as memory
+# is fresh. With 2**14, small explanations take 4 % longer.
 BLOCK_MODEL_ROWS = 2**18
 BLOCK_INSTANCES = 1024
 BLOCK_SHARE = 1 / 2  # share of the working memory for a block of rows
@@ -53,7 +53,8 @@ def run(
     progress : callable or None
         Called with the number of finished rows.
     evaluations : callable or None
-        Called with the number of evaluated coalitions, for a game of few rows and slow values.
+        Called with the number of evaluated coalitions, for a game of few rows and slow
+        values.
 
     Returns
     -------
@@ -100,13 +101,18 @@ def _block_size(game, plan) -> int:
         b, draws, price = bought.n_references, bought.n_draws, bought.price
         coalitions = max(1, draws) * price.coalitions
         if not sampler.traits.one_shot:
-            # Other samplers make several designs, so only one of them is in memory at a time.
-            coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
+            # Other samplers make several designs, so only one of them is in memory at a
+            # time.
+            coalitions = min(
+                coalitions, max(ASK_BYTES // p, price.unit * price.coalitions)
+            )
     # records of solvers for each background row used
     kept = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + kept
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
-    return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES)))
+    return max(
+        1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES))
+    )
 
 
 class Block:
@@ -129,7 +135,9 @@ class Block:
         Evaluated model rows and coalitions.
     """
 
-    def __init__(self, game: Game, plan: Plan, rows: np.ndarray, known: Known | None) -> None:
+    def __init__(
+        self, game: Game, plan: Plan, rows: np.ndarray, known: Known | None
+    ) -> None:
         self.game, self.plan, self.rows, self.known = game, plan, rows, known
         self.empty, self.v_empty = game.empty(rows), empty_values(game, rows)
         self.v_full = game.full(rows)
@@ -158,13 +166,17 @@ class Block:
         outcome.n_model_rows[rows] = self.spent + 1
         outcome.n_evaluations[rows] = 2 + self.asked
 
-    def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
+    def _settle(
+        self, outcome: Outcome, members: np.ndarray, players: np.ndarray
+    ) -> None:
         """Assign v(all) - v(empty) to the only active player, if any."""
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
         outcome.converged[rows] = True
         first = outcome.entries[:1]
-        if players.shape[1] == 1 and (first == first[:, :1]).all():  # players are among them
+        if (
+            players.shape[1] == 1 and (first == first[:, :1]).all()
+        ):  # players are among them
             alone = np.repeat(players, first.shape[1], axis=1)[:, None]
             at = places(outcome.entries, alone, self.game.n_players)[:, 0]
             outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
@@ -190,18 +202,25 @@ class Block:
             for cohort in cohorts:
                 requests = cohort.ask()
                 # 0 for requests against the whole background
-                width = 0 if requests.references is None else requests.references.shape[1]
+                width = (
+                    0 if requests.references is None else requests.references.shape[1]
+                )
                 batches.setdefault(width, []).append((cohort, requests))
-            # One call for all cohorts: small requests would leave the batches of the model half
-            # empty.
+            # One call for all cohorts: small requests would leave the batches of the
+            # model half empty.
             for width, same in sorted(batches.items()):
-                # Few requests against the same single background row repeat: in a default run 1 %
-                # of those of 20 columns and 4 % of 10. Keys would take a fifth of the time.
+                # Few requests against the same single background row repeat: in a
+                # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
+                # a fifth of the time.
                 known = None if width == 1 else ledger
-                self._evaluate(same, width or self.game.rows_per_value, evaluator, known)
+                self._evaluate(
+                    same, width or self.game.rows_per_value, evaluator, known
+                )
             cohorts = [cohort for cohort in cohorts if cohort.open.size]
 
-    def _evaluate(self, batches, width: int, evaluator: Evaluator, ledger: Ledger | None) -> None:
+    def _evaluate(
+        self, batches, width: int, evaluator: Evaluator, ledger: Ledger | None
+    ) -> None:
         """Evaluate the requests of some cohorts together, and pass on the values."""
         requests = _joined([part for _, part in batches])
         if ledger is None:
@@ -213,7 +232,9 @@ class Block:
             own, end = slice(end, end + len(part.rows)), end + len(part.rows)
             counts = counted(place[own], sent[own], r)
             self.spent += width * counts
-            self.asked += counts // (1 if cohort.groups is None else cohort.groups.n_groups)
+            self.asked += counts // (
+                1 if cohort.groups is None else cohort.groups.n_groups
+            )
             cohort.tell(values[own])
 
 

@@ -1,8 +1,9 @@
 """Evaluation of requests in batches: the only place that calls the reward.
 
-A batch is one call of the reward (for a model, one predict of about 8192 rows). A task is a run of
-batches for one worker. The sizes of both depend on fixed numbers and the working memory, never on
-n_jobs. Results are gathered in order, so they do not depend on the workers.
+A batch is one call of the reward (for a model, one predict of about 8192 rows). A task
+is a run of batches for one worker. The sizes of both depend on fixed numbers and the
+working memory, never on n_jobs. Results are gathered in order, so they do not depend on
+the workers.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,8 @@ from skshapley._tools._memory import working_bytes
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 
-# Model rows per call, at most. With 512, models on frames take twice as long; 131,072 save 3 %.
+# Model rows per call, at most. With 512, models on frames take twice as long; 131,072
+# save 3 %.
 BATCH_ROWS = 8192
 BATCH_SHARE = 1 / 8  # share of the working memory for a batch
 TASK_BATCHES = 4
@@ -66,15 +68,21 @@ class Evaluator:
     ) -> None:
         self.game, self.report, self.n_values = game, report, 0
         backend, _ = get_active_backend()
-        # A generator hands over results in order as they arrive, so few of them wait in memory.
+        # A generator hands over results in order as they arrive, so few of them wait in
+        # memory.
         each = "generator" if backend.supports_return_generator else "list"
         parallel = effective_n_jobs(n_jobs) > 1
         self._parallel = Parallel(n_jobs=n_jobs, return_as=each) if parallel else None
         client = getattr(backend, "client", None)  # joblib's dask backend
-        self._cluster = Cluster(client, game.shared) if self._parallel and client else None
-        # joblib's own processes need a parcel, because they would read the object with every task.
+        self._cluster = (
+            Cluster(client, game.shared) if self._parallel and client else None
+        )
+        # joblib's own processes need a parcel, because they would read the object with
+        # every task.
         own = parallel and isinstance(backend, LokyBackend | MultiprocessingBackend)
-        self._shared = Parcel(game.shared) if own and game.shared is not None else game.shared
+        self._shared = (
+            Parcel(game.shared) if own and game.shared is not None else game.shared
+        )
 
     def __enter__(self) -> Self:
         if self._parallel is not None:
@@ -93,14 +101,21 @@ class Evaluator:
             tasks = _slices(ends)
             results: Any = (_batch(self.game, requests.take(task)) for task in tasks)
         else:
-            groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
+            groups = [
+                ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)
+            ]
             tasks = _slices([group[-1] for group in groups])
             jobs = (
-                (*self._shipped(requests.take(task)), [end - task.start for end in group])
+                (
+                    *self._shipped(requests.take(task)),
+                    [end - task.start for end in group],
+                )
                 for task, group in zip(tasks, groups, strict=True)
             )
             if self._cluster is None:
-                results = self._parallel(delayed(_task)(self._shared, *job) for job in jobs)
+                results = self._parallel(
+                    delayed(_task)(self._shared, *job) for job in jobs
+                )
             else:
                 results = self._cluster(_task, jobs)
         for task, result in zip(tasks, results, strict=True):
@@ -108,14 +123,15 @@ class Evaluator:
             self.n_values += task.stop - task.start
             if self.report is not None:
                 self.report(self.n_values)
-        # The first output stands for all: a game without a value has none of its outputs.
+        # The first output stands for all: a game without a value has none of its
+        # outputs.
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             unvalued = self.game.unvalued
             if unvalued is None:
                 raise ModelOutputError(
-                    f"{type(self.game).__name__} returned NaN for {len(missing)} coalitions; every"
-                    f" coalition needs a finite value."
+                    f"{type(self.game).__name__} returned NaN for {len(missing)} "
+                    "coalitions; every coalition needs a finite value."
                 )
             unvalued.coalitions.extend(requests.coalitions[missing])
             values[missing] = unvalued.worth
@@ -126,8 +142,8 @@ class Evaluator:
         n = len(rows)
         if not n:
             return []
-        # Batches of many rows are fuller, which is quicker wherever a row's values do not depend on
-        # them.
+        # Batches of many rows are fuller, which is quicker wherever a row's values do
+        # not depend on them.
         if not self.game.parted_by_instance:
             return [*range(width, n, width), n]
         own = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
@@ -135,7 +151,8 @@ class Evaluator:
         for end in own.tolist():
             # the division of a row's requests does not depend on other rows
             for piece in (*range(start + width, end, width), end):
-                # Whole small rows share a batch; a row that would not fit begins the next one.
+                # Whole small rows share a batch; a row that would not fit begins the
+                # next one.
                 if piece - ends[-1] > width and start > ends[-1]:
                     ends.append(start)
                 start = piece
@@ -145,7 +162,9 @@ class Evaluator:
         """Return the number of requests per call of the reward."""
         q = None if requests.references is None else requests.references.shape[1]
         model_rows = self.game.rows_per_value if q is None else q
-        rows = min(BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1))
+        rows = min(
+            BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1)
+        )
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
     def _shipped(self, requests: Requests) -> tuple[Game, Requests]:

@@ -20,8 +20,9 @@ from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import RelativeError, StoppingRule
 
-# Repeated draws cost no evaluation, so a budget above the number of coalitions is never spent.
-# It is cut to the number of coalitions, or to this number, at which the error is negligible
+# Repeated draws cost no evaluation, so a budget above the number of coalitions is never
+# spent. It is cut to the number of coalitions, or to this number, at which the error is
+# negligible
 ENOUGH_EVALS = 2**18
 MOST_EVALS = 2**26  # per row without a stopping rule: hours for most models
 SMALL_BYTES = 2**27  # a single design may take this much, whatever the working memory
@@ -104,13 +105,13 @@ class Budget:
         if not Count().allows(self.given):
             what = "evaluations" if self.in_evals else "model rows"
             raise ValueError(
-                f'{self.owner} takes {self._parameter} as "auto" or a positive int, {what} per'
-                f" row to explain; got {self.given!r}."
+                f'{self.owner} takes {self._parameter} as "auto" or a positive int, '
+                f"{what} per row to explain; got {self.given!r}."
             )
         if self.in_evals and p == 1 and self.given < 2:
             raise ValueError(
-                f"{self.asked}, which is too small: a game of one player has 2 evaluations, the"
-                f" empty and the full coalition."
+                f"{self.asked}, which is too small: a game of one player has 2 "
+                "evaluations, the empty and the full coalition."
             )
         given = size.rows(int(self.given)) if self.in_evals else int(self.given)
         return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
@@ -124,8 +125,8 @@ class Budget:
             averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
             hint = "; or keep fewer of the background rows, such as max_background=100"
             raise ValueError(
-                f"{self.asked}, which is too small {name}with {p} players: it needs at least"
-                f" {self.as_text(price.least_rows)} per row"
+                f"{self.asked}, which is too small {name}with {p} players: it needs at "
+                f"least {self.as_text(price.least_rows)} per row"
                 f"{hint if averaged and not self.in_evals else ''}."
             )
         # A very small working memory must not forbid designs that fit on any machine.
@@ -133,33 +134,37 @@ class Budget:
         most = int(room // design_bytes(price.coalitions, p))
         if sampler.traits.one_shot and n_draws > max(most, price.least):
             raise ValueError(
-                f"{self.asked}, but {type(sampler).__name__} makes a single design, and the"
-                f" working memory holds one of {self.as_text(most * price.draw - price.given)} with"
-                f" {p} players: pass fewer, raise sklearn.set_config(working_memory=), or choose a"
-                f' sampler of several designs, such as "antithetic".'
+                f"{self.asked}, but {type(sampler).__name__} makes a single design, "
+                "and the working memory holds one of "
+                f"{self.as_text(most * price.draw - price.given)} with {p} players: "
+                "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
+                'sampler of several designs, such as "antithetic".'
             )
         if not stops and n_draws * price.draw > MOST_EVALS * price.references:
             raise ValueError(
-                f"{self.asked}, more than the {self.as_text(MOST_EVALS * price.references)} that a"
-                f" row can have without a stopping rule: pass fewer, or"
-                f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
+                f"{self.asked}, more than the "
+                f"{self.as_text(MOST_EVALS * price.references)} that a row can have "
+                "without a stopping rule: pass fewer, or "
+                "stopping=skshapley.stopping.StandardError(rtol=0.05)."
             )
 
 
 def auto_rows(size: Size) -> int:
     """Return the model rows per row to explain for the budget "auto".
 
-    The budget is ``b (max(256, 4 p) + 768 / sqrt(b))`` for b background rows, at most 100. It
-    enumerates up to 8 players against 100 rows, and gives every row at least two pairs of
-    permutations. An evaluation against b rows is one step of b permutations, so small backgrounds
-    need more evaluations for the same error. A larger table costs no more, because its rows are
-    sampled. On XGBoost models of 10 to 100 features, the errors stay below the errors of shap's
-    PermutationExplainer with its default of 500 evaluations. At b = 100, a quarter of the budget is
-    enough.
+    The budget is ``b (max(256, 4 p) + 768 / sqrt(b))`` for b background rows, at most
+    100. It enumerates up to 8 players against 100 rows, and gives every row at least
+    two pairs of permutations. An evaluation against b rows is one step of b
+    permutations, so small backgrounds need more evaluations for the same error. A
+    larger table costs no more, because its rows are sampled. On XGBoost models of 10 to
+    100 features, the errors stay below the errors of shap's PermutationExplainer with
+    its default of 500 evaluations. At b = 100, a quarter of the budget is enough.
     """
     b = min(size.n_references, USUAL_REFERENCES)
     n_evals = max(256, 4 * size.n_players) + ceil(768 / sqrt(b))
-    return Size(size.n_players, b, size.rows_per_value * b // size.n_references).rows(n_evals)
+    return Size(size.n_players, b, size.rows_per_value * b // size.n_references).rows(
+        n_evals
+    )
 
 
 def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
@@ -168,7 +173,9 @@ def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
 
 
 MOST_IN_A_PROCESS = 500  # players
-LEAST_PAIRED = 16  # background rows for pairs of permutations; fewer rows get single permutations
+LEAST_PAIRED = (
+    16  # background rows for pairs of permutations; fewer rows get single permutations
+)
 TIMES_WITH_STOPPING = 16  # times the usual budget, so that the stopping rule decides
 
 
@@ -186,7 +193,8 @@ class Plan:
         Model rows per row to explain, its own included.
     stopping : StoppingRule or None
     entropy : int
-        Source of all random streams: by key for a row (`Game.keys`), by name for other streams.
+        Source of all random streams: by key for a row (`Game.keys`), by name for other
+        streams.
     index : Index
         The index of the players' values.
     pairs : Index or None
@@ -248,7 +256,8 @@ class Plan:
         p, chosen = size.n_players, self.sampler
         given = self.budget.given if given is None else given
         budget = replace(self.budget, size=size, given=given)
-        # The rule of the automatic precision depends on the method, so it is chosen again below.
+        # The rule of the automatic precision depends on the method, so it is chosen
+        # again below.
         stopping = None if self.by_precision else self.stopping
         plan = replace(self, budget=budget, stopping=stopping)
         sampler, solver = plan.usual
@@ -260,16 +269,24 @@ class Plan:
             # A user who names "exact" and no budget wants all coalitions.
             n_rows = max(n_rows, size.rows(2**p))
         plan = replace(plan, max_rows=n_rows)
-        walks = issubclass(sampler.produces, StepwiseDesign) and not sampler.traits.one_shot
-        if self.by_precision and is_auto(given) and walks and solver.traits.standard_errors:
+        walks = (
+            issubclass(sampler.produces, StepwiseDesign) and not sampler.traits.one_shot
+        )
+        if (
+            self.by_precision
+            and is_auto(given)
+            and walks
+            and solver.traits.standard_errors
+        ):
             plan = replace(plan, stopping=RelativeError())
         solver.check_players(p)
         if not self.read:
             plan.check_indices()
         if stopping is not None and not solver.traits.standard_errors:
             raise ValueError(
-                f"{budget.owner} got stopping={stopping!r}, but {type(solver).__name__} has no"
-                f" standard errors to stop by; choose another solver or stopping=None."
+                f"{budget.owner} got stopping={stopping!r}, but "
+                f"{type(solver).__name__} has no standard errors to stop by; choose "
+                "another solver or stopping=None."
             )
         if p > 1:
             name = "" if chosen is None else f"for {type(sampler).__name__} "
@@ -285,15 +302,17 @@ class Plan:
     def takes_parts(self) -> bool:
         """True if a part of the game with known Shapley values may be subtracted."""
         sampler, solver = self.usual
-        parts = self.index == INDICES["shapley"] and sampler.produces in solver.traits.parts
+        parts = (
+            self.index == INDICES["shapley"] and sampler.produces in solver.traits.parts
+        )
         return self.size.n_players > 1 and parts
 
     def check_indices(self) -> None:
         """Raise ValueError for an index that the methods do not give."""
         owner, size = self.budget.owner, self.size
         sampler, solver = self.usual
-        # Two pairs per player are the least for the Gaussian-process estimator, less both known
-        # ends.
+        # Two pairs per player are the least for the Gaussian-process estimator, less
+        # both known ends.
         least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)
         odd = f', or sampler="odd" with at least {least}'
         what, design = f'index="{self.index.name}"', sampler.produces
@@ -328,8 +347,8 @@ def make_plan(
     Parameters
     ----------
     sampler, solver, stopping, random_state, interactions, index
-        As users pass them. With stopping "auto" and no budget given, permutations stop at a
-        relative error; other methods spend the usual budget.
+        As users pass them. With stopping "auto" and no budget given, permutations stop
+        at a relative error; other methods spend the usual budget.
     size : Size
         Of the game.
     owner : str
@@ -339,8 +358,8 @@ def make_plan(
     process : bool, default=True
         Whether "auto" may choose the Gaussian-process estimator without interactions.
     read : bool, default=False
-        Whether a closed form may give indices that sampling cannot. The caller then calls
-        `Plan.check_indices`.
+        Whether a closed form may give indices that sampling cannot. The caller then
+        calls `Plan.check_indices`.
 
     Raises
     ------
@@ -356,8 +375,8 @@ def make_plan(
     elif stopping is not None:
         if not isinstance(stopping, StoppingRule):
             raise TypeError(
-                f'{owner} takes stopping as "auto", None or a stopping rule; got {stopping!r}. Try'
-                f" skshapley.stopping.StandardError(rtol=0.05)."
+                f'{owner} takes stopping as "auto", None or a stopping rule; got '
+                f"{stopping!r}. Try skshapley.stopping.StandardError(rtol=0.05)."
             )
         stopping.check()
     ruled = is_auto(solver) and is_auto(sampler)
@@ -366,9 +385,13 @@ def make_plan(
         if component is not None:
             # All errors of parameters come before the first call of the model.
             component.check()
-    budget = Budget(owner, max_evals if max_rows is None else max_rows, size, max_rows is None)
+    budget = Budget(
+        owner, max_evals if max_rows is None else max_rows, size, max_rows is None
+    )
     entropy = entropy_from(random_state, owner)
-    decided = Plan(budget, chosen, solving, 0, stopping, entropy, wanted, pairs, process)
+    decided = Plan(
+        budget, chosen, solving, 0, stopping, entropy, wanted, pairs, process
+    )
     return replace(decided, by_precision=by_precision, read=read).sized(size)
 
 
@@ -380,12 +403,13 @@ def is_auto(value: Any) -> bool:
 def _ruled(plan: Plan, count: int) -> Sampler:
     """Return the sampler for ``sampler="auto", solver="auto"``.
 
-    If the budget covers all coalitions, or only they give the interactions, all of them. With one
-    background row, or with interactions, the Gaussian-process estimator. Otherwise, antithetic
-    permutations, with one background row per pair. Budgets below a pair buy single permutations.
+    If the budget covers all coalitions, or only they give the interactions, all of
+    them. With one background row, or with interactions, the Gaussian-process estimator.
+    Otherwise, antithetic permutations, with one background row per pair. Budgets below
+    a pair buy single permutations.
 
-    With one background row, the Gaussian-process estimator needs four evaluations per player and at
-    most `MOST_IN_A_PROCESS` players.
+    With one background row, the Gaussian-process estimator needs four evaluations per
+    player and at most `MOST_IN_A_PROCESS` players.
     """
     # with a stopping rule, all coalitions only if they are few
     b, values = plan.size.n_references, plan.size.values(plan.budget.rows(1))
@@ -396,13 +420,18 @@ def _ruled(plan: Plan, count: int) -> Sampler:
     # Interactions of an asymmetric index are only known from all coalitions.
     if plan.pairs is not None and count <= MOST_PLAYERS and not plan.read:
         return Exact()
-    # Against 3,000 background rows, permutations have half the squared error of the Gaussian
-    # process or less: 1.3e-3 and 2.4e-3 at 4 evaluations per player, 4.4e-4 and 1.2e-3 at 10 (18
-    # columns, boosted trees).
-    if plan.process and b == 1 and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
+    # Against 3,000 background rows, permutations have half the squared error of the
+    # Gaussian process or less: 1.3e-3 and 2.4e-3 at 4 evaluations per player, 4.4e-4
+    # and 1.2e-3 at 10 (18 columns, boosted trees).
+    if (
+        plan.process
+        and b == 1
+        and count <= MOST_IN_A_PROCESS
+        and 4 * count - 2 <= values
+    ):
         return Odd()
-    # Fewer than this many pairs cover too few background rows: single permutations see twice as
-    # many.
+    # Fewer than this many pairs cover too few background rows: single permutations see
+    # twice as many.
     if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
         return Antithetic()
     return MonteCarlo()
@@ -411,20 +440,28 @@ def _ruled(plan: Plan, count: int) -> Sampler:
 def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
     """Return a compatible sampler and solver; one of them may be "auto"."""
     if not is_auto(solver):
-        solver = resolve(solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver")
+        solver = resolve(
+            solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver"
+        )
     if is_auto(sampler):
         sampler = solver.default_sampler
-    chosen = resolve(sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler")
+    chosen = resolve(
+        sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler"
+    )
     if is_auto(solver):
         return chosen, _default_solver(chosen)
     if not issubclass(chosen.produces, solver.accepts):
-        fitting = [n for n, s in SAMPLERS.items() if issubclass(s.produces, solver.accepts)]
-        solving = [n for n, s in SOLVERS.items() if issubclass(chosen.produces, s.accepts)]
+        fitting = [
+            n for n, s in SAMPLERS.items() if issubclass(s.produces, solver.accepts)
+        ]
+        solving = [
+            n for n, s in SOLVERS.items() if issubclass(chosen.produces, s.accepts)
+        ]
         accepted = " or ".join(design.__name__ for design in solver.accepts)
         raise TypeError(
-            f"{owner} cannot pair sampler {type(chosen).__name__}, which produces a"
-            f" {chosen.produces.__name__}, with solver {type(solver).__name__}, which accepts"
-            f" {accepted}: use a sampler of {fitting}, or a solver of {solving}."
+            f"{owner} cannot pair sampler {type(chosen).__name__}, which produces a "
+            f"{chosen.produces.__name__}, with solver {type(solver).__name__}, which "
+            f"accepts {accepted}: use a sampler of {fitting}, or a solver of {solving}."
         )
     return chosen, solver
 
@@ -434,6 +471,7 @@ def _default_solver(sampler: Sampler) -> Solver:
         if design in DEFAULT_SOLVERS:
             return SOLVERS[DEFAULT_SOLVERS[design]]()
     raise TypeError(
-        f"{type(sampler).__name__} produces a {sampler.produces.__name__}, for which there is no"
-        f" default solver; name one of {sorted(SOLVERS)} or pass an instance."
+        f"{type(sampler).__name__} produces a {sampler.produces.__name__}, for which "
+        f"there is no default solver; name one of {sorted(SOLVERS)} or pass an "
+        "instance."
     )

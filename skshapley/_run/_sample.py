@@ -1,8 +1,9 @@
 """A sample of the background in groups, for methods that average over the background.
 
 Each row to explain has its own background rows, divided into groups. The mean over a
-group is one more output of the game. A method thus gives attributions against each group from the
-same coalitions. The spread of the groups measures the error due to the choice of background rows.
+group is one more output of the game. A method thus gives attributions against each
+group from the same coalitions. The spread of the groups measures the error due to the
+choice of background rows.
 """
 
 import numpy as np
@@ -12,8 +13,9 @@ from skshapley._run._evaluate import Requests
 from skshapley._tools._degrees import widening
 from skshapley.solvers import Estimate
 
-# Sixteen groups leave 14 degrees of freedom for the spread, and Student's t widens errors by 9 %.
-# More groups would have too few rows each, and every group is an output that each step must carry.
+# Sixteen groups leave 14 degrees of freedom for the spread, and Student's t widens
+# errors by 9 %. More groups would have too few rows each, and every group is an output
+# that each step must carry.
 MOST_GROUPS = 16
 LEAST_IN_GROUP = 4
 ROUNDING = 1e-6
@@ -35,11 +37,15 @@ class Sample:
     rows : ndarray of shape (r, n_groups, q), int
     """
 
-    def __init__(self, row_order: RowOrder, rngs: list[np.random.Generator], n: int) -> None:
+    def __init__(
+        self, row_order: RowOrder, rngs: list[np.random.Generator], n: int
+    ) -> None:
         self.n_groups = max(1, min(MOST_GROUPS, n // LEAST_IN_GROUP))
         # Groups of equal size have means of equal variance, so no weights are needed.
         each = n // self.n_groups
-        drawn = np.stack([row_order.shuffled(rng)[: self.n_groups * each] for rng in rngs])
+        drawn = np.stack(
+            [row_order.shuffled(rng)[: self.n_groups * each] for rng in rngs]
+        )
         self.rows = drawn.reshape(len(rngs), self.n_groups, each)
         self._left = max(0.0, 1 - self.n_groups * each / row_order.n_rows)
 
@@ -54,10 +60,14 @@ class Sample:
             The row to explain of each request.
         """
         if requests.references is not None:
-            return requests._replace(references=self.named(instances, requests.references))
+            return requests._replace(
+                references=self.named(instances, requests.references)
+            )
         n = len(instances)
         references = self.rows[instances].reshape(n * self.n_groups, -1)
-        return requests.take(np.repeat(np.arange(n), self.n_groups))._replace(references=references)
+        return requests.take(np.repeat(np.arange(n), self.n_groups))._replace(
+            references=references
+        )
 
     def named(self, instances: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the background rows at positions ``(u, q)`` of the samples of rows ``(u,)``."""
@@ -68,12 +78,16 @@ class Sample:
         return values.reshape(-1, self.n_groups * values.shape[1])
 
     def together(
-        self, estimate: Estimate, gains: np.ndarray, gain: np.ndarray, own: slice = slice(None)
+        self,
+        estimate: Estimate,
+        gains: np.ndarray,
+        gain: np.ndarray,
+        own: slice = slice(None),
     ) -> Estimate:
         """Combine attributions against the groups to attributions against the whole background.
 
-        If the attributions of a group add up to v(all) minus its own v(empty), they are regressed
-        on that sum, which has a known mean over the background.
+        If the attributions of a group add up to v(all) minus its own v(empty), they are
+        regressed on that sum, which has a known mean over the background.
 
         Parameters
         ----------
@@ -84,7 +98,8 @@ class Sample:
         gain : ndarray of shape (r, k)
             v(all) - v(empty), against the whole background.
         own : slice, default=slice(None)
-            The entries of single players. The entries of pairs are regressed on the same sum.
+            The entries of single players. The entries of pairs are regressed on the
+            same sum.
 
         Returns
         -------
@@ -99,23 +114,32 @@ class Sample:
         total = apart[:, own].sum(axis=1, keepdims=True)
         squared = (total**2).sum(axis=2)
         slope = np.divide(
-            (apart * total).sum(axis=2), squared, out=np.zeros_like(mean), where=squared > 0
+            (apart * total).sum(axis=2),
+            squared,
+            out=np.zeros_like(mean),
+            where=squared > 0,
         )
-        summed, least = values[:, own].sum(axis=1), ROUNDING * np.abs(values[:, own]).max()
+        summed, least = (
+            values[:, own].sum(axis=1),
+            ROUNDING * np.abs(values[:, own]).max(),
+        )
         if not np.allclose(summed, gains, rtol=ROUNDING, atol=least):
-            # The regression needs sums with a known mean; estimates that do not add up have none.
+            # The regression needs sums with a known mean; estimates that do not add up
+            # have none.
             slope = np.zeros_like(slope)
         gap = gain[:, None] - mean[:, own].sum(axis=1, keepdims=True)
         mean = mean + slope * gap
         # One degree for the mean, one for the slope.
         degrees = self.n_groups - 2
         if degrees < 1:
-            return Estimate(mean, None if errors is None else np.full_like(mean, np.nan))
+            return Estimate(
+                mean, None if errors is None else np.full_like(mean, np.nan)
+            )
         if errors is None:
             return Estimate(mean, None)
         rest = ((apart - slope[:, :, None] * total) ** 2).sum(axis=2) / degrees
         between = self._left * rest / self.n_groups * widening(np.array(degrees)) ** 2
-        # The groups share coalitions, so their errors are dependent, and a mean of errors is not
-        # too small.
+        # The groups share coalitions, so their errors are dependent, and a mean of
+        # errors is not too small.
         alone = errors.reshape(r, e, self.n_groups, -1).mean(axis=2)
         return Estimate(mean, np.sqrt(alone**2 + between))

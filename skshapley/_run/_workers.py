@@ -1,11 +1,12 @@
 """Workers: send the model once to each process, and stop dask when workers die.
 
-joblib pickles the arguments of each task, and each task reads them. Large arrays are an exception:
-joblib writes them to a file that all workers map. The object is therefore sent as an array of
-bytes, and a worker opens the same parcel only once.
+joblib pickles the arguments of each task, and each task reads them. Large arrays are an
+exception: joblib writes them to a file that all workers map. The object is therefore
+sent as an array of bytes, and a worker opens the same parcel only once.
 
-joblib's dask backend reports the errors of a task, but not the errors of the scheduler. If a model
-kills every worker, it waits forever. Tasks are therefore sent to dask's client directly.
+joblib's dask backend reports the errors of a task, but not the errors of the scheduler.
+If a model kills every worker, it waits forever. Tasks are therefore sent to dask's
+client directly.
 """
 
 import pickle
@@ -26,8 +27,8 @@ _received: dict[str, Any] = {}
 class Parcel:
     """Wrapper of an object for other processes; it unpickles to the object.
 
-    The object is pickled with the first task. An object that cannot be pickled is therefore
-    reported like any other argument of a task.
+    The object is pickled with the first task. An object that cannot be pickled is
+    therefore reported like any other argument of a task.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class Parcel:
 def _opened(token: str, data: Any) -> Any:
     """Return the content of a parcel."""
     if token not in _received:
-        # Only the last parcel is kept: earlier models would fill the memory of long-lived workers.
+        # Only the last parcel is kept: earlier models would fill the memory of
+        # long-lived workers.
         _received.clear()
         _received[token] = pickle.loads(data)
     return _received[token]
@@ -63,8 +65,8 @@ PATIENCE_SECONDS = 60  # wait for a result before checking for remaining workers
 class Cluster:
     """The workers of a dask client, and the object that all tasks share.
 
-    The shared object is the result of a task rather than scattered data. If all workers with the
-    object die, dask computes it again.
+    The shared object is the result of a task rather than scattered data. If all workers
+    with the object die, dask computes it again.
 
     Parameters
     ----------
@@ -73,12 +75,19 @@ class Cluster:
     """
 
     def __init__(self, client: Any, shared: Any) -> None:
-        self._client, self._ahead = client, TASKS_PER_SLOT * sum(client.ncores().values())
+        self._client, self._ahead = (
+            client,
+            TASKS_PER_SLOT * sum(client.ncores().values()),
+        )
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # a model may be large
+            warnings.filterwarnings(
+                "ignore", "Sending large graph"
+            )  # a model may be large
             self._shared = client.submit(_arrived, Parcel(shared), pure=False)
 
-    def __call__(self, task: Callable[..., Any], jobs: Iterable[tuple]) -> Iterator[Any]:
+    def __call__(
+        self, task: Callable[..., Any], jobs: Iterable[tuple]
+    ) -> Iterator[Any]:
         """Yield ``task(shared, *job)`` of each job, in their order.
 
         Raises
@@ -93,8 +102,8 @@ class Cluster:
             for job in jobs:
                 given = get_config(), task, self._shared, *job
                 waiting.append(self._client.submit(_configured, *given, pure=False))
-                # A bounded number in advance keeps workers busy without holding all tasks in
-                # memory.
+                # A bounded number in advance keeps workers busy without holding all
+                # tasks in memory.
                 if len(waiting) >= self._ahead:
                     yield self._result(waiting[0])
                     waiting.popleft()
@@ -109,15 +118,15 @@ class Cluster:
             try:
                 return future.result(timeout=PATIENCE_SECONDS)
             except TimeoutError:
-                # The model itself may raise a TimeoutError, which is not the end of our own
-                # waiting.
+                # The model itself may raise a TimeoutError, which is not the end of our
+                # own waiting.
                 if future.status != "pending":
                     raise  # the model's own error
                 if not self._client.scheduler_info()["workers"]:
                     raise RuntimeError(
-                        f"The dask cluster {self._client.scheduler.address} has no worker left:"
-                        f" find the reason in the logs of the workers, such as a lack of memory,"
-                        f" and start new ones."
+                        f"The dask cluster {self._client.scheduler.address} has no "
+                        "worker left: find the reason in the logs of the workers, such "
+                        "as a lack of memory, and start new ones."
                     ) from None
 
 
@@ -126,7 +135,9 @@ def _arrived(shared: Any) -> Any:
     return shared
 
 
-def _configured(config: dict[str, Any], task: Callable[..., Any], *arguments: Any) -> Any:
+def _configured(
+    config: dict[str, Any], task: Callable[..., Any], *arguments: Any
+) -> Any:
     """Run a task under the scikit-learn settings of the caller."""
     with config_context(**config):
         return task(*arguments)

@@ -1,7 +1,7 @@
 """Conversion of pandas columns and frames to Arrow data and back, with their types.
 
-Arrow data are checked on reading and never run code. Values without an Arrow type are kept as text:
-objects of several types as JSON, categories by their names.
+Arrow data are checked on reading and never run code. Values without an Arrow type are
+kept as text: objects of several types as JSON, categories by their names.
 """
 
 import copyreg
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 META = b"skshapley"
-FRAME, INDEX = "frame", "index"  # marks before a space, which no attribute name contains
+FRAME, INDEX = (
+    "frame",
+    "index",
+)  # marks before a space, which no attribute name contains
 
 
 def column_to_arrow(
@@ -50,16 +53,23 @@ def column_to_arrow(
         column = column.sparse.to_dense()
     if isinstance(kind, pd.CategoricalDtype):
         groups = [encoded(group, unknown) for group in kind.categories]
-        note |= {"categories": groups, "of": str(kind.categories.dtype), "ordered": kind.ordered}
+        note |= {
+            "categories": groups,
+            "of": str(kind.categories.dtype),
+            "ordered": kind.ordered,
+        }
         names = [str(group) for group in kind.categories]
-        # Text instead of Arrow dictionaries: the note keeps the categories and their order.
+        # Text instead of Arrow dictionaries: the note keeps the categories and their
+        # order.
         texts = [None if code < 0 else names[code] for code in column.cat.codes]
         return pa.array(texts, pa.string()), note
     if isinstance(kind, (pd.PeriodDtype, pd.IntervalDtype)):
         column = column.astype(object)
     if column.dtype == object:
         values = column.tolist()
-        kinds = {type(None if isinstance(v, float) and np.isnan(v) else v) for v in values}
+        kinds = {
+            type(None if isinstance(v, float) and np.isnan(v) else v) for v in values
+        }
         missing = {type(v) for v in values} - {str}
         # pandas 2 marks missing text by NaN; with None and NaN, only JSON keeps both
         if kinds <= {str, type(None)} and len(missing) < 2:
@@ -70,7 +80,9 @@ def column_to_arrow(
     array = pa.array(column, from_pandas=True)
     # One chunk per column keeps the bytes equal for equal frames.
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array, note
+    return array.cast(pa.string()) if pa.types.is_large_string(
+        array.type
+    ) else array, note
 
 
 def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
@@ -80,10 +92,14 @@ def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
         values = [None if text is None else decoded(json.loads(text)) for text in texts]
         return pd.Series(values, dtype=object).astype(note["dtype"])
     if "categories" in note:
-        groups = pd.Index([decoded(group) for group in note["categories"]], dtype=note["of"])
+        groups = pd.Index(
+            [decoded(group) for group in note["categories"]], dtype=note["of"]
+        )
         place = {str(group): code for code, group in enumerate(groups)}
         codes = [-1 if text is None else place[text] for text in array.to_pylist()]
-        return pd.Series(pd.Categorical.from_codes(codes, groups, ordered=note["ordered"]))
+        return pd.Series(
+            pd.Categorical.from_codes(codes, groups, ordered=note["ordered"])
+        )
     kind: Any = pandas_dtype(note["dtype"])
     if note["dtype"] == "object":
         missing = np.nan if note.get("nan") else None
@@ -101,8 +117,13 @@ def index_to_arrow(
     index: pd.Index, unknown: Callable[[Any], str] | None = None
 ) -> list[tuple[Any, "pa.Array", dict]]:
     """Return the name (as JSON), the array and the note of each level of an index."""
-    levels = [index.get_level_values(place).to_series() for place in range(index.nlevels)]
-    return [(encoded(each.name, unknown), *column_to_arrow(each, unknown)) for each in levels]
+    levels = [
+        index.get_level_values(place).to_series() for place in range(index.nlevels)
+    ]
+    return [
+        (encoded(each.name, unknown), *column_to_arrow(each, unknown))
+        for each in levels
+    ]
 
 
 def index_from_arrow(levels: list[tuple[Any, "pa.ChunkedArray", dict]]) -> pd.Index:
@@ -129,7 +150,9 @@ def frame_to_bytes(frame: pd.DataFrame) -> bytes:
     arrays = [array for array, _ in columns] + [array for _, array, _ in levels]
     table = pa.table(arrays, [str(place) for place in range(len(arrays))])
     file = BytesIO()
-    with pa.ipc.new_file(file, table.schema.with_metadata({META: json.dumps(content)})) as writer:
+    with pa.ipc.new_file(
+        file, table.schema.with_metadata({META: json.dumps(content)})
+    ) as writer:
         writer.write_table(table)
     return file.getvalue()
 
@@ -155,7 +178,8 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
 class Portable:
     """Mixin that returns frames as bytes in the state for skops.
 
-    skops saves arrays, texts and bytes, but no frames. Pickles and copies contain the frames.
+    skops saves arrays, texts and bytes, but no frames. Pickles and copies contain the
+    frames.
     """
 
     def __getstate__(self) -> Any:

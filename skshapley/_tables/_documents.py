@@ -34,7 +34,9 @@ def is_column_of_text(X: Any) -> bool:
     # A str is a sequence of letters, not of documents.
     if isinstance(X, str) or is_frame(X) or getattr(X, "ndim", 1) != 1:
         return False
-    if not isinstance(X, list | tuple | np.ndarray | pd.Series) and not hasattr(X, "to_list"):
+    if not isinstance(X, list | tuple | np.ndarray | pd.Series) and not hasattr(
+        X, "to_list"
+    ):
         return False
     return any(isinstance(value, str) for value in _values(X))
 
@@ -42,7 +44,11 @@ def is_column_of_text(X: Any) -> bool:
 def is_table_of_text(X: Any) -> bool:
     """Return True if X is a frame or an array of one text column."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
-    if len(shape) != 2 or shape[1] != 1 or not (is_frame(X) or isinstance(X, np.ndarray)):
+    if (
+        len(shape) != 2
+        or shape[1] != 1
+        or not (is_frame(X) or isinstance(X, np.ndarray))
+    ):
         return False
     return any(isinstance(value, str) for value in _values(X))
 
@@ -64,15 +70,15 @@ def as_documents(X: Any, owner: str) -> pd.Series:
     if isinstance(X, str) or not (is_column_of_text(X) or is_table_of_text(X)):
         shown = f"the str {X[:40]!r}" if isinstance(X, str) else f"a {type(X).__name__}"
         raise TypeError(
-            f"{owner} explains documents by their tokens here, and got {shown}: pass a list, a"
-            f" Series or a frame of one column, with a str for each document."
+            f"{owner} explains documents by their tokens here, and got {shown}: pass a "
+            "list, a Series or a frame of one column, with a str for each document."
         )
     values = _values(X)
     for row, value in enumerate(values):
         if not isinstance(value, str):
             raise TypeError(
-                f'{owner} got {value!r} for document {row}: every document must be a str; use ""'
-                f" for one without text."
+                f"{owner} got {value!r} for document {row}: every document must be a "
+                'str; use "" for one without text.'
             )
     index = getattr(X, "index", None)
     index = index if isinstance(index, pd.Index) else None
@@ -121,13 +127,19 @@ def _text_column(estimator: Any) -> str | None:
     parts = [part for part in getattr(first, "transformers_", ()) if part[1] != "drop"]
     used = [part for part in parts if isinstance(part[2], str) or len(part[2])]
     # A list of one column gives the vectoriser a table, a str gives it the texts.
-    if len(used) != 1 or not isinstance(used[0][2], str) or not _is_vectoriser(used[0][1]):
+    if (
+        len(used) != 1
+        or not isinstance(used[0][2], str)
+        or not _is_vectoriser(used[0][1])
+    ):
         return None
     return used[0][2]
 
 
 def _is_vectoriser(step: Any) -> bool:
     if isinstance(step, FeatureUnion):
-        return all(_is_vectoriser(first_step(part)) for _, part in step.transformer_list)
+        return all(
+            _is_vectoriser(first_step(part)) for _, part in step.transformer_list
+        )
     step = first_step(step)
     return any(kind.__name__ in VECTORISERS for kind in type(step).__mro__)

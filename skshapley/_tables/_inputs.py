@@ -1,8 +1,8 @@
 """Checks of input tables against the background; every table keeps its container.
 
-Frames keep their columns, dtypes, categories and index; pandas is handled directly, other frames
-(polars) through narwhals. Sparse matrices become CSR. Other tables become NumPy arrays of their own
-dtype.
+Frames keep their columns, dtypes, categories and index; pandas is handled directly,
+other frames (polars) through narwhals. Sparse matrices become CSR. Other tables become
+NumPy arrays of their own dtype.
 """
 
 from typing import Any
@@ -49,7 +49,9 @@ def as_array(X: Any) -> np.ndarray:
     """Return a frame as an array of one dtype; numbers that may be missing become floats."""
     if not isinstance(X, pd.DataFrame):
         return narwhal(X).to_numpy()
-    nullable = any(isinstance(dtype, pd.api.extensions.ExtensionDtype) for dtype in X.dtypes)
+    nullable = any(
+        isinstance(dtype, pd.api.extensions.ExtensionDtype) for dtype in X.dtypes
+    )
     # pandas would make objects of nullable numbers, which no model takes.
     if nullable and all(_is_number(dtype) for dtype in X.dtypes):
         return X.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -62,8 +64,12 @@ def as_pandas(X: Any) -> pd.DataFrame:
         return X
     if is_foreign(X):
         # convert single columns, because polars' own conversion needs pyarrow
-        return pd.DataFrame({column.name: _pandas(column) for column in narwhal(X).iter_columns()})
-    return pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=column_names(X))
+        return pd.DataFrame(
+            {column.name: _pandas(column) for column in narwhal(X).iter_columns()}
+        )
+    return pd.DataFrame(
+        X.toarray() if sparse.issparse(X) else X, columns=column_names(X)
+    )
 
 
 def _pandas(column: Any) -> Any:
@@ -102,7 +108,11 @@ def in_order_of(X: Any, names: list) -> Any:
     given = column_names(X)
     if given == names or len(given) != len(names) or set(given) != set(names):
         return X
-    return X[names] if isinstance(X, pd.DataFrame) else narwhal(X).select(names).to_native()
+    return (
+        X[names]
+        if isinstance(X, pd.DataFrame)
+        else narwhal(X).select(names).to_native()
+    )
 
 
 def check_frame(X: Any, owner: str) -> None:
@@ -111,14 +121,14 @@ def check_frame(X: Any, owner: str) -> None:
     for count, unit in ((len(X), "sample"), (len(names), "feature")):
         if not count:
             raise ValueError(
-                f"Found array with 0 {unit}(s) (shape={X.shape}) while a minimum of 1 is required"
-                f" by {owner}."
+                f"Found array with 0 {unit}(s) (shape={X.shape}) while a minimum of 1 "
+                f"is required by {owner}."
             )
     if len(set(names)) < len(names):
         twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
         raise ValueError(
-            f"{owner} needs columns of different names; got more than one of the names {twice}:"
-            f" rename them, or pass X.to_numpy()."
+            f"{owner} needs columns of different names; got more than one of the names "
+            f"{twice}: rename them, or pass X.to_numpy()."
         )
 
 
@@ -126,14 +136,29 @@ def refuse_no_table(X: Any, owner: str) -> None:
     """Raise ValueError for None, paths, single columns and lazy frames."""
     if isinstance(X, pd.Series):
         raise ValueError(
-            f"{owner} takes a table of rows and columns; got a Series: pass rows with all"
-            f" columns, as in fit(X_train) and explain(X_test)."
+            f"{owner} takes a table of rows and columns; got a Series: pass rows with "
+            "all columns, as in fit(X_train) and explain(X_test)."
         )
-    if isinstance(X, list | tuple) or hasattr(X, "shape") or hasattr(X, "__array__") or is_frame(X):
+    if (
+        isinstance(X, list | tuple)
+        or hasattr(X, "shape")
+        or hasattr(X, "__array__")
+        or is_frame(X)
+    ):
         return
-    shown = f"{X!r:.60}" if X is None or isinstance(X, str | int | float) else type(X).__name__
-    ready = "its collect()" if shown == "LazyFrame" else "an array, a sparse matrix or a frame"
-    raise ValueError(f"{owner} takes a table of rows and columns; got {shown}: pass {ready}.")
+    shown = (
+        f"{X!r:.60}"
+        if X is None or isinstance(X, str | int | float)
+        else type(X).__name__
+    )
+    ready = (
+        "its collect()"
+        if shown == "LazyFrame"
+        else "an array, a sparse matrix or a frame"
+    )
+    raise ValueError(
+        f"{owner} takes a table of rows and columns; got {shown}: pass {ready}."
+    )
 
 
 def refuse_other_columns(lost: list, extra: list, owner: str, of: str) -> None:
@@ -151,19 +176,22 @@ def refuse_other_columns(lost: list, extra: list, owner: str, of: str) -> None:
     if lost:
         instead = f"; it has {_listed(extra)} instead" if extra else ""
         raise ValueError(
-            f"{owner} needs {_listed(lost)}, which the given table does not have{instead}."
+            f"{owner} needs {_listed(lost)}, which the given table does not "
+            f"have{instead}."
         )
     if extra:
         raise ValueError(
-            f"{owner} got {_listed(extra)}, which {of} does not have: leave the rest out,"
-            f" X.drop(columns={extra[:MOST_LISTED]})."
+            f"{owner} got {_listed(extra)}, which {of} does not have: leave the rest "
+            f"out, X.drop(columns={extra[:MOST_LISTED]})."
         )
 
 
 def _listed(names: list) -> str:
     """Return the columns of these names as the part of a sentence."""
     shown = ", ".join(
-        repr(str(name) if isinstance(name, str) else name)  # without the type of numpy's texts
+        repr(
+            str(name) if isinstance(name, str) else name
+        )  # without the type of numpy's texts
         for name in names[:MOST_LISTED]
     )
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
@@ -186,21 +214,25 @@ def check_container(X: Any, background: Any, owner: str) -> None:
     kinds = [is_frame, is_foreign]
     if sparse.issparse(X):
         kinds.append(sparse.issparse)
-    # Models treat frames and arrays differently, so the container must not change silently.
+    # Models treat frames and arrays differently, so the container must not change
+    # silently.
     if any(kind(background) != kind(X) for kind in kinds):
         names = "explainer.feature_names_in_"
-        ready = f": pandas.DataFrame(rows, columns={names})" if is_frame(background) else ""
+        ready = (
+            f": pandas.DataFrame(rows, columns={names})" if is_frame(background) else ""
+        )
         raise TypeError(
             f"{owner} got rows of type {type(X).__name__} for a background of type"
-            f" {type(background).__name__}: pass the same kind, with the same columns{ready}."
+            f" {type(background).__name__}: pass the same kind, with the same "
+            f"columns{ready}."
         )
 
 
 def check_columns(X: Any, background: Any, owner: str) -> Any:
     """Raise an error for other columns than the background's; return X in its order and categories.
 
-    Numbers may differ in kind (int, float, bool): mixed rows have the common type. A categorical
-    column gets the background's categories if it has no others.
+    Numbers may differ in kind (int, float, bool): mixed rows have the common type. A
+    categorical column gets the background's categories if it has no others.
 
     Raises
     ------
@@ -216,25 +248,36 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
             return X
         # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
         (r, d), kind = X.shape, type(background)
-        return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
+        return kind(
+            (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d)
+        )
     expected, given = column_names(background), column_names(X)
     lost = [name for name in expected if name not in given]
     extra = [name for name in given if name not in expected]
     refuse_other_columns(lost, extra, owner, "the background")
     X, wrong, recoded = in_order_of(X, expected), [], {}
-    for name, kind, usual in zip(expected, column_types(X), column_types(background), strict=True):
-        # Text may be stored as object or as string, and numbers of any kind mix to a common type.
-        if kind == usual or any(both(kind) and both(usual) for both in (_is_number, _is_text)):
+    for name, kind, usual in zip(
+        expected, column_types(X), column_types(background), strict=True
+    ):
+        # Text may be stored as object or as string, and numbers of any kind mix to a
+        # common type.
+        if kind == usual or any(
+            both(kind) and both(usual) for both in (_is_number, _is_text)
+        ):
             continue
-        if isinstance(kind, pd.CategoricalDtype) and isinstance(usual, pd.CategoricalDtype):
+        if isinstance(kind, pd.CategoricalDtype) and isinstance(
+            usual, pd.CategoricalDtype
+        ):
             recoded[name] = _recoded(X[name], usual, owner)
         else:
             wrong.append(f"{name!r} is {kind} instead of {usual}")
     if wrong:
-        call = "cast(background.schema)" if is_foreign(X) else "astype(background.dtypes)"
+        call = (
+            "cast(background.schema)" if is_foreign(X) else "astype(background.dtypes)"
+        )
         raise ValueError(
-            f"{owner} got other dtypes than the background's: {'; '.join(wrong)}. Convert them with"
-            f" X.{call}."
+            f"{owner} got other dtypes than the background's: {'; '.join(wrong)}. "
+            f"Convert them with X.{call}."
         )
     X = X.copy(deep=False) if recoded else X
     for name, column in recoded.items():
@@ -245,12 +288,15 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
 def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndarray:
     if X.shape[1] != background.shape[1]:
         raise ValueError(
-            f"{owner} was fitted on {background.shape[1]} columns, and got {X.shape[1]}."
+            f"{owner} was fitted on {background.shape[1]} columns, and got "
+            f"{X.shape[1]}."
         )
-    if X.dtype != background.dtype and _is_number(X.dtype) != _is_number(background.dtype):
+    if X.dtype != background.dtype and _is_number(X.dtype) != _is_number(
+        background.dtype
+    ):
         raise ValueError(
-            f"{owner} was fitted on an array of dtype {background.dtype}, and got {X.dtype}:"
-            f" pass X.astype({str(background.dtype)!r})."
+            f"{owner} was fitted on an array of dtype {background.dtype}, and got "
+            f"{X.dtype}: pass X.astype({str(background.dtype)!r})."
         )
     return X
 
@@ -261,8 +307,8 @@ def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Se
     unknown = used.difference(dtype.categories).tolist()
     if unknown:
         raise ValueError(
-            f"{owner} got categories {unknown} in column {column.name!r}, which the background's"
-            f" dtype does not have: it has {dtype.categories.tolist()}."
+            f"{owner} got categories {unknown} in column {column.name!r}, which the "
+            f"background's dtype does not have: it has {dtype.categories.tolist()}."
         )
     return column.cat.set_categories(dtype.categories, ordered=dtype.ordered)
 
@@ -286,12 +332,17 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
         return X
     if np.ma.is_masked(X):
         raise ValueError(
-            f"{type(explainer).__name__} got a masked array with {np.ma.count_masked(X)} of"
-            f" {X.size} values masked, and models ignore masks: fill them, X.filled(numpy.nan), or"
-            f" drop their rows."
+            f"{type(explainer).__name__} got a masked array with "
+            f"{np.ma.count_masked(X)} of {X.size} values masked, and models ignore "
+            "masks: fill them, X.filled(numpy.nan), or drop their rows."
         )
     X = validate_data(
-        explainer, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr"
+        explainer,
+        X,
+        reset=reset,
+        dtype=None,
+        ensure_all_finite=False,
+        accept_sparse="csr",
     )
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the given table is not changed
@@ -308,16 +359,16 @@ def checked_weights(
     weights = np.asarray(sample_weight)
     if weights.shape != (n,) or weights.dtype.kind not in "biuf":
         raise ValueError(
-            f"{owner} needs a number as sample_weight for each {unit}, shape ({n},); got shape"
-            f" {weights.shape} of dtype {weights.dtype}."
+            f"{owner} needs a number as sample_weight for each {unit}, shape ({n},); "
+            f"got shape {weights.shape} of dtype {weights.dtype}."
         )
     weights = weights.astype(np.float64)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any() or not weights.any():
         place = wrong.argmax()
         raise ValueError(
-            f"{owner} needs finite sample_weight >= 0, not all of them zero; got {weights[place]}"
-            f" for {unit} {place}."
+            f"{owner} needs finite sample_weight >= 0, not all of them zero; got "
+            f"{weights[place]} for {unit} {place}."
         )
     # Divided by the largest first, since the sum of huge weights overflows.
     return weights / weights.max() / (weights / weights.max()).sum()

@@ -22,8 +22,9 @@ def hashed(blocks, seed: int) -> np.ndarray:
         # integers of Python take a tenth of the time of arrays of one number
         out, columns = seed, columns[:, 0].tolist()
     for column in columns:
-        # Shifts copy high bits to low ones, and products carry low bits to high ones. After
-        # three rounds, each input bit changes each output bit with probability near 1/2.
+        # Shifts copy high bits to low ones, and products carry low bits to high ones.
+        # After three rounds, each input bit changes each output bit with probability
+        # near 1/2.
         out ^= column
         out ^= out >> 30
         out *= FIRST
@@ -37,8 +38,9 @@ def hashed(blocks, seed: int) -> np.ndarray:
     return np.atleast_1d(np.asarray(out, dtype=np.uint64))
 
 
-# An odd constant, different from the ledger's, so that keys of rows and of requests are unrelated.
-# It is part of the keys of rows, and so of their random numbers: a change changes sampled values.
+# An odd constant, different from the ledger's, so that keys of rows and of requests are
+# unrelated. It is part of the keys of rows, and so of their random numbers: a change
+# changes sampled values.
 SEED = 0x2545F4914F6CDD1D
 DENSE_CELLS = 2**20  # cells of a sparse matrix to make dense in one step
 
@@ -46,9 +48,9 @@ DENSE_CELLS = 2**20  # cells of a sparse matrix to make dense in one step
 def row_keys(X: Any) -> np.ndarray:
     """Return a 64-bit key of each row, ``(r,)`` uint64; equal rows have equal keys.
 
-    Numbers of any type are compared by value, and all missing values are equal. Other values are
-    hashed by pandas, with the same hash in every process. A sparse matrix has the keys of the
-    equivalent array.
+    Numbers of any type are compared by value, and all missing values are equal. Other
+    values are hashed by pandas, with the same hash in every process. A sparse matrix
+    has the keys of the equivalent array.
 
     Parameters
     ----------
@@ -58,7 +60,9 @@ def row_keys(X: Any) -> np.ndarray:
         step = max(1, DENSE_CELLS // X.shape[1])
         pieces = range(0, X.shape[0], step)
         # The keys of the dense rows, in pieces, so that memory stays bounded.
-        return np.concatenate([row_keys(X[start : start + step].toarray()) for start in pieces])
+        return np.concatenate(
+            [row_keys(X[start : start + step].toarray()) for start in pieces]
+        )
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         return hashed([_bits(X)], SEED)
     frame = as_pandas(X)
@@ -80,6 +84,7 @@ def _column(series: pd.Series) -> np.ndarray:
 
 def _bits(numbers: np.ndarray) -> np.ndarray:
     """Return numbers as words: -0 as 0, every missing number as the same."""
-    # -0.0 + 0.0 is 0.0. NaNs of other bits, such as those of a division, become the one of numpy
+    # -0.0 + 0.0 is 0.0. NaNs of other bits, such as those of a division, become the one
+    # of numpy
     numbers = numbers.astype(np.float64) + 0.0
     return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)

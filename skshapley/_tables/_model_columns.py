@@ -17,7 +17,8 @@ def model_columns(model: Any) -> list | None:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = _of_catboost(model) or _of_booster(model)
-    # as objects of Python: a frame with NumPy's strings has no names for scikit-learn 1.6
+    # as objects of Python: a frame with NumPy's strings has no names for scikit-learn
+    # 1.6
     return None if names is None else np.asarray(names, dtype=object).tolist()
 
 
@@ -68,9 +69,9 @@ def first_step(estimator: Any) -> Any:
 def check_model_columns(X: Any, model: Any, owner: str) -> None:
     """Raise ValueError if a frame lacks columns of the model, or has unknown ones.
 
-    A frame without any of the model's names is left to the model. The same holds for models that
-    begin with a ColumnTransformer, which selects columns by name. A model that begins with a
-    function may need fewer columns.
+    A frame without any of the model's names is left to the model. The same holds for
+    models that begin with a ColumnTransformer, which selects columns by name. A model
+    that begins with a function may need fewer columns.
     """
     first = first_step(model)
     known = [] if isinstance(first, ColumnTransformer) else model_columns(model) or []
@@ -83,4 +84,6 @@ def check_model_columns(X: Any, model: Any, owner: str) -> None:
     lost = [name for name in known if spelt[name] not in given]
     extra = [name for name in column_names(X) if spelt[name] not in expected]
     lost = [] if isinstance(first, FunctionTransformer) else lost
-    refuse_other_columns(lost, extra, owner, f"the training data of {type(model).__name__}")
+    refuse_other_columns(
+        lost, extra, owner, f"the training data of {type(model).__name__}"
+    )

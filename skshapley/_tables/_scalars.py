@@ -32,7 +32,11 @@ _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda value: [encoded(value.left), encoded(value.right), value.closed],
         lambda parts: pd.Interval(decoded(parts[0]), decoded(parts[1]), parts[2]),
     ),
-    "Piece": (Piece, lambda piece: [piece.place, str(piece)], lambda parts: Piece.at(*parts)),
+    "Piece": (
+        Piece,
+        lambda piece: [piece.place, str(piece)],
+        lambda parts: Piece.at(*parts),
+    ),
     "tuple": (
         tuple,
         lambda value: [encoded(part) for part in value],
@@ -68,8 +72,8 @@ def encoded(value: Any, unknown: Callable[[Any], str] | None = None) -> Any:
     if unknown is not None:
         return unknown(value)
     raise TypeError(
-        f"it contains {value!r} of type {type(value).__name__}; convert it to a number, a text or a"
-        f" date first."
+        f"it contains {value!r} of type {type(value).__name__}; convert it to a "
+        "number, a text or a date first."
     )
 
 

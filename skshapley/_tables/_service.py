@@ -16,9 +16,10 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
     Parameters
     ----------
     X : object
-        A mapping from columns to a value or a list, a sequence of mappings, a Series with the
-        columns as its index, or an array ``(r, d)`` or ``(d,)``. Columns of an array are taken in
-        order, with scikit-learn's warning. Anything else is returned unchanged.
+        A mapping from columns to a value or a list, a sequence of mappings, a Series
+        with the columns as its index, or an array ``(r, d)`` or ``(d,)``. Columns of an
+        array are taken in order, with scikit-learn's warning. Anything else is returned
+        unchanged.
     like : frame
         Its columns and dtypes are those of the result.
     owner : str
@@ -28,13 +29,18 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
     if isinstance(X, pd.Series) and set(X.index) == set(names):
         rows = pd.DataFrame([X.to_list()], columns=X.index, index=[X.name])
     elif isinstance(X, Mapping):
-        several = any(isinstance(value, list | tuple | np.ndarray) for value in X.values())
+        several = any(
+            isinstance(value, list | tuple | np.ndarray) for value in X.values()
+        )
         rows = pd.DataFrame(dict(X) if several else [dict(X)])
-    elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+    elif (
+        isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X)
+    ):
         rows = pd.DataFrame([dict(row) for row in X])
     elif isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.shape[-1] == len(names):
         warnings.warn(
-            f"X does not have valid feature names, but {owner} was fitted with feature names",
+            f"X does not have valid feature names, but {owner} was fitted with feature "
+            "names",
             UserWarning,
             stacklevel=5,
         )
@@ -52,7 +58,10 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
 
 def _cast(column: pd.Series, kind: Any) -> pd.Series:
     """Return a column cast to another dtype if its values are unchanged."""
-    if isinstance(kind, pd.CategoricalDtype) and not column.dropna().isin(kind.categories).all():
+    if (
+        isinstance(kind, pd.CategoricalDtype)
+        and not column.dropna().isin(kind.categories).all()
+    ):
         return column
     try:
         cast = column.astype(kind)

@@ -40,14 +40,18 @@ class OneOf(Constraint):
 
     def __init__(self, names: tuple[str, ...], **more: Any) -> None:
         choices = "one of " + ", ".join(f'"{name}"' for name in names)
-        super().__init__(lambda value: isinstance(value, str) and value in names, choices, **more)
+        super().__init__(
+            lambda value: isinstance(value, str) and value in names, choices, **more
+        )
 
 
 class Flag(Constraint):
     """True or False, and no equivalent numbers."""
 
     def __init__(self) -> None:
-        super().__init__(lambda value: isinstance(value, bool | np.bool_), "True or False")
+        super().__init__(
+            lambda value: isinstance(value, bool | np.bool_), "True or False"
+        )
 
 
 class Count(Constraint):
@@ -58,7 +62,9 @@ class Count(Constraint):
         choices = "a positive int" if least == 1 else f"an int of at least {least}"
         super().__init__(
             lambda value: (
-                isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+                isinstance(value, Integral)
+                and not isinstance(value, bool)
+                and int(value) >= least
             ),
             choices,
             **more,
@@ -73,12 +79,18 @@ class Number(Constraint):
     ) -> None:
         self.above, self.least, self.below = above, least, below
         words = {"above": above, "of at least": least, "below": below}
-        bounds = " and ".join(f"{word} {end:g}" for word, end in words.items() if isfinite(end))
+        bounds = " and ".join(
+            f"{word} {end:g}" for word, end in words.items() if isfinite(end)
+        )
         choices = "a positive number" if bounds == "above 0" else f"a number {bounds}"
         super().__init__(self._holds, choices, **more)
 
     def _holds(self, value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+        if (
+            not isinstance(value, Real)
+            or isinstance(value, bool)
+            or not isfinite(value)
+        ):
             return False
         return self.above < float(value) < self.below and float(value) >= self.least
 
@@ -89,7 +101,9 @@ class Maybe(Constraint):
     def __init__(self, other: Constraint, **more: Any) -> None:
         self.other = other
         choices = f"None or {other.choices}"
-        super().__init__(lambda value: value is None or other.allows(value), choices, **more)
+        super().__init__(
+            lambda value: value is None or other.allows(value), choices, **more
+        )
 
 
 class Parametrised(BaseEstimator):
@@ -103,8 +117,8 @@ class Parametrised(BaseEstimator):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
-    # Without it, each repr by scikit-learn parses the text signature of `object`, which is slow and
-    # leaves cycles of references.
+    # Without it, each repr by scikit-learn parses the text signature of `object`, which
+    # is slow and leaves cycles of references.
     def __init__(self) -> None:
         """Take no parameters; subclasses with parameters have their own."""
 
@@ -135,7 +149,8 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
     Raises
     ------
     ValueError
-        One sentence with the owner, the parameter, its valid values, its value, and the hint.
+        One sentence with the owner, the parameter, its valid values, its value, and the
+        hint.
     """
     given = {name: getattr(owner, name) for name in constraints}
     check_values(type(owner).__name__, given, constraints)

@@ -47,7 +47,8 @@ def shared_out(total: float, weights: np.ndarray, room: np.ndarray) -> np.ndarra
 def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
     """Return ints with given means and their sum, each amount rounded up or down at random.
 
-    By systematic sampling: one uniform number shifts the cumulative sums of all amounts.
+    By systematic sampling: one uniform number shifts the cumulative sums of all
+    amounts.
     """
     # the sum of the amounts is an int up to rounding, and must stay so
     edges = np.floor(np.cumsum(amounts) + rng.random() * (1 - 1e-9) + 1e-9)

@@ -3,10 +3,16 @@
 import numpy as np
 from scipy.special import digamma, ndtri, polygamma, stdtrit
 
-UNSEEN = 1.5  # factor of the range over the number of draws: 3/n over 1.96 (rule of three)
+UNSEEN = (
+    1.5  # factor of the range over the number of draws: 3/n over 1.96 (rule of three)
+)
 ROUNDING = 1e-12  # share of the largest variance: smaller ones are rounding errors
-LEAST_SPREAD = 1e-3  # least variance of log variances: prior degrees of freedom are finite
-LEAST_HALVED = 2.0  # fewer degrees of freedom than this do not count half because of heavy tails
+LEAST_SPREAD = (
+    1e-3  # least variance of log variances: prior degrees of freedom are finite
+)
+LEAST_HALVED = (
+    2.0  # fewer degrees of freedom than this do not count half because of heavy tails
+)
 
 
 def widening(degrees: np.ndarray) -> np.ndarray:
@@ -34,21 +40,26 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
 
     References
     ----------
-    Welch (1947), The generalization of "Student's" problem when several different population
-    variances are involved, Biometrika 34.
+    Welch (1947), The generalization of "Student's" problem when several different
+    population variances are involved, Biometrika 34.
     """
     most = np.maximum(degrees.sum(axis=1), 1)
-    # Welch's second form: with d + 2, and 2 subtracted below, the estimate has a smaller bias.
+    # Welch's second form: with d + 2, and 2 subtracted below, the estimate has a
+    # smaller bias.
     squares = (variances**2 / (degrees + 2)).sum(axis=1)
     total = variances.sum(axis=1) ** 2
-    welch = np.divide(total, squares, out=np.full(total.shape, np.inf), where=squares > 0) - 2
+    welch = (
+        np.divide(total, squares, out=np.full(total.shape, np.inf), where=squares > 0)
+        - 2
+    )
     return np.clip(welch, 1, most)
 
 
 def degrees_of_tails(n: float, squares: np.ndarray, fourth: np.ndarray) -> np.ndarray:
     """Return the degrees of freedom of a variance from n numbers with heavy tails.
 
-    A variance estimated from n numbers of kurtosis c varies as one with 2 n/(c - 1) degrees.
+    A variance estimated from n numbers of kurtosis c varies as one with 2 n/(c - 1)
+    degrees.
 
     Parameters
     ----------
@@ -57,7 +68,9 @@ def degrees_of_tails(n: float, squares: np.ndarray, fourth: np.ndarray) -> np.nd
     squares, fourth : ndarray
         Sums of the second and the fourth powers of the centred numbers.
     """
-    kurtosis = np.divide(n * fourth, squares**2, out=np.ones_like(squares), where=squares > 0)
+    kurtosis = np.divide(
+        n * fourth, squares**2, out=np.ones_like(squares), where=squares > 0
+    )
     return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
 
 
@@ -66,14 +79,15 @@ def pooled_errors(
 ) -> np.ndarray:
     """Return standard errors from estimated variances of all players, as for Student's t.
 
-    If large contributions are rare, the draws of a player may contain none. Its variance is then
-    too small just when its mean is wrong, and the variances of the other players show this. So
-    variances are shrunk towards their geometric mean over players, the more of their differences
-    chance explains. With three players or fewer, nothing is shrunk.
+    If large contributions are rare, the draws of a player may contain none. Its
+    variance is then too small just when its mean is wrong, and the variances of the
+    other players show this. So variances are shrunk towards their geometric mean over
+    players, the more of their differences chance explains. With three players or fewer,
+    nothing is shrunk.
 
-    With antithetic permutations, intervals then contain .91 to .97 of the values of exponentials of
-    sums, instead of .82 to .92. In games without rare contributions, they contain as many as before
-    with smaller errors.
+    With antithetic permutations, intervals then contain .91 to .97 of the values of
+    exponentials of sums, instead of .82 to .92. In games without rare contributions,
+    they contain as many as before with smaller errors.
 
     Parameters
     ----------
@@ -85,27 +99,46 @@ def pooled_errors(
 
     References
     ----------
-    Smyth (2004), Linear models and empirical Bayes methods for assessing differential expression in
-    microarray experiments, Statistical Applications in Genetics and Molecular Biology 3. Efron &
-    Morris (1973), Stein's estimation rule and its competitors, JASA 68 (few players).
+    Smyth (2004), Linear models and empirical Bayes methods for assessing differential
+    expression in microarray experiments, Statistical Applications in Genetics and
+    Molecular Biology 3. Efron & Morris (1973), Stein's estimation rule and its
+    competitors, JASA 68 (few players).
     """
-    # Degrees from a sample with heavy tails are too many, as it rarely shows the largest numbers.
-    degrees = np.maximum(degrees / (2 - degrees / most), np.minimum(degrees, LEAST_HALVED))
+    # Degrees from a sample with heavy tails are too many, as it rarely shows the
+    # largest numbers.
+    degrees = np.maximum(
+        degrees / (2 - degrees / most), np.minimum(degrees, LEAST_HALVED)
+    )
     known = variances > ROUNDING * variances.max(axis=-2, keepdims=True)
     n = np.maximum(known.sum(axis=-2, keepdims=True), 1)
 
     def mean(numbers: np.ndarray) -> np.ndarray:
         return np.where(known, numbers, 0.0).sum(axis=-2, keepdims=True) / n
 
-    # The logarithm of a chi-squared variable has this bias, and trigamma as its variance.
-    logs = np.log(np.where(known, variances, 1.0)) - digamma(degrees / 2) + np.log(degrees / 2)
+    # The logarithm of a chi-squared variable has this bias, and trigamma as its
+    # variance.
+    logs = (
+        np.log(np.where(known, variances, 1.0))
+        - digamma(degrees / 2)
+        + np.log(degrees / 2)
+    )
     centre = mean(logs)
-    spread = mean((logs - centre) ** 2) * n / np.maximum(n - 1, 1) - mean(polygamma(1, degrees / 2))
+    spread = mean((logs - centre) ** 2) * n / np.maximum(n - 1, 1) - mean(
+        polygamma(1, degrees / 2)
+    )
     spread = np.maximum(spread, LEAST_SPREAD)
-    # degrees of freedom of a chi-squared variable with this spread, by trigamma(x) = 1/x + 1/(2x^2)
-    prior = known * np.maximum(n - 3, 0) / np.maximum(n - 1, 1) * 2 / (np.sqrt(1 + 2 * spread) - 1)
+    # degrees of freedom of a chi-squared variable with this spread, by trigamma(x) =
+    # 1/x + 1/(2x^2)
+    prior = (
+        known
+        * np.maximum(n - 3, 0)
+        / np.maximum(n - 1, 1)
+        * 2
+        / (np.sqrt(1 + 2 * spread) - 1)
+    )
     shrunk = (prior * np.exp(centre) + degrees * variances) / (prior + degrees)
-    # Where large contributions are rare, they are rare for all players, who inform less.
+    # Where large contributions are rare, they are rare for all players, who inform
+    # less.
     return np.sqrt(shrunk) * widening(degrees + prior * degrees / most)
 
 

@@ -18,8 +18,8 @@ class DamagedFileError(OSError, ValueError):
 
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
-            f"{str(path)!r} is damaged or was not written by skshapley: {str(why).rstrip('.')};"
-            f" restore it, or save it again."
+            f"{str(path)!r} is damaged or was not written by skshapley: "
+            f"{str(why).rstrip('.')}; restore it, or save it again."
         )
 
 
@@ -32,13 +32,17 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     write : callable
         Takes the open binary file.
     """
-    draft = path.with_name(f".{path.name}.tmp")  # readers of Parquet folders ignore dots
-    draft.unlink(missing_ok=True)  # left by a dead process, or a link, which must not be followed
+    draft = path.with_name(
+        f".{path.name}.tmp"
+    )  # readers of Parquet folders ignore dots
+    draft.unlink(
+        missing_ok=True
+    )  # left by a dead process, or a link, which must not be followed
     with draft.open("xb") as file:
         write(file)
         file.flush()
-        # Without it, a power failure could leave the new name with an empty file. It takes
-        # 2.5 ms.
+        # Without it, a power failure could leave the new name with an empty file. It
+        # takes 2.5 ms.
         os.fsync(file.fileno())
     os.replace(draft, path)
     if os.name == "posix":  # the new name is on disk after its folder is synced

@@ -13,7 +13,11 @@ T = TypeVar("T")
 
 
 def resolve(
-    value: Any, registry: Mapping[str, type[T]], base: type[Any], owner: str, parameter: str
+    value: Any,
+    registry: Mapping[str, type[T]],
+    base: type[Any],
+    owner: str,
+    parameter: str,
 ) -> T:
     """Return a fresh object for a name of `registry`, or a clone of an instance of `base`.
 
@@ -41,16 +45,17 @@ def resolve(
     if isinstance(value, str):
         if value not in registry:
             raise ValueError(
-                f"{owner} has no {parameter} named {value!r}{suggested(value, registry)}: choose"
-                f" one of {choices}, or pass an instance of {base.__name__}."
+                f"{owner} has no {parameter} named "
+                f"{value!r}{suggested(value, registry)}: choose one of {choices}, or "
+                f"pass an instance of {base.__name__}."
             )
         return registry[value]()
     if isinstance(value, base):
         return clone(value) if isinstance(value, BaseEstimator) else value
     write = f"; write {value.__name__}()" if isinstance(value, type) else ""
     raise TypeError(
-        f"{owner} takes {parameter} as one of {choices}, or an instance of {base.__name__};"
-        f" got {value!r}{write}."
+        f"{owner} takes {parameter} as one of {choices}, or an instance of "
+        f"{base.__name__}; got {value!r}{write}."
     )
 
 
@@ -75,5 +80,6 @@ def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
     except ImportError as error:
         name = package if extra is None else f'"skshapley[{extra}]"'
         raise ImportError(
-            f"{owner} needs {package}, which is not installed; install it with: pip install {name}."
+            f"{owner} needs {package}, which is not installed; install it with: pip "
+            f"install {name}."
         ) from error

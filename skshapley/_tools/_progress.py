@@ -39,9 +39,9 @@ def progress(
     total : int or None
         The number of units, None if unknown.
     verbose : bool, int or "auto"
-        "auto" shows progress once the remaining time is known to exceed 10 s: a bar on a terminal
-        or in a notebook, one line on stderr elsewhere. True always shows it; in a log, by a line
-        now and then.
+        "auto" shows progress once the remaining time is known to exceed 10 s: a bar on
+        a terminal or in a notebook, one line on stderr elsewhere. True always shows it;
+        in a log, by a line now and then.
     label : str
         The work, as a participle.
     advice : callable, default=None
@@ -69,7 +69,13 @@ def progress(
         # a terminal or a notebook can update a bar
         if shown and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             if bar is None:
-                bar = _bar(total=total, desc=label, initial=before, unit=f" {unit}", smoothing=0)
+                bar = _bar(
+                    total=total,
+                    desc=label,
+                    initial=before,
+                    unit=f" {unit}",
+                    smoothing=0,
+                )
                 bar.start_t = start
             bar.update(done - bar.n)
         elif asked and (done == total or seconds >= next_line):
@@ -93,6 +99,8 @@ def _say(line: str) -> None:
 def _bar(**options: Any) -> Any:
     """Return tqdm's bar for this terminal or notebook."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook without ipywidgets has a bar of text
+        warnings.simplefilter(
+            "ignore"
+        )  # a notebook without ipywidgets has a bar of text
         from tqdm.auto import tqdm
     return tqdm(**options)

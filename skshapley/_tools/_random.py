@@ -29,8 +29,9 @@ def entropy_from(random_state: Any, owner: str) -> int:
     Parameters
     ----------
     random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-        None draws fresh entropy from the operating system; an int is its own entropy, so that two
-        runs agree; a generator is advanced, so that two runs with the same object differ.
+        None draws fresh entropy from the operating system; an int is its own entropy,
+        so that two runs agree; a generator is advanced, so that two runs with the same
+        object differ.
     owner : str
         Name of the caller, for errors.
 
@@ -44,10 +45,13 @@ def entropy_from(random_state: Any, owner: str) -> int:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
-    if random_state is not np.random and not isinstance(random_state, np.random.RandomState):
+    if random_state is not np.random and not isinstance(
+        random_state, np.random.RandomState
+    ):
         raise ValueError(
-            f"{owner} takes random_state as None, a non-negative int, a numpy Generator or"
-            f" RandomState; got {random_state!r}. Pass an int for reproducible results."
+            f"{owner} takes random_state as None, a non-negative int, a numpy "
+            f"Generator or RandomState; got {random_state!r}. Pass an int for "
+            "reproducible results."
         )
     high, low = check_random_state(random_state).randint(2**31, size=2).tolist()
     return high << 31 | low

@@ -27,10 +27,18 @@ R = TypeVar("R")
 
 # Common names of budgets
 BUDGETS = (
-    *("nsamples", "n_samples", "num_samples", "budget", "npermutations", "n_permutations"),
+    *(
+        "nsamples",
+        "n_samples",
+        "num_samples",
+        "budget",
+        "npermutations",
+        "n_permutations",
+    ),
     *("n_iter", "n_iterations"),
 )
-# Common names of parameters in other libraries. Among several, the first valid one is suggested.
+# Common names of parameters in other libraries. Among several, the first valid one is
+# suggested.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "estimator": ("model", "clf", "predictor", "f"),
     "background": ("data", "masker", "X", "X_train", "background_data", "reference"),
@@ -73,22 +81,31 @@ INSTEAD = {
     "figsize": "sizes are matplotlib's: .figure_.set_size_inches(width, height)",
     "class_names": "names of classes are the labels that the classifier was fitted on",
     **dict.fromkeys(
-        ("features", "columns", "cols"), "choose among them afterwards: explanation[:, ['age']]"
+        ("features", "columns", "cols"),
+        "choose among them afterwards: explanation[:, ['age']]",
     ),
     **dict.fromkeys(
         ("tol", "tolerance", "precision", "epsilon", "atol", "rtol"),
         "pass stopping=skshapley.stopping.StandardError(rtol=0.05)",
     ),
     **dict.fromkeys(
-        ("max_time", "timeout", "time_limit"), "time grows with max_rows: pass a smaller one"
+        ("max_time", "timeout", "time_limit"),
+        "time grows with max_rows: pass a smaller one",
     ),
     **dict.fromkeys(("batch_size", "chunk_size"), "leave it out: memory is bounded"),
     **dict.fromkeys(("parallel", "n_threads", "nthread"), "pass n_jobs=-1"),
-    **dict.fromkeys(("gpu", "device"), "leave it out: the model runs on its own device"),
+    **dict.fromkeys(
+        ("gpu", "device"), "leave it out: the model runs on its own device"
+    ),
     "approximate": "leave it out: values are exact wherever they can be",
     "check_additivity": "leave it out: values add up, and explanation.efficiency_gap shows it",
 }
-CALLS = ("fit", "explain", "__call__", "transform")  # methods without parameters of their own
+CALLS = (
+    "fit",
+    "explain",
+    "__call__",
+    "transform",
+)  # methods without parameters of their own
 DRAWN = ("row", "max_features", "ax")  # parameters of pictures
 LONGEST_VALUE = 30  # largest number of letters of a value in a message
 
@@ -109,8 +126,8 @@ def suggested(value: object, known: Iterable[str]) -> str:
 def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
     """Return a function or method with errors that suggest the right arguments.
 
-    Its signature is unchanged, for help, completion and scikit-learn. `owner` is its name in
-    messages, by default its own.
+    Its signature is unchanged, for help, completion and scikit-learn. `owner` is its
+    name in messages, by default its own.
     """
     signature = inspect.signature(call)
     owner = owner or call.__qualname__.removesuffix(".__init__")
@@ -120,13 +137,17 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(_sentence(owner, list(signature.parameters), kwargs, error)) from None
+            raise TypeError(
+                _sentence(owner, list(signature.parameters), kwargs, error)
+            ) from None
         return call(*args, **kwargs)
 
     return checked
 
 
-def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: TypeError) -> str:
+def _sentence(
+    owner: str, names: list[str], given: Mapping[str, object], error: TypeError
+) -> str:
     known = [name for name in names if name not in ("self", "explanation")]
     wrong = next((name for name in given if name not in known), None)
     if wrong is None:
@@ -135,7 +156,9 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
     if wrong in INSTEAD:
         return f"{owner} takes no {wrong}; {INSTEAD[wrong]}."
     meant = [ours for ours, theirs in PARAMETERS.items() if wrong in (ours, *theirs)]
-    here = next((ours for ours in meant if ours in known), None) or nearest(wrong, known)
+    here = next((ours for ours in meant if ours in known), None) or nearest(
+        wrong, known
+    )
     right = here or next(iter(meant), None)
     if right is None or (here is None and owner.partition(".")[2] not in CALLS):
         return f"{owner} takes no {wrong}: choose among {', '.join(known)}."
@@ -145,7 +168,9 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
     plain = not budget and len(text) <= LONGEST_VALUE and "\n" not in text
     call = f"{right}={text if plain else '...'}"
     if here is None:
-        taker = "explanation.plot.waterfall" if right in DRAWN else owner.partition(".")[0]
+        taker = (
+            "explanation.plot.waterfall" if right in DRAWN else owner.partition(".")[0]
+        )
         return f"{owner} takes no {wrong}: pass {call} to {taker}."
     return f"{owner} takes no {wrong}: did you mean {call}?"
 
@@ -177,7 +202,9 @@ class Hinting(metaclass=HintingClass):
             raise AttributeError(text, name=name, obj=self)
 
 
-def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]) -> str:
+def absent(
+    owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]
+) -> str:
     """Return the message for an unknown attribute.
 
     Parameters

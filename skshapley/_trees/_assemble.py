@@ -13,11 +13,11 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
     Parameters
     ----------
     trees : list of dict
-        With ``left``, ``right`` (positions in the tree, negative at a leaf), ``feature``,
-        ``threshold``, ``missing_left``, ``value`` (for each node one number, or `n_outputs` of
-        them) and ``cover``. Optional, in all trees or none: ``zero_missing``, ``output`` (the
-        output that a tree of single values adds to) and ``categories`` (dict from a node to its
-        listed and listed_left).
+        With ``left``, ``right`` (positions in the tree, negative at a leaf),
+        ``feature``, ``threshold``, ``missing_left``, ``value`` (for each node one
+        number, or `n_outputs` of them) and ``cover``. Optional, in all trees or none:
+        ``zero_missing``, ``output`` (the output that a tree of single values adds to)
+        and ``categories`` (dict from a node to its listed and listed_left).
     n_outputs : int
     base : array-like of shape (n_outputs,)
     raw_response : callable or None, default=None
@@ -38,16 +38,20 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
 
     # Libraries mark leaves differently: -1, -2, or 0.
     leaf = column("left", np.int64) < 0
-    # Libraries number nodes within each tree, and the ensemble numbers them over all trees.
+    # Libraries number nodes within each tree, and the ensemble numbers them over all
+    # trees.
     shift = np.repeat(roots, sizes)
-    left, right = (np.where(leaf, -1, column(side, np.int64) + shift) for side in ("left", "right"))
+    left, right = (
+        np.where(leaf, -1, column(side, np.int64) + shift) for side in ("left", "right")
+    )
     if "output" in trees[0] and n_outputs > 1:
         value = np.zeros((len(left), n_outputs))
         output = np.repeat([tree["output"] for tree in trees], sizes)
         value[np.arange(len(left)), output] = column("value", np.float64)
     else:
         value = column("value", np.float64).reshape(len(left), n_outputs)
-    # Some libraries store means at inner nodes too. Sums over all nodes may count only the leaves.
+    # Some libraries store means at inner nodes too. Sums over all nodes may count only
+    # the leaves.
     value[~leaf] = 0.0
     zero_missing = "zero_missing" in trees[0]
     splits = [
@@ -61,7 +65,9 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
         feature=np.where(leaf, -1, column("feature", np.int64)),
         threshold=column("threshold", np.float64),
         missing_left=column("missing_left", bool),
-        zero_missing=column("zero_missing", bool) if zero_missing else np.zeros(len(left), bool),
+        zero_missing=column("zero_missing", bool)
+        if zero_missing
+        else np.zeros(len(left), bool),
         value=value,
         cover=column("cover", np.float64),
         roots=roots,

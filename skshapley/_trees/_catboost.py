@@ -1,8 +1,9 @@
 """CatBoost models, read from their JSON export.
 
-CatBoost casts numbers to float32 and goes right where ``x > border``. A category goes right where
-its hash equals the hash in the split; CatBoost itself looks the category up. In an oblivious tree,
-all nodes of a level have the same split, and bit i of a leaf's number is the result of split i.
+CatBoost casts numbers to float32 and goes right where ``x > border``. A category goes
+right where its hash equals the hash in the split; CatBoost itself looks the category
+up. In an oblivious tree, all nodes of a level have the same split, and bit i of a
+leaf's number is the result of split i.
 """
 
 import json
@@ -22,7 +23,13 @@ from skshapley.exceptions import UnreadableModelError
 # Losses for which `predict` returns the exponential of the sum
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
 # Losses with a sigmoid for each output
-_SIGMOIDS = {"Logloss", "CrossEntropy", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"}
+_SIGMOIDS = {
+    "Logloss",
+    "CrossEntropy",
+    "MultiClassOneVsAll",
+    "MultiLogloss",
+    "MultiCrossEntropy",
+}
 
 
 def read_catboost(model) -> TreeEnsemble:
@@ -102,27 +109,40 @@ class _Columns(NamedTuple):
 
     @classmethod
     def of(cls, info) -> "_Columns":
-        everything = [one for features in info.values() for one in features if "flat" in str(one)]
+        everything = [
+            one for features in info.values() for one in features if "flat" in str(one)
+        ]
         floats, categories = (
-            sorted(info.get(f"{kind}_features", []), key=lambda one: one["feature_index"])
+            sorted(
+                info.get(f"{kind}_features", []), key=lambda one: one["feature_index"]
+            )
             for kind in ("float", "categorical")
         )
-        return cls(1 + max(one["flat_feature_index"] for one in everything), floats, categories)
+        return cls(
+            1 + max(one["flat_feature_index"] for one in everything), floats, categories
+        )
 
     def asked(self, split) -> tuple[int, float, bool, Any]:
         """Return the column of a split, its threshold, where NaN goes, and its category."""
         if split["split_type"] == "FloatFeature":
             one = self.floats[split["float_feature_index"]]
-            # CatBoost treats NaN as less or as greater than all numbers; NaN > border is False
+            # CatBoost treats NaN as less or as greater than all numbers; NaN > border
+            # is False
             missing_left = one["nan_value_treatment"] != "AsTrue"
             return one["flat_feature_index"], split["border"], missing_left, None
         if split["split_type"] == "OneHotFeature":
             one = self.categories[split["cat_feature_index"]]
-            return one["flat_feature_index"], 0.0, True, one["values"].index(split["value"])
+            return (
+                one["flat_feature_index"],
+                0.0,
+                True,
+                one["values"].index(split["value"]),
+            )
         raise UnreadableModelError(
-            "A CatBoost model with splits on statistics of its categories, texts or embeddings is"
-            " not a sum of plain trees",
-            "raise one_hot_max_size above the number of categories, or explain it by sampling",
+            "A CatBoost model with splits on statistics of its categories, texts or "
+            "embeddings is not a sum of plain trees",
+            "raise one_hot_max_size above the number of categories, or explain it by "
+            "sampling",
         )
 
 
@@ -131,7 +151,8 @@ def _nested(splits, values, weights) -> dict[str, Any]:
     if not splits:
         return {"value": values, "weight": weights[0]}
     half, rest = len(weights) // 2, splits[:-1]
-    # A leaf may have several values but has one weight, so both lists are cut at their own middle.
+    # A leaf may have several values but has one weight, so both lists are cut at their
+    # own middle.
     middle = half * (len(values) // len(weights))
     left = _nested(rest, values[:middle], weights[:half])
     right = _nested(rest, values[middle:], weights[half:])
@@ -140,7 +161,9 @@ def _nested(splits, values, weights) -> dict[str, Any]:
 
 def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
     """Return a tree for `assemble`, parents before children."""
-    left, right, questions, value, cover = zip(*_nodes(root, columns, n_outputs), strict=True)
+    left, right, questions, value, cover = zip(
+        *_nodes(root, columns, n_outputs), strict=True
+    )
     feature, threshold, missing_left, category = zip(*questions, strict=True)
     place = np.arange(len(left))
     return {
@@ -151,7 +174,9 @@ def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
         "missing_left": missing_left,
         "value": np.array(value) * scale,
         "cover": cover,
-        "categories": {n: ([one], False) for n, one in enumerate(category) if one is not None},
+        "categories": {
+            n: ([one], False) for n, one in enumerate(category) if one is not None
+        },
     }
 
 
@@ -174,15 +199,22 @@ def _encoder(dump, columns) -> partial:
     owner = []
     for one in columns.categories:
         for value in one.get("values", ()):
-            split = {"split_type": "OneHotFeature", "cat_feature_index": one["feature_index"]}
+            split = {
+                "split_type": "OneHotFeature",
+                "cat_feature_index": one["feature_index"],
+            }
             split |= {"value": value, "split_index": place + len(stumps)}
-            stumps.append({"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]})
+            stumps.append(
+                {"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]}
+            )
             owner.append(one["flat_feature_index"])
-    # CatBoost hashes categories internally. One tree per category lets CatBoost itself find the
-    # category, without a copy of its hash function.
+    # CatBoost hashes categories internally. One tree per category lets CatBoost itself
+    # find the category, without a copy of its hash function.
     rest = {name: part for name, part in dump.items() if name != "trees"}
     made = rest | {"oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
-    numbers = [one["flat_feature_index"] for one in columns.floats if one.get("borders")]
+    numbers = [
+        one["flat_feature_index"] for one in columns.floats if one.get("borders")
+    ]
     lookup = _load(made) if stumps else None
     return partial(_encode, columns.n, numbers, lookup, np.array(owner))
 
@@ -197,7 +229,8 @@ def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
     numbers : list of int
         The columns with numeric splits. All other columns are 0.
     lookup : CatBoost or None
-        A model with one tree for each category in splits, which has leaf 1 for that category.
+        A model with one tree for each category in splits, which has leaf 1 for that
+        category.
     owner : ndarray of shape (n_trees,), int
         The column of each of these trees.
     X : array or frame of shape (r, n)
@@ -211,6 +244,9 @@ def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
         named = lookup.calc_leaf_indexes(X)
         for column in np.unique(owner):
             own = named[:, owner == column]
-            # A category outside all splits gets a code of its own: no comparison finds it equal.
-            matrix[:, column] = np.where(own.any(axis=1), own.argmax(axis=1), own.shape[1])
+            # A category outside all splits gets a code of its own: no comparison finds
+            # it equal.
+            matrix[:, column] = np.where(
+                own.any(axis=1), own.argmax(axis=1), own.shape[1]
+            )
     return matrix

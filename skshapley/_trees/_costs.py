@@ -1,8 +1,9 @@
 """The cost of each exact method, used to choose the cheapest one.
 
-The costs depend on the trees, the rows and the background rows, never on a clock. The same call
-therefore takes the same method on every machine. The constants are nanoseconds on one core,
-measured on boosted trees of depth 3 to 10 and on fully grown forests. Only their ratios matter.
+The costs depend on the trees, the rows and the background rows, never on a clock. The
+same call therefore takes the same method on every machine. The constants are
+nanoseconds on one core, measured on boosted trees of depth 3 to 10 and on fully grown
+forests. Only their ratios matter.
 """
 
 from dataclasses import dataclass
@@ -25,19 +26,22 @@ ENTRY_NS, LEAF_NS = 7.0, 5e3
 REFERENCE_NS = 0.65
 # Cost of a lookup in a leaf's table, per row and path player
 LOOK_UP_NS = 3.0
-# Number of rows that fit prepares for: it makes tables if these rows cost less with them
+# Number of rows that fit prepares for: it makes tables if these rows cost less with
+# them
 ROWS_EXPECTED = 20
-# Largest cost of tables for path-dependent rows in fit, where single rows need no tables
+# Largest cost of tables for path-dependent rows in fit, where single rows need no
+# tables
 FIT_NS = 1e8
-# Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's forests
-# take two to four times as long
+# Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's
+# forests take two to four times as long
 MODEL_NS = 1.0
-# Least cost of a prediction, with the row that is made for it. Tables cost more in `fit` than
-# permutations that stop early, so this counts for pairs of rows only.
+# Least cost of a prediction, with the row that is made for it. Tables cost more in
+# `fit` than permutations that stop early, so this counts for pairs of rows only.
 ROW_NS = 1e3
 # Leaves of more path players have no tables
 MOST_BITS = 18
-# Cost of a leaf for a path-dependent row without tables, per node of the mean over presence
+# Cost of a leaf for a path-dependent row without tables, per node of the mean over
+# presence
 WALKED_NS = 12.0
 # Largest shares of the working memory for kept tables, and for kept tables of pairs
 TABLE_SHARE, PAIR_SHARE = 0.5, 0.25
@@ -54,7 +58,8 @@ class Costs:
     leaves : ndarray of shape (n,), int64
         Number of leaves with 0, 1, ... path players.
     n_columns : int
-        Values of a leaf: one if every tree adds to one output, else one for each output.
+        Values of a leaf: one if every tree adds to one output, else one for each
+        output.
     """
 
     visits: float
@@ -82,7 +87,9 @@ class Costs:
         """Return True if fit makes tables."""
         # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
         size = 2 * 2.0 ** np.arange(len(self.leaves)) @ self.leaves
-        fits = self.has_tables and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
+        fits = (
+            self.has_tables and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
+        )
         if b is None:
             return bool(fits and self._by_tables(0, b) <= FIT_NS)
         return bool(fits and not self.prefers_pairs(ROWS_EXPECTED, b))
@@ -91,7 +98,9 @@ class Costs:
         """Return the cost of each expected row, in predictions of the model for one row."""
         pairs = self.prefers_pairs(ROWS_EXPECTED, b)
         cost = (self._without_tables if pairs else self._by_tables)(ROWS_EXPECTED, b)
-        return cost / (ROWS_EXPECTED * max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0))
+        return cost / (
+            ROWS_EXPECTED * max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0)
+        )
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
@@ -106,8 +115,9 @@ class Costs:
 
     def interacts_in_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
-        # Tables of interactions, and visits for them, both cost about three times as much as those
-        # for values. Kept tables also serve later calls, so a few rows count as many.
+        # Tables of interactions, and visits for them, both cost about three times as
+        # much as those for values. Kept tables also serve later calls, so a few rows
+        # count as many.
         lasting = b is not None and self.keeps_pairs
         return self.prefers_pairs(max(r, ROWS_EXPECTED) if lasting else r, b)
 
@@ -115,9 +125,10 @@ class Costs:
 def count_costs(trees, players) -> Costs:
     """Return the costs of an ensemble.
 
-    The model assumes that both rows of a pair pass each node independently, in the proportions of
-    the training data. If the node's player is free, the pair reaches the left child with
-    probability 1 - (1 - p)^2. If the player has been decided, the probability is p.
+    The model assumes that both rows of a pair pass each node independently, in the
+    proportions of the training data. If the node's player is free, the pair reaches the
+    left child with probability 1 - (1 - p)^2. If the player has been decided, the
+    probability is p.
 
     Parameters
     ----------
@@ -128,8 +139,8 @@ def count_costs(trees, players) -> Costs:
     -------
     costs : Costs
     """
-    # Every n-th tree, not the first ones: boosted trees change in depth from early to late
-    # iterations.
+    # Every n-th tree, not the first ones: boosted trees change in depth from early to
+    # late iterations.
     chosen = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
     some = trees
     if len(chosen) < trees.n_trees:
@@ -140,8 +151,17 @@ def count_costs(trees, players) -> Costs:
         inner = nodes[some.left[nodes] >= 0]
         left, right = some.left[inner], some.right[inner]
         p = paths.share[left]
-        free = paths.bit[inner] == paths.n_above[inner]  # no earlier node has this player
+        free = (
+            paths.bit[inner] == paths.n_above[inner]
+        )  # no earlier node has this player
         both = np.where(free, p * (1 - p), 0.0)
-        pairs[left], pairs[right] = pairs[inner] * (p + both), pairs[inner] * (1 - p + both)
+        pairs[left], pairs[right] = (
+            pairs[inner] * (p + both),
+            pairs[inner] * (1 - p + both),
+        )
     leaves = np.bincount(paths.n_above[some.is_leaf]) / share
-    return Costs(pairs.sum() / share, np.rint(leaves).astype(np.int64), narrowed(trees)[0].shape[1])
+    return Costs(
+        pairs.sum() / share,
+        np.rint(leaves).astype(np.int64),
+        narrowed(trees)[0].shape[1],
+    )

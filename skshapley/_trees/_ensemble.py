@@ -1,9 +1,10 @@
 """The trees of any library as one record, and the integer codes that their nodes compare.
 
-Every numeric feature is replaced by its rank among the thresholds that the trees compare it with,
-and ``x <= t`` (or ``x < t``) becomes ``code <= rank of t``. A missing value is coded below or above
-every threshold. A feature therefore has up to two code rows, one for each side that receives
-missing values. A split on categories has its own code row, with the codes 0 (left) and 1 (right).
+Every numeric feature is replaced by its rank among the thresholds that the trees
+compare it with, and ``x <= t`` (or ``x < t``) becomes ``code <= rank of t``. A missing
+value is coded below or above every threshold. A feature therefore has up to two code
+rows, one for each side that receives missing values. A split on categories has its own
+code row, with the codes 0 (left) and 1 (right).
 """
 
 from collections.abc import Callable
@@ -33,8 +34,8 @@ class CategorySplit:
     listed : frozenset of int
         The categories named by the split.
     listed_left : bool
-        Whether the named categories go to the left child. All other values, categories or not, go
-        to the other child.
+        Whether the named categories go to the left child. All other values, categories
+        or not, go to the other child.
     """
 
     node: int
@@ -78,11 +79,12 @@ class TreeEnsemble:
     absent : float
         The value of entries that are not stored in a sparse matrix.
     encode : callable or None
-        Converts the model's input, such as a DataFrame with categories, to the float64 matrix
-        ``(r, n_features)`` of the thresholds. None: a plain cast, with the codes of categories.
+        Converts the model's input, such as a DataFrame with categories, to the float64
+        matrix ``(r, n_features)`` of the thresholds. None: a plain cast, with the codes
+        of categories.
     methods : tuple of str
-        The methods of the model that return the raw response: "predict", "predict_proba",
-        "decision_function".
+        The methods of the model that return the raw response: "predict",
+        "predict_proba", "decision_function".
     raw_response : callable or None
         The library's own raw response ``X -> (r, n_outputs)``, to verify the trees.
     """
@@ -176,13 +178,19 @@ class TreeEnsemble:
         """Return some nodes and trees, given by slices, with an offset added to all positions."""
         children = (self.left[nodes], self.right[nodes])
         left, right = (np.where(side < 0, -1, side + offset) for side in children)
-        splits = (split for split in self.category_splits if nodes.start <= split.node < nodes.stop)
+        splits = (
+            split
+            for split in self.category_splits
+            if nodes.start <= split.node < nodes.stop
+        )
         return replace(
             self,
             left=left,
             right=right,
             roots=self.roots[trees] + offset,
-            category_splits=tuple(replace(split, node=split.node + offset) for split in splits),
+            category_splits=tuple(
+                replace(split, node=split.node + offset) for split in splits
+            ),
             **{name: getattr(self, name)[nodes] for name in NODES},
         )
 
@@ -217,11 +225,14 @@ class TreeEnsemble:
         """
         matrix = np.asarray(matrix, dtype=np.float64)
         value, base = self.value @ matrix, self.base @ matrix + constant
-        # A tree of another class would only cost time, but one tree stays: no array may be empty.
+        # A tree of another class would only cost time, but one tree stays: no array may
+        # be empty.
         touched = np.logical_or.reduceat((value != 0).any(axis=1), self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
         response = self.raw_response
-        made = None if response is None else partial(_combine, response, matrix, constant)
+        made = (
+            None if response is None else partial(_combine, response, matrix, constant)
+        )
         some = replace(self, value=value, base=base, raw_response=made)
         if len(keep) == self.n_trees:
             return some
@@ -236,8 +247,8 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     ----------
     frame : DataFrame of shape (r, n)
     known_categories : dict
-        The categories of a column, by its position, in the order of their codes in the model. A
-        categorical column that is not in there keeps the frame's own codes.
+        The categories of a column, by its position, in the order of their codes in the
+        model. A categorical column that is not in there keeps the frame's own codes.
     unknown : float or None
         The code of a category that the model has not seen; None to refuse it.
 
@@ -250,7 +261,9 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     ValueError
         For a category that the model has not seen, where `unknown` is None.
     """
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+    if all(
+        isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes
+    ):
         return frame.to_numpy(dtype=np.float64)
     matrix = np.empty(frame.shape)
     for position in range(frame.shape[1]):
@@ -264,7 +277,8 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
             if unknown is None:
                 _refuse_unknown(column, known)
             recode = [known.get(name, unknown) for name in column.cat.categories]
-            # pandas codes a missing category as -1, which picks the NaN appended at the end.
+            # pandas codes a missing category as -1, which picks the NaN appended at the
+            # end.
             codes = np.array([*recode, np.nan], dtype=np.float64)[codes.astype(int)]
         codes[column.isna().to_numpy()] = np.nan
         matrix[:, position] = codes
@@ -275,8 +289,9 @@ def _refuse_unknown(column, known) -> None:
     for name in column.cat.remove_unused_categories().cat.categories:
         if name not in known:
             raise ValueError(
-                f"TreeEnsemble got category {name!r} in column {column.name!r}, which XGBoost did"
-                f" not see in training and refuses: choose one of {list(known)}."
+                f"TreeEnsemble got category {name!r} in column {column.name!r}, which "
+                "XGBoost did not see in training and refuses: choose one of "
+                f"{list(known)}."
             )
 
 
@@ -305,7 +320,10 @@ def concatenate(ensembles) -> TreeEnsemble:
         ensembles[0],
         base=np.sum([one.base for one in ensembles], axis=0),
         category_splits=tuple(split for one in moved for split in one.category_splits),
-        **{name: np.concatenate([getattr(one, name) for one in moved]) for name in joined},
+        **{
+            name: np.concatenate([getattr(one, name) for one in moved])
+            for name in joined
+        },
     )
 
 
@@ -390,8 +408,8 @@ class Codes:
             self.category_tables.append(CategoryTable(feature, self.n_rows, table))
             self.n_rows += len(table)
         most = max((len(t) for t in self.thresholds.values()), default=1)
-        # Rank 0 suits the splits on categories: of their codes, 0 goes left and 1 goes right.
-        # The largest number of the type is reserved: it is never a code.
+        # Rank 0 suits the splits on categories: of their codes, 0 goes left and 1 goes
+        # right. The largest number of the type is reserved: it is never a code.
         self.rank = np.zeros(trees.n_nodes, dtype=np.min_scalar_type(most + 1))
         self.rank[nodes] = ranks
 
@@ -407,29 +425,33 @@ class Codes:
         codes : ndarray of shape (n_rows, r), unsigned
         """
         codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
-        # For x equal to a threshold, "left" gives its rank (goes left) and "right" the next rank
-        # (goes right).
+        # For x equal to a threshold, "left" gives its rank (goes left) and "right" the
+        # next rank (goes right).
         side: Any = "right" if self.strict else "left"
         # Each search reads one column; contiguous columns keep it within the cache.
         columns = np.ascontiguousarray(X.T)
         if self.single_precision:
-            # Values beyond the float32 range become infinite, as in the library, and still compare
-            # correctly.
+            # Values beyond the float32 range become infinite, as in the library, and
+            # still compare correctly.
             with np.errstate(over="ignore"):
                 columns = columns.astype(np.float32).astype(np.float64)
         missing, last = np.isnan(columns), None
         some_missing = missing.any()
         for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
-            # Rows of one feature are neighbours and differ only in missing values: one search
-            # serves both.
+            # Rows of one feature are neighbours and differ only in missing values: one
+            # search serves both.
             if feature != last:
-                last, x, thresholds = feature, columns[feature], self.thresholds[feature]
+                last, x, thresholds = (
+                    feature,
+                    columns[feature],
+                    self.thresholds[feature],
+                )
                 found = thresholds.searchsorted(x, side)
             codes[row] = found
             if some_missing or zero_missing:
                 lost = missing[feature] | (zero_missing & (np.abs(x) <= ZERO))
-                # Code 0 is at most every rank and goes left; one past the last rank is above every
-                # rank.
+                # Code 0 is at most every rank and goes left; one past the last rank is
+                # above every rank.
                 codes[row, lost] = 0 if missing_left else len(thresholds)
         for feature, first, table in self.category_tables:
             x, n = columns[feature], table.shape[1] - 2
@@ -450,7 +472,9 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     feature = trees.feature[nodes][order]
     starts = np.flatnonzero(np.diff(feature, prepend=-1))
     thresholds, ranks = {}, np.empty(len(nodes), dtype=np.int64)
-    for name, own in zip(feature[starts].tolist(), np.split(order, starts)[1:], strict=True):
+    for name, own in zip(
+        feature[starts].tolist(), np.split(order, starts)[1:], strict=True
+    ):
         found = np.unique(trees.threshold[nodes[own]], return_inverse=True)
         thresholds[name], ranks[own] = found
     return thresholds, ranks
@@ -459,8 +483,9 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
 def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int64]]:
     """Return the code rows of numeric features, and the row of each node.
 
-    Each row is one number: 4 times the feature, plus 1 where missing values go left, plus 2 where
-    zero counts as missing. So feature 3 with missing values to the left is 13.
+    Each row is one number: 4 times the feature, plus 1 where missing values go left,
+    plus 2 where zero counts as missing. So feature 3 with missing values to the left is
+    13.
 
     Parameters
     ----------
@@ -478,7 +503,8 @@ def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int
     key += trees.missing_left
     if trees.zero_missing.any():
         key += 2 * trees.zero_missing
-    # Nodes without numeric comparison share one key beyond all features, dropped again below.
+    # Nodes without numeric comparison share one key beyond all features, dropped again
+    # below.
     np.putmask(key, ~numeric, 4 * trees.n_features)
     used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
     # The running count of used keys numbers the rows without a sort of all nodes.
@@ -496,6 +522,7 @@ def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.i
         right[:] = split.listed_left
         right[list(split.listed)] = not split.listed_left
         right[n + 1] = not trees.missing_left[split.node]
-    # Boosted trees repeat splits on the same set of categories; equal splits share a code row.
+    # Boosted trees repeat splits on the same set of categories; equal splits share a
+    # code row.
     table, inverse = np.unique(table, axis=0, return_inverse=True)
     return table, inverse.ravel()

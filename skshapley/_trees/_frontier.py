@@ -1,15 +1,17 @@
 r"""Exact values of pairs of a row to explain and a background row, in trees of any depth.
 
-Consider a leaf of value v with a present and b absent players in its lineage (see `_walks`). The
-leaf adds v (a - 1)! b! / (a + b)! to each present player. It subtracts v a! (b - 1)! / (a + b)!
-from each absent player. Both numbers are known at the leaf, and every decided player belongs to one
-branching. They are summed over the lineages on either side of a branching, last branchings first.
-The player gains the sum of the first number over the side of the row to explain. It loses the sum
-of the second number over the other side.
+Consider a leaf of value v with a present and b absent players in its lineage (see
+`_walks`). The leaf adds v (a - 1)! b! / (a + b)! to each present player. It subtracts v
+a! (b - 1)! / (a + b)! from each absent player. Both numbers are known at the leaf, and
+every decided player belongs to one branching. They are summed over the lineages on
+either side of a branching, last branchings first. The player gains the sum of the first
+number over the side of the row to explain. It loses the sum of the second number over
+the other side.
 
-For interactions, a pair consists of the player of a branching and the player of an earlier
-branching of the same lineage. The sums use the last three numbers of `meeting_weights`. Each
-branching visits its earlier branchings and adds the number for the side taken there.
+For interactions, a pair consists of the player of a branching and the player of an
+earlier branching of the same lineage. The sums use the last three numbers of
+`meeting_weights`. Each branching visits its earlier branchings and adds the number for
+the side taken there.
 """
 
 from collections.abc import Iterator
@@ -88,7 +90,9 @@ class Frontier:
             np.add.at(total[:, part[0] : part[-1] + 1], at, sums)
         return total.reshape(r, k, b, -1).transpose(0, 2, 3, 1)
 
-    def values_by_tree(self, instance, references, chosen, index) -> Iterator[tuple[Any, ...]]:
+    def values_by_tree(
+        self, instance, references, chosen, index
+    ) -> Iterator[tuple[Any, ...]]:
         """Yield some trees, an output of each, and its values for a row and the tree's references.
 
         Parameters
@@ -127,7 +131,9 @@ class Frontier:
         """
         p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
         total = np.zeros((r * k, p * p))
-        for part, column, _, at, walked in self._runs(instances, references, SUMS // p**2):
+        for part, column, _, at, walked in self._runs(
+            instances, references, SUMS // p**2
+        ):
             sums = self._pair_sums(walked, weights[part], column, index)
             values = self._sums(walked, column, len(part), index) * weights[part, None]
             # Half of them, since the transpose is added.
@@ -136,12 +142,15 @@ class Frontier:
         found = total.reshape(r, k, p, p)
         return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
-    def _runs(self, instances, references, most=STARTS, chosen=None) -> Iterator[tuple[Any, ...]]:
+    def _runs(
+        self, instances, references, most=STARTS, chosen=None
+    ) -> Iterator[tuple[Any, ...]]:
         """Yield the lineages of some runs, with their background rows, for each column of values.
 
-        Yields the background rows, the column, and the tree and ``row * n_outputs + output`` of
-        each run. A run is a tree and a row to explain, with up to `REFERENCES` background rows of
-        all, or of those `chosen` for the tree. A block has at most `most` runs, and at least one.
+        Yields the background rows, the column, and the tree and
+        ``row * n_outputs + output`` of each run. A run is a tree and a row to explain,
+        with up to `REFERENCES` background rows of all, or of those `chosen` for the
+        tree. A block has at most `most` runs, and at least one.
         """
         layout, (n_rows, r) = self.layout, instances.shape
         if not n_rows:
@@ -151,19 +160,30 @@ class Frontier:
             chosen = np.broadcast_to(np.arange(b), (len(layout.roots), b))
         X, R = (np.ravel(codes, order="F") for codes in (instances, references))
         n_runs, b = len(layout.roots) * r, chosen.shape[1]
-        # The parts of the background have a fixed size, so the order of sums does not depend on
-        # other rows.
+        # The parts of the background have a fixed size, so the order of sums does not
+        # depend on other rows.
         for part in np.split(np.arange(b), range(REFERENCES, b, REFERENCES)):
             b = len(part)
             step = max(1, min(STARTS // b, SUMS // self.n_players // b, most))
             for first in range(0, n_runs, step):
-                tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
-                roots, at_x = np.repeat(layout.roots[tree], b), np.repeat(instance * n_rows, b)
+                tree, instance = np.divmod(
+                    np.arange(first, min(first + step, n_runs)), r
+                )
+                roots, at_x = (
+                    np.repeat(layout.roots[tree], b),
+                    np.repeat(instance * n_rows, b),
+                )
                 at_r = chosen[tree][:, part].ravel() * n_rows
                 walked = walk(layout, roots, X, at_x, R, at_r)
                 for column in range(len(layout.value)):
                     output = column if layout.output is None else layout.output[tree]
-                    yield part, column, tree, instance * layout.n_outputs + output, walked
+                    yield (
+                        part,
+                        column,
+                        tree,
+                        instance * layout.n_outputs + output,
+                        walked,
+                    )
 
     def _sums(self, walked, column, b, index) -> NDArray[np.float64]:
         """Return the values of each run, ``(n_runs, b, n_players)``, for one column of leaves."""
@@ -172,7 +192,8 @@ class Frontier:
         worths = meeting_weights(self.layout.most_decided, index)[:2]
         gains, losses = (value * worth.take(walked.decided) for worth in worths)
         worth = np.empty(len(walked.parents))
-        # Children before parents: a lineage must have all its sums before it passes them on.
+        # Children before parents: a lineage must have all its sums before it passes
+        # them on.
         for first, last in walked.steps[::-1]:
             parent = walked.parents[first:last]
             new = slice(n_starts + first, n_starts + last)
@@ -203,10 +224,14 @@ class Frontier:
         value *= np.tile(weights, n_runs).take(walked.origins)
         worths = meeting_weights(self.layout.most_decided, index)[2:]
         two, mixed, none = (value * worth.take(walked.decided) for worth in worths)
-        # The interaction of a branching's player with a present player, and with an absent one
+        # The interaction of a branching's player with a present player, and with an
+        # absent one
         of_either = np.empty((2, n))
         for first, last in walked.steps[::-1]:
-            parent, new = walked.parents[first:last], slice(n_starts + first, n_starts + last)
+            parent, new = (
+                walked.parents[first:last],
+                slice(n_starts + first, n_starts + last),
+            )
             np.add(two.take(parent), mixed[new], out=of_either[0, first:last])
             np.add(mixed.take(parent), none[new], out=of_either[1, first:last])
             for worth in (two, mixed, none):
@@ -218,7 +243,8 @@ class Frontier:
             before[first:last] = last_of.take(parent)
             last_of[parent] = 2 * number
             last_of[n_starts + first : n_starts + last] = 2 * number + 1
-        # The branchings of a run have the same order with and without other runs, and so do sums.
+        # The branchings of a run have the same order with and without other runs, and
+        # so do sums.
         cell = (walked.origins[n_starts:] // len(weights) * p + walked.players) * p
         cells, found, one, other = [cell[:0]], [value[:0]], np.arange(n), before
         while len(one):
@@ -227,5 +253,7 @@ class Frontier:
             cells.append(cell.take(one) + walked.players.take(other >> 1))
             found.append(of_either.ravel().take(one + n * (other & 1)))
             other = before.take(other >> 1)
-        sums: Any = np.bincount(np.concatenate(cells), np.concatenate(found), n_runs * p * p)
+        sums: Any = np.bincount(
+            np.concatenate(cells), np.concatenate(found), n_runs * p * p
+        )
         return sums.reshape(n_runs, p * p)

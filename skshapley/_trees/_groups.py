@@ -1,10 +1,10 @@
 """Groups of leaves that share one table lookup.
 
-A *group* is a maximal subtree with few bits per row. The bits are the row's fail mask at the root
-of the subtree (one bit per player above it) and its tests at the subtree's inner nodes (one bit
-each). These bits are the row's *pattern* in the group. They determine the path players that the row
-fails, at every leaf of the group. A leaf with too many path players is a group of its own. Its
-pattern is its fail mask.
+A *group* is a maximal subtree with few bits per row. The bits are the row's fail mask
+at the root of the subtree (one bit per player above it) and its tests at the subtree's
+inner nodes (one bit each). These bits are the row's *pattern* in the group. They
+determine the path players that the row fails, at every leaf of the group. A leaf with
+too many path players is a group of its own. Its pattern is its fail mask.
 
 Groups of the same shape form *chunks*, with one lookup per chunk.
 """
@@ -23,7 +23,8 @@ from skshapley._trees._tables import Patterns
 
 # Most bits of a subtree that is one group: 128 patterns, in one byte each
 MAX_BITS = 7
-# Target number of entries of a chunk's table, and bits of 16 groups that are never divided
+# Target number of entries of a chunk's table, and bits of 16 groups that are never
+# divided
 CHUNK_SIZE, LEAST_BITS = 1 << 17, 12
 # The player of an empty column
 NOBODY = 0xFFFFFFFF
@@ -85,7 +86,8 @@ class Block:
     roots : ndarray of shape (n_groups,), int64
         The root of each group.
     position : ndarray of shape (n_nodes,), int64
-        The bit of an inner node's test in the pattern of its group; 0 at all other nodes.
+        The bit of an inner node's test in the pattern of its group; 0 at all other
+        nodes.
     patterns : Patterns
         The pattern of a row in every group, from its codes.
     chunks : list of Chunk
@@ -96,18 +98,23 @@ class Block:
         self.trees, self.paths = trees, paths
         bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
         small = bits <= MAX_BITS
-        # A subtree is maximal if its parent has too many bits. Index -1 at roots is masked by the
-        # second test.
-        is_root = (small & ~(small[paths.parent] & (paths.parent >= 0))) | (leaf & ~small)
+        # A subtree is maximal if its parent has too many bits. Index -1 at roots is
+        # masked by the second test.
+        is_root = (small & ~(small[paths.parent] & (paths.parent >= 0))) | (
+            leaf & ~small
+        )
         roots = np.flatnonzero(is_root)
-        # One integer for each (group, player): group 2 and player 5 are 0x00000002_00000005.
+        # One integer for each (group, player): group 2 and player 5 are
+        # 0x00000002_00000005.
         owner = _spread(roots, is_root, paths)[paths.leaves, None]
         # One sort of integers is quicker than a sort of pairs of group and player.
         keys = np.unique((owner << 32 | paths.leaf_players)[paths.leaf_players >= 0])
         n_columns = np.bincount(keys >> 32, minlength=len(roots))
-        outputs = tree_outputs(trees)[np.searchsorted(trees.roots, roots, side="right") - 1]
-        # The last key sorts first: groups of one shape become neighbours, and equal widths meet in
-        # a chunk.
+        outputs = tree_outputs(trees)[
+            np.searchsorted(trees.roots, roots, side="right") - 1
+        ]
+        # The last key sorts first: groups of one shape become neighbours, and equal
+        # widths meet in a chunk.
         order = np.lexsort((n_columns, bits[roots], outputs))
         roots, number = roots[order], np.empty_like(order)
         number[order] = np.arange(len(order))
@@ -143,7 +150,8 @@ class Block:
         """
         paths, left = self.paths, self.trees.left
         size = 1 << chunk.n_bits
-        # The masks fill 2^bits entries per leaf, so the smallest type decides about memory.
+        # The masks fill 2^bits entries per leaf, so the smallest type decides about
+        # memory.
         dtype = np.min_scalar_type(size - 1)
         pattern = np.arange(size, dtype=dtype)
         if chunk.is_single_leaves:
@@ -155,8 +163,11 @@ class Block:
         while len(going):
             node = paths.parent[at[going]]
             is_right = left[node] != at[going]
-            # answer 1 goes right: it fails on the way to a left child, and 0 on that to a right one
-            answer = pattern >> self.position[node].astype(dtype)[:, None] & dtype.type(1)
+            # answer 1 goes right: it fails on the way to a left child, and 0 on that to
+            # a right one
+            answer = pattern >> self.position[node].astype(dtype)[:, None] & dtype.type(
+                1
+            )
             fails = answer ^ is_right.astype(dtype)[:, None]
             masks[going] |= fails << paths.bit[node].astype(dtype)[:, None]
             at[going] = node
@@ -175,9 +186,11 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
         Of these trees.
     players : ndarray of shape (n_features,), int
     n_references : int
-        Number of background rows. Their patterns in all groups of a block fit into memory.
+        Number of background rows. Their patterns in all groups of a block fit into
+        memory.
     """
-    # A leaf is in one group, and a pattern takes one byte or more: leaves bound the groups.
+    # A leaf is in one group, and a pattern takes one byte or more: leaves bound the
+    # groups.
     room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
     for some, nodes, paths in traced_runs(trees, players, min(LEAVES, room)):
         yield Block(some, paths, codes.row[nodes], codes.rank[nodes])
@@ -197,25 +210,33 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
     """Yield runs of groups of one shape, in pieces of about `CHUNK_SIZE` entries."""
     owner = group[paths.leaves]
     order = np.argsort(owner, kind="stable")
-    leaves, players, owner = paths.leaves[order], paths.leaf_players[order], owner[order]
+    leaves, players, owner = (
+        paths.leaves[order],
+        paths.leaf_players[order],
+        owner[order],
+    )
     columns = np.append(keys & 0xFFFFFFFF, NOBODY)
     first_key = np.searchsorted(keys, np.arange(shape.shape[1] + 1) << 32)
     changes = np.flatnonzero((np.diff(shape, axis=1) != 0).any(axis=0)) + 1
     for start, stop in pairwise([0, *changes.tolist(), shape.shape[1]]):
         output, bits = (int(x) for x in shape[:, start])
-        # 16 groups up to LEAST_BITS bits; half as many for each further bit, down to one
+        # 16 groups up to LEAST_BITS bits; half as many for each further bit, down to
+        # one
         least = 1 << max(0, min(4, 4 + LEAST_BITS - bits))
         n_columns = 2 if bits > MAX_BITS else bits
         width = max(least, CHUNK_SIZE // max(1, n_columns << bits))
-        # Groups without bits are trees of one leaf. They add a constant and need no table.
+        # Groups without bits are trees of one leaf. They add a constant and need no
+        # table.
         for first in range(start, stop if bits else start, width):
             last = min(first + width, stop)
             a, b = np.searchsorted(owner, [first, last])
             ends = first_key[first : last + 1]
-            # All groups take as many columns as the widest. Places beyond a group's own keys become
-            # `NOBODY`.
+            # All groups take as many columns as the widest. Places beyond a group's own
+            # keys become `NOBODY`.
             place = ends[:-1] + np.arange(np.diff(ends).max())[:, None]
-            distinct = np.where(place < ends[1:], columns.take(place, mode="clip"), NOBODY)
+            distinct = np.where(
+                place < ends[1:], columns.take(place, mode="clip"), NOBODY
+            )
             n_path = (players[a:b] >= 0).sum(axis=1)
             inside = a + np.argsort(n_path, kind="stable")
             yield Chunk(

@@ -1,8 +1,8 @@
 """HistGradientBoosting: read the trees, which scikit-learn keeps private.
 
-Only this file uses private attributes of scikit-learn's models: ``_predictors`` and their
-``nodes``, ``_baseline_prediction``, ``_preprocessor`` and ``_raw_predict``. Their layout is
-checked, so that a new layout is refused and not misread.
+Only this file uses private attributes of scikit-learn's models: ``_predictors`` and
+their ``nodes``, ``_baseline_prediction``, ``_preprocessor`` and ``_raw_predict``. Their
+layout is checked, so that a new layout is refused and not misread.
 """
 
 from functools import partial
@@ -22,8 +22,8 @@ _LOG_LINK = ("poisson", "gamma")
 def read_hist_gradient_boosting(model) -> TreeEnsemble:
     """Return the raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
 
-    The model compares in float64 and goes left where ``x <= threshold``. Its ordinal encoder
-    defines the categories. Unknown categories count as missing.
+    The model compares in float64 and goes left where ``x <= threshold``. Its ordinal
+    encoder defines the categories. Unknown categories count as missing.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         import sklearn
 
         raise UnreadableModelError(
-            f"{type(model).__name__} of scikit-learn {sklearn.__version__} stores its trees in"
-            f" an unknown format ({error})"
+            f"{type(model).__name__} of scikit-learn {sklearn.__version__} stores its "
+            f"trees in an unknown format ({error})"
         ) from error
 
 
@@ -54,7 +54,9 @@ def _read(model) -> TreeEnsemble:
     if preprocessor is not None:
         # The encoder puts the categorical columns first.
         categorical = model.is_categorical_
-        columns = np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+        columns = np.concatenate(
+            [np.flatnonzero(categorical), np.flatnonzero(~categorical)]
+        )
     trees = [
         _read_tree(predictor, columns) | {"output": k}
         for iteration in model._predictors
@@ -67,7 +69,9 @@ def _read(model) -> TreeEnsemble:
         n_features=model.n_features_in_,
         strict=False,
         single_precision=False,
-        encode=None if preprocessor is None else partial(_encode, preprocessor, columns),
+        encode=None
+        if preprocessor is None
+        else partial(_encode, preprocessor, columns),
         methods=_methods(model),
         raw_response=model._raw_predict,
     )
@@ -76,7 +80,10 @@ def _read(model) -> TreeEnsemble:
 def _methods(model) -> tuple[str, ...]:
     if is_classifier(model):
         # Log-odds of one of several classes need all raw scores at once.
-        return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
+        return (
+            "decision_function",
+            *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []),
+        )
     # With a log link, predictions are exponentials of the sum over trees.
     return () if model.loss in _LOG_LINK else ("predict",)
 
@@ -86,8 +93,8 @@ def _read_tree(predictor, columns) -> dict[str, Any]:
     leaf = nodes["is_leaf"].astype(bool)
     categories = {}
     for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
-        # Eight 32-bit words hold the 256 possible categories. Little endian makes the bytes
-        # follow the categories.
+        # Eight 32-bit words hold the 256 possible categories. Little endian makes the
+        # bytes follow the categories.
         words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
         bits = np.unpackbits(words.view(np.uint8), bitorder="little")
         categories[node] = (np.flatnonzero(bits).tolist(), True)

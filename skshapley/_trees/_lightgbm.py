@@ -1,7 +1,8 @@
 """LightGBM models, read from ``Booster.model_to_string()``.
 
-LightGBM compares in float64 and goes left where ``x <= threshold``. The categories listed in a
-split go left, and missing categories go right. The first tree contains the base score.
+LightGBM compares in float64 and goes left where ``x <= threshold``. The categories
+listed in a split go left, and missing categories go right. The first tree contains the
+base score.
 """
 
 from functools import partial
@@ -67,18 +68,28 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
     Raises
     ------
     UnreadableModelError
-        For linear models of columns with missing values, which replace some of them by constants.
+        For linear models of columns with missing values, which replace some of them by
+        constants.
     """
     booster = model.booster_ if hasattr(model, "booster_") else model
     header, *blocks = booster.model_to_string().split("\nTree=")
     head = _fields(header)
-    n_outputs, averages = int(head["num_tree_per_iteration"]), "average_output" in header.split()
+    n_outputs, averages = (
+        int(head["num_tree_per_iteration"]),
+        "average_output" in header.split(),
+    )
     blocks = [_fields(block) for block in blocks]
     # LightGBM averages the iterations of a random forest; all other boosters add them.
-    # `len(blocks)` counts the trees of all classes, and each class has its own share of them.
+    # `len(blocks)` counts the trees of all classes, and each class has its own share of
+    # them.
     scale = n_outputs / len(blocks) if averages else 1.0
-    trees = [_read_tree(block, scale) | {"output": i % n_outputs} for i, block in enumerate(blocks)]
-    asked = {int(tree["feature"][node]) for tree in trees for node in tree["categories"]}
+    trees = [
+        _read_tree(block, scale) | {"output": i % n_outputs}
+        for i, block in enumerate(blocks)
+    ]
+    asked = {
+        int(tree["feature"][node]) for tree in trees for node in tree["categories"]
+    }
     ensemble = assemble(
         trees,
         n_outputs=n_outputs,
@@ -96,7 +107,10 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
         counts = _numbers(block, "num_features")
         # For rows with a missing column, LightGBM takes a constant, and the leaf is not
         # linear.
-        if counts.any() and (_numbers(block, "decision_type") >> 2 == _NAN_MISSING).any():
+        if (
+            counts.any()
+            and (_numbers(block, "decision_type") >> 2 == _NAN_MISSING).any()
+        ):
             raise UnreadableModelError(
                 "A LightGBM model with linear_tree=True was fitted with missing values"
             )
@@ -106,15 +120,20 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
         for leaf, column, slope in zip(
             leaves, columns, _numbers(block, "leaf_coeff", np.float64), strict=True
         ):
-            of_column = slopes.setdefault(column, np.zeros((ensemble.n_nodes, n_outputs)))
+            of_column = slopes.setdefault(
+                column, np.zeros((ensemble.n_nodes, n_outputs))
+            )
             of_column[leaf, i % n_outputs] = scale * slope
     return ensemble, slopes
 
 
 def _methods(model, objective, averages) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
-        methods = ("log_odds",) if objective == "binary sigmoid:1" and not averages else ()
-        # predict_proba of a random forest averages the trees; the raw score is their sum
+        methods = (
+            ("log_odds",) if objective == "binary sigmoid:1" and not averages else ()
+        )
+        # predict_proba of a random forest averages the trees; the raw score is their
+        # sum
         scores = hasattr(model, "decision_function") and not averages
         return (*methods, "decision_function") if scores else methods
     return ("predict",) if objective in _IDENTITY else ()
@@ -132,7 +151,9 @@ def _numbers(block, name, dtype: Any = np.int64) -> np.ndarray:
 def _read_tree(block, scale) -> dict[str, Any]:
     """Return a tree for `assemble`: its inner nodes, then its leaves, in LightGBM's order."""
     # constants of linear models, or of all rows
-    value = _numbers(block, "leaf_const" if "leaf_const" in block else "leaf_value", np.float64)
+    value = _numbers(
+        block, "leaf_const" if "leaf_const" in block else "leaf_value", np.float64
+    )
 
     def of_inner(name, dtype: Any = np.int64) -> np.ndarray:
         return np.pad(_numbers(block, name, dtype), (0, len(value)))
@@ -158,13 +179,16 @@ def _read_tree(block, scale) -> dict[str, Any]:
     return {
         **children,
         "feature": of_inner("split_feature"),
-        # In splits on categories, LightGBM stores an index into `cat_boundaries` as the threshold.
+        # In splits on categories, LightGBM stores an index into `cat_boundaries` as the
+        # threshold.
         "threshold": np.where(is_category, 0.0, threshold),
         "missing_left": missing_left & ~is_category,
         "zero_missing": (missing == _ZERO_MISSING) & ~is_category,
         "value": np.append(np.zeros(n), value * scale),
         "cover": np.append(_numbers(block, "internal_count"), cover),
-        "categories": {node: (_listed(block, int(threshold[node])), True) for node in splits},
+        "categories": {
+            node: (_listed(block, int(threshold[node])), True) for node in splits
+        },
     }
 
 
@@ -173,7 +197,9 @@ def _listed(block, split) -> list[int]:
     first, last = (int(x) for x in block["cat_boundaries"].split()[split : split + 2])
     # Bit i of the 32-bit words, lowest first, is category i of the set.
     words = np.array(block["cat_threshold"].split()[first:last], dtype="<u4")
-    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+    return np.flatnonzero(
+        np.unpackbits(words.view(np.uint8), bitorder="little")
+    ).tolist()
 
 
 def _raw_score(booster, scale, X) -> np.ndarray:
@@ -186,13 +212,16 @@ def _encode(frame_categories, categorical, X) -> NDArray[np.float64]:
     Parameters
     ----------
     frame_categories : sequence
-        Categories in training of each categorical column of a DataFrame, in their order.
+        Categories in training of each categorical column of a DataFrame, in their
+        order.
     categorical : list of int
         The columns with splits on categories.
     X : array or frame of shape (r, n_features)
     """
     if is_frame(X):
-        columns = [i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")]
+        columns = [
+            i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")
+        ]
         known = dict(zip(columns, frame_categories, strict=False))
         X = frame_to_matrix(X, known, unknown=np.nan)
     matrix = np.asarray(X, dtype=np.float64)

@@ -14,8 +14,8 @@ BATCH = 1 << 20
 def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
     """Yield the tables of the interactions of players ``i < j`` in a chunk.
 
-    There are tables for each number of path players of a leaf. The sums are those of an array
-    ``(n_outputs, n_players, n_players)``.
+    There are tables for each number of path players of a leaf. The sums are those of an
+    array ``(n_outputs, n_players, n_players)``.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
     """
     for k, run, own in runs_of_leaves(chunk.n_path):
         h = law[own].reshape(-1, 1 << k)
-        # A leaf has k (k - 1) / 2 pairs, each with a table of 2^k entries or one number per row
-        # looked up.
+        # A leaf has k (k - 1) / 2 pairs, each with a table of 2^k entries or one number
+        # per row looked up.
         step = max(1, 2 * BATCH // max(1, k * (k - 1) * max(ROWS, 1 << k)))
         for at in range(run.start, run.stop if k > 1 else run.start, step):
             leaves = slice(at, min(at + step, run.stop))
@@ -39,10 +39,12 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
             made = entries.swapaxes(1, 2) * values.T[:, None, :, None]
             players = chunk.leaf_players[leaves].T
             first, second = (players[places] for places in np.triu_indices(k, 1))
-            # Only i < j is stored. The caller adds the transpose, which halves the tables.
+            # Only i < j is stored. The caller adds the transpose, which halves the
+            # tables.
             keys = np.minimum(first, second) * n_players + np.maximum(first, second)
             keys = chunk.outputs[:, None, None] * n_players**2 + keys
-            # Few of the p^2 pairs meet in one run of leaves, so sums are kept for these pairs only.
+            # Few of the p^2 pairs meet in one run of leaves, so sums are kept for these
+            # pairs only.
             targets, to = np.unique(keys.ravel(), return_inverse=True)
             output, pair, leaf = np.indices(keys.shape).reshape(3, -1)
             number = np.arange(len(some))

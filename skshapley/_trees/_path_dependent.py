@@ -1,24 +1,27 @@
 r"""Path-dependent values: absent players follow the training data down the tree.
 
-Lundberg et al. 2020, "From local explanations to global understanding with explainable AI for
-trees": at the node of an absent player, the row goes to both children in proportion to their
-training weight (cover). For one leaf, this is an imaginary background. Its rows pass the path
-players independently, each with the product of the player's ratios along the path.
+Lundberg et al. 2020, "From local explanations to global understanding with explainable
+AI for trees": at the node of an absent player, the row goes to both children in
+proportion to their training weight (cover). For one leaf, this is an imaginary
+background. Its rows pass the path players independently, each with the product of the
+player's ratios along the path.
 
-In trees that are too deep for tables, every player is present with probability t. A row goes left
-at a node with probability :math:`\pi = s + a (x - s)`. Here, s is the share of training weight that
-goes left, and x is 1 if the row goes left and 0 otherwise. The probability that the node's player
-is present is a. At the player's first node on the path, a = t. At later ones, a is conditional on
-the way down. It is 0 if the row leaves the path at an earlier node of the player. If not, and r is
-the ratio of training weight that stays on the path at the earlier nodes, :math:`a = t / f` with
+In trees that are too deep for tables, every player is present with probability t. A row
+goes left at a node with probability :math:`\pi = s + a (x - s)`. Here, s is the share
+of training weight that goes left, and x is 1 if the row goes left and 0 otherwise. The
+probability that the node's player is present is a. At the player's first node on the
+path, a = t. At later ones, a is conditional on the way down. It is 0 if the row leaves
+the path at an earlier node of the player. If not, and r is the ratio of training weight
+that stays on the path at the earlier nodes, :math:`a = t / f` with
 :math:`f = t + (1 - t) r`.
 
-One pass down computes the probability R of reaching each node, and one pass up the expected value
-below it. With the difference d between the values of the left and the right child, the node adds
-the mean over t of :math:`R d (x - s)\,da/dt` to its player. To the interaction of its player and
-another player above, it adds this product times the logarithmic derivative of R with respect to the
-other player. The derivative is determined at the last node of the other player. It is :math:`(1 -
-r) / f` if the row stays on the path there, and :math:`-1 / (1 - t)` if not.
+One pass down computes the probability R of reaching each node, and one pass up the
+expected value below it. With the difference d between the values of the left and the
+right child, the node adds the mean over t of :math:`R d (x - s)\,da/dt` to its player.
+To the interaction of its player and another player above, it adds this product times
+the logarithmic derivative of R with respect to the other player. The derivative is
+determined at the last node of the other player. It is :math:`(1 - r) / f` if the row
+stays on the path there, and :math:`-1 / (1 - t)` if not.
 """
 
 from collections.abc import Iterator
@@ -31,8 +34,8 @@ from numpy.typing import NDArray
 from skshapley._trees._paths import traced_runs
 from skshapley._trees._walks import narrowed
 
-# Leaves of the trees in one part, and pairs of nodes in one step: few enough for their arrays to
-# stay in the cache
+# Leaves of the trees in one part, and pairs of nodes in one step: few enough for their
+# arrays to stay in the cache
 LEAVES = 8192
 
 
@@ -59,8 +62,8 @@ def training_law(block, chunk) -> NDArray[np.float64]:
     law = []
     for k in np.flatnonzero(np.bincount(chunk.n_path)):
         weights = np.ones((np.count_nonzero(chunk.n_path == k), 1))
-        # Each player doubles the masks: the first half passes with its ratio, the second fails.
-        # Bits therefore follow the order of the players.
+        # Each player doubles the masks: the first half passes with its ratio, the
+        # second fails. Bits therefore follow the order of the players.
         for ratio in ratios[chunk.n_path == k, :k].T[:, :, None]:
             weights = np.concatenate([weights * ratio, weights * (1 - ratio)], axis=1)
         law.append(weights.ravel())
@@ -86,7 +89,14 @@ class PathWalk:
     def __init__(self, trees, codes, players, n_players) -> None:
         self.n_players, self.n_outputs = n_players, trees.n_outputs
         self._parts = [
-            _Part(one, paths, players[one.feature], n_players, codes.row[nodes], codes.rank[nodes])
+            _Part(
+                one,
+                paths,
+                players[one.feature],
+                n_players,
+                codes.row[nodes],
+                codes.rank[nodes],
+            )
             for one, nodes, paths in traced_runs(trees, players, LEAVES)
         ]
         self.base_values = trees.base + sum(part.mean for part in self._parts)
@@ -104,7 +114,9 @@ class PathWalk:
         for part in self._parts:
             for row, column, _, terms in part.terms(codes, index):
                 sums = found[row, column * p :]
-                sums += np.bincount(part.cell, terms @ np.ones(terms.shape[1]), len(sums))
+                sums += np.bincount(
+                    part.cell, terms @ np.ones(terms.shape[1]), len(sums)
+                )
         return found.reshape(-1, k, p).transpose(1, 2, 0)
 
     def pairs(self, codes, index) -> NDArray[np.float64]:
@@ -130,7 +142,9 @@ class PathWalk:
                 for some in np.split(on_path, range(LEAVES, len(on_path), LEAVES)):
                     both = terms.take(node.take(some), axis=0)
                     both *= present.take(above.take(some), axis=0)
-                    sums += np.bincount(pair.take(some), both @ (1 / (t * (1 - t))), len(sums))
+                    sums += np.bincount(
+                        pair.take(some), both @ (1 / (t * (1 - t))), len(sums)
+                    )
                 sums -= np.bincount(pair, (terms @ (1 / (1 - t))).take(node), len(sums))
                 # Half of the values, since the transpose is added.
                 sums += np.bincount(own, terms @ np.full(len(t), 0.5), len(sums))
@@ -155,18 +169,20 @@ class _Part:
     Attributes
     ----------
     levels : list of tuple
-        The inner nodes of each level, as a slice; their positions among the children of the level
-        above (at the first level, among the roots); and their left, then their right children.
+        The inner nodes of each level, as a slice; their positions among the children of
+        the level above (at the first level, among the roots); and their left, then
+        their right children.
     mean : ndarray of shape (n_outputs,)
         Mean response over the training data.
     most_players : int
         Players on the longest path.
     cell : ndarray of shape (n,), int64
-        ``output * n_players + player`` of each inner node, with output 0 if its tree adds to
-        several outputs.
+        ``output * n_players + player`` of each inner node, with output 0 if its tree
+        adds to several outputs.
     ratio : ndarray of shape (n + 1,)
-        The ratio of training weight that stays on the path to this inner node, at its parent and
-        at the earlier nodes of the parent's player. The last number stands for "no earlier node".
+        The ratio of training weight that stays on the path to this inner node, at its
+        parent and at the earlier nodes of the parent's player. The last number stands
+        for "no earlier node".
     """
 
     def __init__(self, trees, paths, player, n_players, row, rank) -> None:
@@ -180,8 +196,13 @@ class _Part:
             levels.append((inner, at, source, nodes))
         place[leaf] = np.arange(n, trees.n_nodes)
         inner = np.concatenate([level[0] for level in levels])
-        self.levels = [(at, source, place[children]) for _, at, source, children in levels]
-        (value, output), tree = narrowed(trees), np.searchsorted(trees.roots, inner, "right") - 1
+        self.levels = [
+            (at, source, place[children]) for _, at, source, children in levels
+        ]
+        (value, output), tree = (
+            narrowed(trees),
+            np.searchsorted(trees.roots, inner, "right") - 1,
+        )
         self.row, self.rank, self.value = row[inner], rank[inner], value[leaf].T
         self.cell = player[inner] + (0 if output is None else n_players * output[tree])
         self.bit, self.n_players = paths.bit[inner], n_players
@@ -205,14 +226,17 @@ class _Part:
     def _last_nodes(self) -> Iterator[tuple[Any, NDArray[np.int64]]]:
         """Yield each level, and the last children of the nodes of each player above its nodes.
 
-        The array ``(n_nodes, most_players)`` has the inner nodes on the path that follow the last
-        node of each player, by the bit of the player; n if there is none.
+        The array ``(n_nodes, most_players)`` has the inner nodes on the path that
+        follow the last node of each player, by the bit of the player; n if there is
+        none.
         """
         last = np.full((self.n_roots, max(1, self.most_players)), len(self.bit))
         for level in self.levels:
             at, last = level[0], last[level[1]]
             if at.start:
-                last[np.arange(len(last)), self.bit[self.parent[at]]] = np.arange(at.start, at.stop)
+                last[np.arange(len(last)), self.bit[self.parent[at]]] = np.arange(
+                    at.start, at.stop
+                )
             yield level, last
             last = np.concatenate([last, last])
 
@@ -235,7 +259,12 @@ class _Part:
             present = presence(self.ratio[self.before], t)
             # The derivative of a is a (1 - a) / (t (1 - t)).
             gain = present * (1 - present) * (weights / (t * (1 - t)))
-            self._factors[index] = t, present, gain, np.repeat(self.share[:, None], len(t), 1)
+            self._factors[index] = (
+                t,
+                present,
+                gain,
+                np.repeat(self.share[:, None], len(t), 1),
+            )
         return self._factors[index]
 
     def terms(self, codes, index) -> Iterator[tuple[int, int, NDArray, NDArray]]:
@@ -249,10 +278,11 @@ class _Part:
         Yields
         ------
         row, column : int
-            The column of the values of leaves: an output, or 0 if each tree adds to one output.
+            The column of the values of leaves: an output, or 0 if each tree adds to one
+            output.
         stays : ndarray of shape (n + 1,), bool
-            Whether the row stays on the path to the inner node, at its parent and at the earlier
-            nodes of the parent's player.
+            Whether the row stays on the path to the inner node, at its parent and at
+            the earlier nodes of the parent's player.
         terms : ndarray of shape (n, q)
             The weighted terms of the mean over t.
         """
@@ -265,7 +295,8 @@ class _Part:
             goes_left = code.take(self.row) <= self.rank
             stays = np.append(goes_left.take(self.parent) == self.is_left, True)
             for at, _, _ in self.levels:
-                # A row that left the path at an earlier node of the player does not come back.
+                # A row that left the path at an earlier node of the player does not
+                # come back.
                 stays[at] &= stays.take(self.earlier[at])
             lead = (goes_left - self.share) * stays.take(self.before)
             lead = np.repeat(lead[:, None], q, 1)
@@ -273,7 +304,8 @@ class _Part:
             left += share
             below = np.ones((self.n_roots, q))
             for at, source, children in self.levels:
-                # With mode="clip", numpy skips the check of each index; all of them are valid.
+                # With mode="clip", numpy skips the check of each index; all of them are
+                # valid.
                 here = below.take(source, axis=0, out=reach[at], mode="clip")
                 m, below = len(here), both[: len(children)]
                 np.multiply(here, left[at], out=below[:m])

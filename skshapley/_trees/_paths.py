@@ -1,8 +1,9 @@
 """The paths from the roots to the leaves, and the players on each path.
 
-Along a path, every distinct player gets a bit, in the order of first appearance. A row's *fail
-mask* at a node has the bits of the players at which the row leaves the path. A leaf with k players
-on its path is a game of k bits of the row to explain and k bits of a background row.
+Along a path, every distinct player gets a bit, in the order of first appearance. A
+row's *fail mask* at a node has the bits of the players at which the row leaves the
+path. A leaf with k players on its path is a game of k bits of the row to explain and k
+bits of a background row.
 """
 
 from collections.abc import Iterator
@@ -36,7 +37,8 @@ class Paths:
     n_above : ndarray of shape (n_nodes,), int64
         Number of distinct players above a node.
     share : ndarray of shape (n_nodes,), float64
-        The share of training weight that goes to a node from its parent; arbitrary at a root.
+        The share of training weight that goes to a node from its parent; arbitrary at a
+        root.
     n_below : ndarray of shape (n_nodes,), int64
         Number of inner nodes in the subtree of a node, itself included.
     leaves : ndarray of shape (n_leaves,), int64
@@ -47,7 +49,9 @@ class Paths:
     def __init__(self, trees, player) -> None:
         left, right, leaf = trees.left, trees.right, trees.is_leaf
         self.parent = np.full(trees.n_nodes, -1)
-        self.bit, self.n_above, self.n_below = np.zeros((3, trees.n_nodes), dtype=np.int64)
+        self.bit, self.n_above, self.n_below = np.zeros(
+            (3, trees.n_nodes), dtype=np.int64
+        )
         nodes, seen = trees.roots, np.full((trees.n_trees, 1), -1)
         self.levels, leaves, leaf_players = [], [], []
         while len(nodes):
@@ -57,11 +61,12 @@ class Paths:
             leaf_players.append(seen[ends])
             inner, seen = nodes[~ends], seen[~ends]
             asked, count = player[inner], self.n_above[inner]
-            # A player that comes again keeps its bit: two nodes of one player are one decision.
+            # A player that comes again keeps its bit: two nodes of one player are one
+            # decision.
             known = seen == asked[:, None]
             position = np.where(known.any(axis=1), known.argmax(axis=1), count)
-            # Widening on demand keeps the array as wide as the longest path, not as wide as all
-            # players.
+            # Widening on demand keeps the array as wide as the longest path, not as
+            # wide as all players.
             if len(inner) and position.max() == seen.shape[1]:
                 seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=-1)
             seen[np.arange(len(inner)), position] = asked
@@ -73,13 +78,15 @@ class Paths:
             nodes = np.stack([left[inner], right[inner]], axis=1).ravel()
             seen = np.repeat(seen, 2, axis=0)
         total = (trees.cover[left] + trees.cover[right])[self.parent]
-        # Nodes without training weight have no proportion, so both children count as equally
-        # likely.
+        # Nodes without training weight have no proportion, so both children count as
+        # equally likely.
         self.share = np.full(trees.n_nodes, 0.5)
         np.divide(trees.cover, total, out=self.share, where=total > 0)
         for nodes in reversed(self.levels):
             inner = nodes[~leaf[nodes]]
-            self.n_below[inner] = 1 + self.n_below[left[inner]] + self.n_below[right[inner]]
+            self.n_below[inner] = (
+                1 + self.n_below[left[inner]] + self.n_below[right[inner]]
+            )
         self.leaves, last = np.concatenate(leaves), 0
         self.leaf_players = np.full((len(self.leaves), leaf_players[-1].shape[1]), -1)
         for part in leaf_players:
@@ -87,7 +94,9 @@ class Paths:
             self.leaf_players[first:last, : part.shape[1]] = part
 
 
-def traced_runs(trees, players, n=LEAVES) -> Iterator[tuple[TreeEnsemble, slice, Paths]]:
+def traced_runs(
+    trees, players, n=LEAVES
+) -> Iterator[tuple[TreeEnsemble, slice, Paths]]:
     """Yield runs of trees with about `n` leaves: the trees, their nodes, and their paths.
 
     Parameters
@@ -98,6 +107,12 @@ def traced_runs(trees, players, n=LEAVES) -> Iterator[tuple[TreeEnsemble, slice,
     """
     n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
     number = np.cumsum(n_leaves) // max(1, n)
-    for first, last in pairwise([0, *(np.flatnonzero(np.diff(number)) + 1), trees.n_trees]):
+    for first, last in pairwise(
+        [0, *(np.flatnonzero(np.diff(number)) + 1), trees.n_trees]
+    ):
         some, start = trees.take_trees(first, last), int(trees.roots[first])
-        yield some, slice(start, start + some.n_nodes), Paths(some, players[some.feature])
+        yield (
+            some,
+            slice(start, start + some.n_nodes),
+            Paths(some, players[some.feature]),
+        )

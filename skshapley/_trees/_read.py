@@ -48,15 +48,16 @@ def read_trees(model, response_method="raw") -> TreeEnsemble:
     Parameters
     ----------
     model : object
-        A fitted model: XGBoost's and LightGBM's boosters and estimators, CatBoost's estimators
-        with numeric and one-hot splits, scikit-learn's HistGradientBoosting, GradientBoosting,
-        random forests, extra trees, single trees, AdaBoostClassifier of trees and
-        IsolationForest.
+        A fitted model: XGBoost's and LightGBM's boosters and estimators, CatBoost's
+        estimators with numeric and one-hot splits, scikit-learn's HistGradientBoosting,
+        GradientBoosting, random forests, extra trees, single trees, AdaBoostClassifier
+        of trees and IsolationForest.
     response_method : str, default="raw"
-        "raw", "predict", "predict_proba", "decision_function", "log_odds" or "mean_depth". "raw" is
-        the sum over the trees: the margin of a boosted model (log-odds for a classifier), the mean
-        or the class probabilities of a forest, the mean depth of an isolation forest. The other
-        responses can be read where they are equal to that sum.
+        "raw", "predict", "predict_proba", "decision_function", "log_odds" or
+        "mean_depth". "raw" is the sum over the trees: the margin of a boosted model
+        (log-odds for a classifier), the mean or the class probabilities of a forest,
+        the mean depth of an isolation forest. The other responses can be read where
+        they are equal to that sum.
 
     Returns
     -------
@@ -66,7 +67,8 @@ def read_trees(model, response_method="raw") -> TreeEnsemble:
     Raises
     ------
     UnreadableModelError
-        If there is no reader for the model, or the response is not a sum over its trees.
+        If there is no reader for the model, or the response is not a sum over its
+        trees.
     NotFittedError
         If the model is not fitted.
 
@@ -99,7 +101,9 @@ def read_trees(model, response_method="raw") -> TreeEnsemble:
 def class_names(model) -> dict[str, type]:
     """Return the classes of a model by "library.Class", the most derived one first."""
     kinds = type(model).__mro__
-    return {f"{kind.__module__.partition('.')[0]}.{kind.__name__}": kind for kind in kinds}
+    return {
+        f"{kind.__module__.partition('.')[0]}.{kind.__name__}": kind for kind in kinds
+    }
 
 
 def _find_reader(model) -> Callable[[Any], TreeEnsemble]:

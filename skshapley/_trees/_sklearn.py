@@ -36,19 +36,25 @@ def read_forest(model) -> TreeEnsemble:
     classify = is_classifier(model)
     if classify and model.n_outputs_ > 1:
         raise UnreadableModelError(
-            f"{type(model).__name__} was fitted on {model.n_outputs_} targets and returns a list of"
-            f" probabilities",
+            f"{type(model).__name__} was fitted on {model.n_outputs_} targets and "
+            "returns a list of probabilities",
             "fit one classifier per target",
         )
     trees = []
     for estimator in estimators:
         value = estimator.tree_.value
-        # `tree_.value` has the axes node, target, class; classifiers have one target here.
+        # `tree_.value` has the axes node, target, class; classifiers have one target
+        # here.
         value = value[:, 0, :] if classify else value[:, :, 0]
         trees.append(read_tree(estimator.tree_, value / len(estimators)))
-    n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
+    n_outputs, method = (
+        trees[0]["value"].shape[1],
+        "predict_proba" if classify else "predict",
+    )
     response = getattr(model, method)
-    return of_estimator(model, trees, n_outputs, methods=(method,), raw_response=response)
+    return of_estimator(
+        model, trees, n_outputs, methods=(method,), raw_response=response
+    )
 
 
 def read_gradient_boosting(model) -> TreeEnsemble:
@@ -70,17 +76,20 @@ def read_gradient_boosting(model) -> TreeEnsemble:
     """
     if model.init_ != "zero" and not type(model.init_).__name__.startswith("Dummy"):
         raise UnreadableModelError(
-            f"{type(model).__name__}(init={model.init!r}) starts from a model that is not a tree",
+            f"{type(model).__name__}(init={model.init!r}) starts from a model that is "
+            "not a tree",
             "choose init=None or 'zero', or explain it by sampling",
         )
     n_outputs = model.estimators_.shape[1]
     trees = [
-        read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * model.learning_rate) | {"output": k}
+        read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * model.learning_rate)
+        | {"output": k}
         for stages in model.estimators_
         for k, stage in enumerate(stages)
     ]
     method = "decision_function" if is_classifier(model) else "predict"
-    # With the exponential loss, log-odds are twice the sum; with several classes, they are no sum.
+    # With the exponential loss, log-odds are twice the sum; with several classes, they
+    # are no sum.
     logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
     return of_estimator(
         model,
@@ -95,8 +104,8 @@ def read_gradient_boosting(model) -> TreeEnsemble:
 def read_ada_boost(model) -> TreeEnsemble:
     """Return the decision value of AdaBoost over trees as a `TreeEnsemble`.
 
-    Each tree votes with its weight for the class that it predicts, and with an equal share of the
-    weight against the others.
+    Each tree votes with its weight for the class that it predicts, and with an equal
+    share of the weight against the others.
 
     Parameters
     ----------
@@ -121,8 +130,8 @@ def read_ada_boost(model) -> TreeEnsemble:
     shares = model.estimator_weights_ / model.estimator_weights_.sum()
     trees = []
     for estimator, share in zip(model.estimators_, shares, strict=False):
-        # A tree of the ensemble may lack classes, so its labels are placed among those of the
-        # ensemble.
+        # A tree of the ensemble may lack classes, so its labels are placed among those
+        # of the ensemble.
         chosen = estimator.tree_.value[:, 0, :].argmax(axis=1)
         labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
         votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
@@ -140,8 +149,9 @@ def read_ada_boost(model) -> TreeEnsemble:
 def read_isolation_forest(model) -> TreeEnsemble:
     """Return the mean depth of an isolation forest as a `TreeEnsemble`.
 
-    The depth of a leaf includes the expected depth of a further tree that isolates its samples. The
-    mean is relative to the expected depth of a tree of all samples per tree.
+    The depth of a leaf includes the expected depth of a further tree that isolates its
+    samples. The mean is relative to the expected depth of a tree of all samples per
+    tree.
 
     Parameters
     ----------
@@ -153,11 +163,15 @@ def read_isolation_forest(model) -> TreeEnsemble:
     """
     whole = len(model.estimators_) * _usual_depth(np.array([model.max_samples_]))[0]
     trees = []
-    for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+    for estimator, columns in zip(
+        model.estimators_, model.estimators_features_, strict=True
+    ):
         tree = estimator.tree_
         depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
         read = read_tree(tree, depth / whole)
-        trees.append(read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])})
+        trees.append(
+            read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])}
+        )
     response = partial(_mean_depth, model)
     return of_estimator(model, trees, 1, methods=("mean_depth",), raw_response=response)
 
@@ -165,7 +179,8 @@ def read_isolation_forest(model) -> TreeEnsemble:
 def _usual_depth(n) -> np.ndarray:
     """Return the mean depth of an unsuccessful search in a tree of n samples (Liu et al. 2008)."""
     n = np.asarray(n, dtype=np.float64)
-    # The formula is only for n > 2; this keeps the logarithm finite where the result is not used.
+    # The formula is only for n > 2; this keeps the logarithm finite where the result is
+    # not used.
     many = np.maximum(n, 3.0)
     depth = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
     return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
@@ -177,12 +192,14 @@ def _mean_depth(model, X) -> np.ndarray:
 
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the initial constant of boosting: the response at any row, minus the trees."""
-    # Any row serves, since the difference is constant. float32 zeros compare like the trees' own
-    # input.
+    # Any row serves, since the difference is constant. float32 zeros compare like the
+    # trees' own input.
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
     base = response(in_model_columns(model, origin)).ravel()
     for stages in model.estimators_:
-        base = base - [model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages]
+        base = base - [
+            model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages
+        ]
     return base
 
 
@@ -199,7 +216,9 @@ def of_estimator(model, trees, n_outputs, **how) -> TreeEnsemble:
         Other arguments of `assemble`.
     """
     known = {"base": np.zeros(n_outputs), "n_features": model.n_features_in_, **how}
-    return assemble(trees, n_outputs=n_outputs, strict=False, single_precision=True, **known)
+    return assemble(
+        trees, n_outputs=n_outputs, strict=False, single_precision=True, **known
+    )
 
 
 def read_tree(tree, value) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Tables of the values in groups, by the patterns of rows; a lookup does not see the background.
 
-All numbers in the tables are multiples of one power of two, chosen so that sums over leaves are
-exact. No bit of a value therefore depends on the order of a sum or of the lookups.
+All numbers in the tables are multiples of one power of two, chosen so that sums over
+leaves are exact. No bit of a value therefore depends on the order of a sum or of the
+lookups.
 """
 
 import math
@@ -27,8 +28,8 @@ TERMS, ROWS = 1 << 17, 512
 class Patterns:
     """Comparisons of codes at the nodes of trees, each node once.
 
-    The nodes above the groups and the roots of groups are numbered level by level, with both
-    children of a node next to each other.
+    The nodes above the groups and the roots of groups are numbered level by level, with
+    both children of a node next to each other.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ class Patterns:
     group : ndarray of shape (n_nodes,), int
         The group of each node; -1 above the groups.
     position : ndarray of shape (n_nodes,), int
-        The position of the bit of the node's player above the groups, and of its test inside.
+        The position of the bit of the node's player above the groups, and of its test
+        inside.
     row, rank : ndarray of shape (n_nodes,)
         As of `Codes`.
     n_bits : int
@@ -61,8 +63,8 @@ class Patterns:
     """
 
     def __init__(self, trees, roots, group, position, row, rank, n_bits) -> None:
-        # Groups of more bits have no tables.
-        # Single leaves can have up to 64 path players, which fill the largest unsigned type.
+        # Groups of more bits have no tables. Single leaves can have up to 64 path
+        # players, which fill the largest unsigned type.
         dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
         # shifts within the unsigned type: a Python int or int64 would overflow at bit 63
         bit = dtype.type(1) << position.astype(dtype)
@@ -75,7 +77,10 @@ class Patterns:
             above.append(upper)
             self.parents.append(np.repeat(number[upper], 2))
             nodes = np.stack([trees.left[upper], trees.right[upper]], axis=1).ravel()
-        upper, inside = np.concatenate(above), np.flatnonzero((group >= 0) & ~trees.is_leaf)
+        upper, inside = (
+            np.concatenate(above),
+            np.flatnonzero((group >= 0) & ~trees.is_leaf),
+        )
         self.row, self.rank, self.bit = row[upper], rank[upper, None], bit[upper, None]
         self.roots, self.n_trees = number[roots], trees.n_trees
         self.inner_row, self.inner_rank = row[inside], rank[inside, None]
@@ -94,13 +99,16 @@ class Patterns:
 
     def _of(self, codes) -> np.ndarray:
         inner = codes.take(self.inner_row, axis=0) > self.inner_rank
-        # each bit has one node, so this sum of different powers of two is their bitwise or
+        # each bit has one node, so this sum of different powers of two is their bitwise
+        # or
         patterns = self.inner_bits @ inner.view(np.uint8)
         right = codes.take(self.row, axis=0) > self.rank
-        failed = np.zeros((self.n_trees + 2 * len(right), codes.shape[1]), patterns.dtype)
+        failed = np.zeros(
+            (self.n_trees + 2 * len(right), codes.shape[1]), patterns.dtype
+        )
         below = failed[self.n_trees :]
-        # a row that goes right leaves the path to the left child, and has its bit set there; the
-        # right child has the opposite bit
+        # a row that goes right leaves the path to the left child, and has its bit set
+        # there; the right child has the opposite bit
         np.multiply(right, self.bit, out=below[::2])
         np.bitwise_xor(below[::2], self.bit, out=below[1::2])
         first = self.n_trees
@@ -120,7 +128,8 @@ class References:
     Attributes
     ----------
     codes : ndarray of shape (n_rows, b), unsigned, or None
-        None: absent players follow the training data down the trees, in proportion to the covers.
+        None: absent players follow the training data down the trees, in proportion to
+        the covers.
     weights : ndarray of shape (b,)
         With sum 1.
     """
@@ -131,14 +140,15 @@ class References:
     def law(self, block, chunk, patterns) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the fail masks at the leaves of a chunk, and the background's law there.
 
-        The law is the weight of the background on each fail mask. It has ``2 ** n_path`` numbers
-        per leaf, leaf by leaf.
+        The law is the weight of the background on each fail mask. It has
+        ``2 ** n_path`` numbers per leaf, leaf by leaf.
         """
         masks = block.fail_masks(chunk)
         if self.codes is None:
             return masks, training_law(block, chunk)
-        # Integers below 2^53 add up without rounding, so the order does not matter. Divided by the
-        # mantissa, equal weights are exact, since the largest weight becomes a power of 2.
+        # Integers below 2^53 add up without rounding, so the order does not matter.
+        # Divided by the mantissa, equal weights are exact, since the largest weight
+        # becomes a power of 2.
         mantissa, bits = np.frexp(self.weights.max())[0], chunk.n_bits
         weights = np.rint(np.ldexp(self.weights / mantissa, 52))
         # Signed, since bincount of NumPy 2.0 refuses unsigned integers of 64 bits
@@ -161,8 +171,8 @@ def grid_of(trees) -> float:
     The grid is about 2^-50 of the largest possible sum of all trees.
     """
     largest = np.maximum.reduceat(np.abs(trees.value).max(axis=1), trees.roots).sum()
-    # 2^50 grid steps leave 3 of the 53 bits of a double, so partial sums of rounded terms stay
-    # exact.
+    # 2^50 grid steps leave 3 of the 53 bits of a double, so partial sums of rounded
+    # terms stay exact.
     return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0
 
 
@@ -175,7 +185,8 @@ class Table:
     entries : ndarray of shape (width, n)
         The values in each column of a group, for each of its patterns.
     start, group, flag : ndarray of shape (n_looked_up,), int64
-        The start of a group's entries, the group's number, and bits to set in its pattern.
+        The start of a group's entries, the group's number, and bits to set in its
+        pattern.
     owner : ndarray of shape (3, n_owned), int64
         The entry to look up, its column, and its sum.
     n_sums : int
@@ -216,10 +227,12 @@ class Table:
         slot = patterns.take(self.group, axis=0).astype(np.intp)
         if self.masks is not None:
             slot = np.take_along_axis(self.masks, slot, axis=1).astype(np.intp)
-        # the joint mean of player j is at the pattern with bit j set, whether or not the row fails
+        # the joint mean of player j is at the pattern with bit j set, whether or not
+        # the row fails
         slot |= self.flag[:, None]
         slot += self.start[:, None]
-        # With mode="clip", numpy skips the check of each index; all of them are valid here.
+        # With mode="clip", numpy skips the check of each index; all of them are valid
+        # here.
         found = self.entries.take(slot, axis=1, mode="clip")
         return self._sums @ found.reshape(-1, slot.shape[1])
 
@@ -228,28 +241,46 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     """Return the sums over the leaves of each group, ``(n_columns, n_groups * 2 ** n_bits)``."""
     games, n_path = [], chunk.n_path
     for k, _, of_run in runs_of_leaves(n_path):
-        mine, other = own[of_run].reshape(-1, 1, 1 << k), joint[of_run].reshape(-1, 1 << k)
+        mine, other = (
+            own[of_run].reshape(-1, 1, 1 << k),
+            joint[of_run].reshape(-1, 1 << k),
+        )
         # row j: every mask with bit j set, ``(k, 2 ** k)``
         with_player = np.arange(1 << k) | 1 << np.arange(k)[:, None]
         games.append((other.take(with_player, axis=1) + mine).ravel())
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group, player = chunk.leaf_group[leaf], chunk.leaf_players[leaf, bit]
-    slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.players.shape[1] + group
+    slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.players.shape[
+        1
+    ] + group
     # numpy sorts small integers by radix sort.
-    order = np.argsort(slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable")
+    order = np.argsort(
+        slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable"
+    )
     leaf, bit, slot = leaf[order], bit[order], slot[order]
     # a leaf of k players has k 2^k numbers, player by player
-    start = (np.cumsum(n_path << n_path) - (n_path << n_path))[leaf] + (bit << n_path[leaf])
+    start = (np.cumsum(n_path << n_path) - (n_path << n_path))[leaf] + (
+        bit << n_path[leaf]
+    )
     first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
-    flat, table = np.concatenate(games), np.empty((chunk.players.size, 1 << chunk.n_bits))
-    # A column of a group has 2^bits entries, so wide patterns get fewer columns per step.
+    flat, table = (
+        np.concatenate(games),
+        np.empty((chunk.players.size, 1 << chunk.n_bits)),
+    )
+    # A column of a group has 2^bits entries, so wide patterns get fewer columns per
+    # step.
     step = max(1, TERMS >> chunk.n_bits)
     cuts = np.searchsorted(first, np.arange(step, first[-1] + step, step), "right") - 1
     for a, b in pairwise(np.unique([0, *cuts, len(first) - 1]).tolist()):
         terms = slice(first[a], first[b])
-        found = flat.take(start[terms, None] + masks.take(leaf[terms], axis=0), mode="clip")
+        found = flat.take(
+            start[terms, None] + masks.take(leaf[terms], axis=0), mode="clip"
+        )
         n, starts = len(found), first[a : b + 1] - first[a]
-        table[a:b] = sparse.csr_array((np.ones(n), np.arange(n), starts), shape=(b - a, n)) @ found
+        table[a:b] = (
+            sparse.csr_array((np.ones(n), np.arange(n), starts), shape=(b - a, n))
+            @ found
+        )
     return table.reshape(len(chunk.players), -1)
 
 
@@ -273,11 +304,13 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     size, made = 1 << chunk.n_path, []
     for value in values.T / grid:
         scaled = means * np.repeat(value, size)
-        # Rounding to the grid costs about 2^-50 of the largest sum and makes sums exact in any
-        # order.
+        # Rounding to the grid costs about 2^-50 of the largest sum and makes sums exact
+        # in any order.
         np.rint(scaled, out=scaled)
         scaled *= grid
-        made.append(scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled))
+        made.append(
+            scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled)
+        )
     mean = np.zeros(shape[0])
     # Mask 0, the first of each leaf, has the background rows that reach the leaf.
     mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
@@ -292,7 +325,8 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
         entries = np.concatenate(made)
         return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
     # Look up the own mean for all players, then the joint means player by player.
-    # Tables of single leaves keep two numbers per mask instead of one per player and mask.
+    # Tables of single leaves keep two numbers per mask instead of one per player and
+    # mask.
     own, joint = ([at, output, player] for at in (number, n + n * column + number))
     entries = np.stack(made).reshape(len(made), -1)
     start = np.concatenate([start, np.tile(start + (n << k), k)])
@@ -322,7 +356,9 @@ class Tables:
 
     def keep(self) -> Self:
         """Make all tables, and keep them."""
-        self.kept = each(lambda block: list(self._made(block)), zip(self.blocks), self.n_jobs)
+        self.kept = each(
+            lambda block: list(self._made(block)), zip(self.blocks), self.n_jobs
+        )
         return self
 
     def _made(self, block) -> Iterator[Table]:
@@ -343,7 +379,8 @@ class Tables:
         rows = [codes[:, i : i + ROWS] for i in range(0, max(1, codes.shape[1]), ROWS)]
         tables = [None] * len(self.blocks) if self.kept is None else self.kept
         blocks = zip(self.blocks, tables, [rows] * len(tables), strict=True)
-        # Lookups in kept tables are divided by rows instead; threads within threads would compete.
+        # Lookups in kept tables are divided by rows instead; threads within threads
+        # would compete.
         found = each(self._of_block, blocks, self.n_jobs if self.kept is None else 1)
         return sum(found, np.zeros((*self.shape, codes.shape[1])))
 
@@ -352,15 +389,18 @@ class Tables:
         totals = [np.zeros((math.prod(self.shape), part.shape[1])) for part in rows]
         for table in self._made(block) if tables is None else tables:
             for total, pattern in zip(totals, patterns, strict=True):
-                total[... if table.targets is None else table.targets] += table.sums(pattern)
+                total[... if table.targets is None else table.targets] += table.sums(
+                    pattern
+                )
         return np.concatenate(totals, axis=1).reshape(*self.shape, -1)
 
 
 def each(function, arguments, n_jobs) -> list:
     """Return ``function(*a)`` for each of the arguments, by `n_jobs` threads.
 
-    A single thread does not use joblib, because joblib's objects stay in reference cycles until
-    garbage collection. A single task does not either: starting joblib takes longer than one row.
+    A single thread does not use joblib, because joblib's objects stay in reference
+    cycles until garbage collection. A single task does not either: starting joblib
+    takes longer than one row.
     """
     arguments = list(arguments)
     if len(arguments) < 2 or effective_n_jobs(n_jobs) == 1:

@@ -30,13 +30,14 @@ class TreeValues:
     ----------
     trees : TreeEnsemble
     players : ndarray of shape (n_features,), int, or None, default=None
-        The player of each feature, counted from 0. The features of one player enter together.
-        None: each feature is a player of its own.
+        The player of each feature, counted from 0. The features of one player enter
+        together. None: each feature is a player of its own.
     index : str or Index, default="shapley"
     n_jobs : int or None, default=None
         Threads over blocks of rows and of trees. The results do not depend on it.
     n_players : int or None, default=None
-        Number of players; the last ones may have no feature. None: players with a feature.
+        Number of players; the last ones may have no feature. None: players with a
+        feature.
 
     Attributes
     ----------
@@ -46,16 +47,25 @@ class TreeValues:
 
     Notes
     -----
-    For trees of moderate depth, fit makes tables, and values are lookups. In trees that are too
-    deep for tables, each row descends together with each background row. In the path-dependent
-    game, it descends with probabilities instead. For many rows and a large background, a call makes
-    tables of its own if they cost less. The choice depends only on the sizes of trees, rows and
-    background (`Costs`). All methods agree to rounding.
+    For trees of moderate depth, fit makes tables, and values are lookups. In trees that
+    are too deep for tables, each row descends together with each background row. In the
+    path-dependent game, it descends with probabilities instead. For many rows and a
+    large background, a call makes tables of its own if they cost less. The choice
+    depends only on the sizes of trees, rows and background (`Costs`). All methods agree
+    to rounding.
     """
 
-    def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
-        self.trees, self.index, self.n_jobs = trees, player_index(index, "TreeValues"), n_jobs
-        self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
+    def __init__(
+        self, trees, players=None, index="shapley", n_jobs=None, n_players=None
+    ) -> None:
+        self.trees, self.index, self.n_jobs = (
+            trees,
+            player_index(index, "TreeValues"),
+            n_jobs,
+        )
+        self.players = (
+            np.arange(trees.n_features) if players is None else np.asarray(players)
+        )
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
 
     @cached_property
@@ -82,8 +92,9 @@ class TreeValues:
         Parameters
         ----------
         background : ndarray of shape (b, n_features) or None, default=None
-            Rows with the values of absent players (the interventional game). None: absent players
-            follow the training data down the trees (the path-dependent game).
+            Rows with the values of absent players (the interventional game). None:
+            absent players follow the training data down the trees (the path-dependent
+            game).
         weights : ndarray of shape (b,) or None, default=None
             Non-negative, with a positive sum. None: equal weights.
 
@@ -95,7 +106,9 @@ class TreeValues:
             self._references = References(None, np.ones(1))
         else:
             b = len(background)
-            weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
+            weights = (
+                np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
+            )
             self._references = References(self.codes(background), weights)
         self._blocks: list[Block] | None = None
         self._tables: Tables | None = None  # if the trees are too deep for kept tables
@@ -105,7 +118,9 @@ class TreeValues:
             kept, trees = self._tables.kept or [], self.trees
             # Trees without splits are in no group
             stumps = trees.base + trees.value[trees.roots].sum(axis=0)
-            self.base_values = stumps + sum(table.mean for tables in kept for table in tables)
+            self.base_values = stumps + sum(
+                table.mean for tables in kept for table in tables
+            )
         elif background is None:
             self.base_values = self._path_walk.base_values
         else:
@@ -122,11 +137,15 @@ class TreeValues:
         if self._blocks is None:
             b = len(self._references.weights)
             self._blocks = list(make_blocks(self.trees, self.codes, self.players, b))
-        return all(c.n_bits <= MOST_BITS for block in self._blocks for c in block.chunks)
+        return all(
+            c.n_bits <= MOST_BITS for block in self._blocks for c in block.chunks
+        )
 
     def _value_tables(self) -> Tables:
         shape = self.trees.n_outputs, self.n_players
-        make = partial(value_tables, shape=shape, index=self.index, grid=grid_of(self.trees))
+        make = partial(
+            value_tables, shape=shape, index=self.index, grid=grid_of(self.trees)
+        )
         return Tables(self._blocks, self._references, shape, make, self.n_jobs)
 
     def _tables_of_pairs(self, index) -> Tables:
@@ -140,7 +159,8 @@ class TreeValues:
                 partial(pair_tables, n_players=p, index=index),
                 self.n_jobs,
             )
-            # Only the last index is kept: tables of pairs are the largest arrays of a fit.
+            # Only the last index is kept: tables of pairs are the largest arrays of a
+            # fit.
             kept = tables.keep() if self._costs.keeps_pairs else tables
             self._pair_tables = {index: kept}
         return self._pair_tables[index]
@@ -157,7 +177,9 @@ class TreeValues:
         values : ndarray of shape (r, n_players, n_outputs)
         """
         codes, b = self.codes(X), self._n_references
-        if self._tables is None and (self._costs.prefers_pairs(len(X), b) or not self._divide()):
+        if self._tables is None and (
+            self._costs.prefers_pairs(len(X), b) or not self._divide()
+        ):
             found = self._descended("values", codes, self.index)
         else:
             found = self._looked_up(self._tables or self._value_tables(), codes)
@@ -169,7 +191,9 @@ class TreeValues:
         way: Any = self.frontier
         if self._references.codes is None:
             way, background = self._path_walk, ()
-        return self._each_row(getattr(way, kind), codes, *background, index, n_jobs=self.n_jobs)
+        return self._each_row(
+            getattr(way, kind), codes, *background, index, n_jobs=self.n_jobs
+        )
 
     def _looked_up(self, tables, codes) -> list[NDArray[np.float64]]:
         """Return the sums of rows in tables. Tables that are not kept are made by all threads."""
@@ -179,9 +203,12 @@ class TreeValues:
     def _each_row(self, function, codes, *given, n_jobs) -> list[NDArray[np.float64]]:
         """Return the results of a function over chunks of rows, computed by threads."""
         r = codes.shape[1]
-        # At least one chunk per thread. Rows are independent, so the cuts do not change results.
+        # At least one chunk per thread. Rows are independent, so the cuts do not change
+        # results.
         width = min(ROWS, -(-r // effective_n_jobs(n_jobs)) or 1)
-        parts = [codes[:, first : first + width] for first in range(0, r, width)] or [codes]
+        parts = [codes[:, first : first + width] for first in range(0, r, width)] or [
+            codes
+        ]
         return each(function, [(part, *given) for part in parts], n_jobs)
 
     def values_by_reference(self, X, references) -> NDArray[np.float64]:
@@ -196,7 +223,9 @@ class TreeValues:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
-        return self.frontier.values_by_reference(self.codes(X), self.codes(references), self.index)
+        return self.frontier.values_by_reference(
+            self.codes(X), self.codes(references), self.index
+        )
 
     def pairs(self, X, index=None) -> NDArray[np.float64]:
         """Return the interaction index of all pairs of players.
@@ -214,7 +243,9 @@ class TreeValues:
         """
         return self._interactions(X, index)[1]
 
-    def values_and_pairs(self, X, index=None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def values_and_pairs(
+        self, X, index=None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return `values` and `pairs`. Rows that descend the trees do so once for both.
 
         Parameters
@@ -230,7 +261,10 @@ class TreeValues:
         """Return the values, or None if they would need a second step, and the interactions."""
         index = self.index if index is None else player_index(index, "TreeValues")
         codes, own = self.codes(X), np.arange(self.n_players)
-        descends = self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide()
+        descends = (
+            self._costs.interacts_in_pairs(len(X), self._n_references)
+            or not self._divide()
+        )
         if descends:
             found = self._descended("pairs", codes, index)
         else:
@@ -248,7 +282,9 @@ class TreeValues:
     def _predict(self, codes) -> NDArray[np.float64]:
         # Each row stands at one node per tree, so many trees mean few rows at a time.
         step = max(1, STANDING // self.trees.n_trees)
-        parts = (codes[:, first : first + step] for first in range(0, codes.shape[1], step))
+        parts = (
+            codes[:, first : first + step] for first in range(0, codes.shape[1], step)
+        )
         return np.concatenate([self._descend(part) for part in parts])
 
     def _descend(self, codes) -> NDArray[np.float64]:
@@ -257,7 +293,9 @@ class TreeValues:
         walking = (trees.left.take(node) >= 0).nonzero()[0]
         while len(walking):
             at = node.take(walking)
-            goes_left = codes[nodes.row.take(at), walking // trees.n_trees] <= nodes.rank.take(at)
+            goes_left = codes[
+                nodes.row.take(at), walking // trees.n_trees
+            ] <= nodes.rank.take(at)
             at = np.where(goes_left, trees.left.take(at), trees.right.take(at))
             node[walking] = at
             walking = walking[trees.left.take(at) >= 0]

@@ -1,10 +1,11 @@
 r"""Pairs of a row to explain and a background row go down all trees at once, level by level.
 
-In the game of one pair and one tree, coalitions reach few leaves. A *lineage* is a path to one of
-these leaves. Where both rows go to the same child, the lineage follows them. Where they differ, the
-node's player decides. A player decided at an earlier node keeps its side. If the player is still
-free, the lineage follows the row to explain, which requires the player to be *present*. A new
-lineage branches off along the background row, which requires the player to be *absent*.
+In the game of one pair and one tree, coalitions reach few leaves. A *lineage* is a path
+to one of these leaves. Where both rows go to the same child, the lineage follows them.
+Where they differ, the node's player decides. A player decided at an earlier node keeps
+its side. If the player is still free, the lineage follows the row to explain, which
+requires the player to be *present*. A new lineage branches off along the background
+row, which requires the player to be *absent*.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from skshapley._trees._ensemble import tree_outputs
 from skshapley._trees._paths import traced_runs
 
-# Players in one word of a mask: bits of present players in the lower half, absent in the upper
+# Players in one word of a mask: bits of present players in the lower half, absent in
+# the upper
 WORD_PLAYERS = 32
 
 
@@ -40,8 +42,9 @@ class Layout:
         Codes above the rank go right.
     player : ndarray of shape (n_nodes,), int64
     present : ndarray of shape (n_words, n_nodes), uint64
-        The bit, in the words of a mask, of a present player by its position among those of the
-        path: 1 << 3 in the first word for position 3. An absent player has the bit 1 << 35.
+        The bit, in the words of a mask, of a present player by its position among those
+        of the path: 1 << 3 in the first word for position 3. An absent player has the
+        bit 1 << 35.
     most_decided : int
         The largest number of distinct players on a path.
     value : ndarray of shape (n_columns, n_nodes), float64
@@ -62,10 +65,18 @@ class Layout:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         value, self.output = narrowed(trees)
-        self.value, self.n_outputs = np.ascontiguousarray(value[order].T), trees.n_outputs
-        # Siblings are neighbours, so `first + goes_right` is the next node without a second array.
+        self.value, self.n_outputs = (
+            np.ascontiguousarray(value[order].T),
+            trees.n_outputs,
+        )
+        # Siblings are neighbours, so `first + goes_right` is the next node without a
+        # second array.
         self.first = place[trees.left[order]]
-        self.roots, self.row, self.rank = place[trees.roots], codes.row[order], codes.rank[order]
+        self.roots, self.row, self.rank = (
+            place[trees.roots],
+            codes.row[order],
+            codes.rank[order],
+        )
         self.player = players.take(trees.feature)[order]
         bit = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)
         words = np.arange(1 + int(bits.max()) // WORD_PLAYERS)[:, None]
@@ -90,7 +101,8 @@ class Walk(NamedTuple):
     steps : list of tuple of int
         The first branching of each step, and one past the last.
     ends : ndarray of shape (n_lineages,), int64
-        The leaf of each lineage: first the starting lineages, then the branched lineages.
+        The leaf of each lineage: first the starting lineages, then the branched
+        lineages.
     decided : ndarray of shape (n_lineages,), int64
         ``n_absent * (most_decided + 1) + n_present``, of decided players.
     origins : ndarray of shape (n_lineages,), int64
@@ -132,7 +144,9 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
         if len(end):
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
             go = (row >= 0).nonzero()[0]
-            number, node, at_x, at_r = (part.take(go) for part in (number, node, at_x, at_r))
+            number, node, at_x, at_r = (
+                part.take(go) for part in (number, node, at_x, at_r)
+            )
             row, mask = row.take(go), mask.take(go, axis=1)
         rank, first = layout.rank.take(node), layout.first.take(node)
         right, other = X.take(at_x + row) > rank, R.take(at_r + row) > rank
@@ -140,8 +154,8 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
         asked = node.take(differ)
         decided, present = mask.take(differ, axis=1), layout.present.take(asked, axis=1)
         absent = present << np.uint64(WORD_PLAYERS)
-        # If the rows differ and the player is absent, the lineage follows the background row
-        # instead.
+        # If the rows differ and the player is absent, the lineage follows the
+        # background row instead.
         right[differ] ^= (decided & absent).any(axis=0)
         node = first + right
         free = (~(decided & (present | absent)).any(axis=0)).nonzero()[0]
@@ -168,5 +182,7 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     decided = absent * (layout.most_decided + 1) + present
     origins, origin = np.arange(n), np.concatenate(parents)
     for first, last in steps:
-        origins[len(roots) + first : len(roots) + last] = origins.take(origin[first:last])
+        origins[len(roots) + first : len(roots) + last] = origins.take(
+            origin[first:last]
+        )
     return Walk(origin, np.concatenate(players), steps, ends, decided, origins)

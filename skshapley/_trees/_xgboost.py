@@ -1,7 +1,7 @@
 """XGBoost models, read from ``Booster.save_raw("json")``.
 
-XGBoost casts its input to float32 and goes left where ``x < threshold``. The categories listed in
-a split go right. The base score is stored on the scale of the predictions.
+XGBoost casts its input to float32 and goes left where ``x < threshold``. The categories
+listed in a split go right. The base score is stored on the scale of the predictions.
 """
 
 import json
@@ -58,15 +58,18 @@ def read_xgboost(model) -> TreeEnsemble:
     stored = learner["gradient_booster"]
     forest = stored.get("gbtree", stored)["model"]
     bounds = forest["iteration_indptr"]
-    # A plain Booster predicts with all trees. The scikit-learn estimators end at the best
-    # iteration.
+    # A plain Booster predicts with all trees. The scikit-learn estimators end at the
+    # best iteration.
     best = booster.attr("best_iteration") if booster is not model else None
     n_trees = int(bounds[-1] if best is None else bounds[int(best) + 1])
-    # XGBoost 3.4 keeps the weights of dropped-out trees beside the trees, earlier ones outside.
+    # XGBoost 3.4 keeps the weights of dropped-out trees beside the trees, earlier ones
+    # outside.
     weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
     parameters = learner["learner_model_param"]
     # `num_class` is 0 for regression and for two classes.
-    n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    n_outputs = max(
+        int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1
+    )
     missing = getattr(model, "missing", None)
     missing = np.nan if missing is None else float(missing)
     known = _known_categories(forest, saved["version"])
@@ -84,7 +87,9 @@ def read_xgboost(model) -> TreeEnsemble:
         strict=True,
         single_precision=True,
         absent=np.nan,
-        encode=None if np.isnan(missing) and not known else partial(_encode, missing, known),
+        encode=None
+        if np.isnan(missing) and not known
+        else partial(_encode, missing, known),
         methods=_methods(model, learner["objective"]["name"]),
         raw_response=partial(_margin, model),
     )
@@ -100,15 +105,19 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
     left = np.array(tree["left_children"])
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnreadableModelError(
-            "An XGBoost model with multi_strategy='multi_output_tree' has several values in each"
-            " leaf",
+            "An XGBoost model with multi_strategy='multi_output_tree' has several "
+            "values in each leaf",
             "choose multi_strategy='one_output_per_tree', or explain it by sampling",
         )
-    # The JSON text has more digits than float32; XGBoost compares with the float32 value.
+    # The JSON text has more digits than float32; XGBoost compares with the float32
+    # value.
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     categories = {}
     for node, start, size in zip(
-        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+        tree["categories_nodes"],
+        tree["categories_segments"],
+        tree["categories_sizes"],
+        strict=True,
     ):
         categories[int(node)] = (tree["categories"][start : start + size], False)
     return {
@@ -117,7 +126,8 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
         "feature": tree["split_indices"],
         "threshold": condition,
         "missing_left": tree["default_left"],
-        # A dropped-out tree counts with a weight; the product is rounded as XGBoost rounds it.
+        # A dropped-out tree counts with a weight; the product is rounded as XGBoost
+        # rounds it.
         "value": condition * np.float32(weight),
         "output": output,
         "cover": tree["sum_hessian"],
@@ -131,7 +141,8 @@ def _base_margin(learner, n_outputs) -> NDArray[np.float32]:
     score = np.broadcast_to(np.array(stored, dtype=np.float32), (n_outputs,))
     objective = learner["objective"]["name"]
     if objective in _LOGIT:
-        # In float32, as XGBoost computes it; in float64 the margin would differ in the last digits.
+        # In float32, as XGBoost computes it; in float64 the margin would differ in the
+        # last digits.
         return -np.log(np.float32(1.0) / score - np.float32(1.0))
     return np.log(score) if objective in _LOG else score
 
@@ -141,7 +152,9 @@ def _margin(model, X) -> np.ndarray:
         return model.predict(X, output_margin=True)
     import xgboost
 
-    return model.predict(xgboost.DMatrix(X, enable_categorical=True), output_margin=True)
+    return model.predict(
+        xgboost.DMatrix(X, enable_categorical=True), output_margin=True
+    )
 
 
 def _encode(missing, categories, X) -> NDArray[np.float64]:
@@ -152,7 +165,8 @@ def _encode(missing, categories, X) -> NDArray[np.float64]:
     missing : float
         The value that marks missing values, besides NaN.
     categories : dict
-        Position of a categorical column -> its categories in training; since XGBoost 3.1.
+        Position of a categorical column -> its categories in training; since XGBoost
+        3.1.
     X : array or frame of shape (r, n_features)
     """
     matrix = frame_to_matrix(X, categories, unknown=None) if is_frame(X) else X
@@ -171,7 +185,8 @@ def _known_categories(forest, version) -> dict[int, list]:
         if "offsets" in stored:
             text, bounds = bytes(value % 256 for value in values), stored["offsets"]
             if not text.isascii() and tuple(version) < (3, 4):
-                continue  # XGBoost counted characters instead of bytes and truncated the names
+                # XGBoost counted characters instead of bytes and truncated the names
+                continue
             values = [text[a:b].decode() for a, b in pairwise(bounds)]
         if values:
             known[position] = values

@@ -10,7 +10,14 @@ import pandas as pd
 from skshapley._records._importance import check_confidence, inferred_importance
 from skshapley._tools._constraints import Count, Maybe, check_values
 from skshapley._tools._params import needed
-from skshapley.batches._folder import MANIFEST, BatchFile, batch_paths, part_path, read_json, run_of
+from skshapley.batches._folder import (
+    MANIFEST,
+    BatchFile,
+    batch_paths,
+    part_path,
+    read_json,
+    run_of,
+)
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 
@@ -22,8 +29,8 @@ MOST_TOKENS = 1000  # players with compared means and a covariance of each pair
 class ExplanationDataset:
     """Explanations in a folder of Parquet files, as `explain_batches` writes them.
 
-    Iteration yields the Explanation of each batch, so the folder may be larger than memory.
-    `pandas.read_parquet` reads the same folder as one wide table.
+    Iteration yields the Explanation of each batch, so the folder may be larger than
+    memory. `pandas.read_parquet` reads the same folder as one wide table.
 
     Parameters
     ----------
@@ -34,14 +41,16 @@ class ExplanationDataset:
     ----------
     path : Path
     manifest : dict
-        Settings, data, model and versions of the run, and ``n_rows`` once it has finished.
+        Settings, data, model and versions of the run, and ``n_rows`` once it has
+        finished.
 
     Raises
     ------
     FileNotFoundError
         If the folder was not written by `explain_batches`.
     OSError
-        If the manifest is damaged. Damaged or missing parts raise it when they are read.
+        If the manifest is damaged. Damaged or missing parts raise it when they are
+        read.
 
     Examples
     --------
@@ -64,8 +73,8 @@ class ExplanationDataset:
             self.manifest = read_json(self.path / MANIFEST)
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"ExplanationDataset got {str(path)!r}, which holds no {MANIFEST}; pass a folder"
-                f" that explain_batches has written."
+                f"ExplanationDataset got {str(path)!r}, which holds no {MANIFEST}; "
+                "pass a folder that explain_batches has written."
             ) from error
 
     @property
@@ -106,13 +115,15 @@ class ExplanationDataset:
         # Integer arithmetic gives distinct positions, also for billions of rows.
         return np.arange(n) * total // max(n, 1)
 
-    def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
+    def importance(
+        self, confidence: float = 0.95, simultaneous: bool = True
+    ) -> pd.DataFrame:
         """Return `Explanation.importance` with a confidence, one batch in memory at a time.
 
-        The bias correction estimates the sizes of attributions and errors from up to 10,000 evenly
-        spread rows. The players of documents are tokens, with value 0 in documents without them.
-        The table has up to 1,000 tokens with the largest sums of sizes. Its intervals and ranks
-        ignore the others.
+        The bias correction estimates the sizes of attributions and errors from up to
+        10,000 evenly spread rows. The players of documents are tokens, with value 0 in
+        documents without them. The table has up to 1,000 tokens with the largest sums
+        of sizes. Its intervals and ranks ignore the others.
 
         Parameters
         ----------
@@ -130,14 +141,17 @@ class ExplanationDataset:
         if not self._of_documents:
             sample = self.read(max_rows=SAMPLE_ROWS)
             return inferred_importance(lambda: self, sample, confidence, simultaneous)
-        # Covariances of all pairs of tokens would need memory for the square of their number.
+        # Covariances of all pairs of tokens would need memory for the square of their
+        # number.
         names = _strongest_tokens(self, MOST_TOKENS)
 
         def narrow(batches: Iterable[Explanation]) -> Iterator[Explanation]:
             return (of_tokens(batch, names) for batch in batches)
 
         sample = Explanation.merge([*narrow(self._taken(self._spread(SAMPLE_ROWS)))])
-        return inferred_importance(lambda: narrow(self), sample, confidence, simultaneous)
+        return inferred_importance(
+            lambda: narrow(self), sample, confidence, simultaneous
+        )
 
     def take(self, positions) -> Explanation:
         """Return some rows, in the order of the files.
@@ -155,7 +169,11 @@ class ExplanationDataset:
             For an invalid position.
         """
         explanations = [*self._taken(positions)]
-        return side_by_side(explanations) if self._of_documents else Explanation.merge(explanations)
+        return (
+            side_by_side(explanations)
+            if self._of_documents
+            else Explanation.merge(explanations)
+        )
 
     def _taken(self, positions: np.ndarray) -> Iterator[Explanation]:
         """Yield the explanations of some rows, batch by batch."""
@@ -169,10 +187,14 @@ class ExplanationDataset:
                 yield batch.explanation(inside - first)
             first = stop
         if not first:
-            raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
+            raise ValueError(
+                f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet."
+            )
         wrong = positions[(positions < 0) | (positions >= first)]
         if len(wrong):
-            raise IndexError(f"ExplanationDataset has {first} rows; got row {wrong[0]}.")
+            raise IndexError(
+                f"ExplanationDataset has {first} rows; got row {wrong[0]}."
+            )
 
     def skipped(self) -> pd.DataFrame:
         """Return the rows that were set aside.
@@ -182,13 +204,16 @@ class ExplanationDataset:
         skipped : DataFrame
             Columns ``row`` (position in the source), ``key`` (as text) and ``error``.
         """
-        lines = [failure for batch in self._batches() for failure in batch.record.failures]
+        lines = [
+            failure for batch in self._batches() for failure in batch.record.failures
+        ]
         return pd.DataFrame(lines, columns=["row", "key", "error"])
 
     def check(self) -> list[str]:
         """Read all files and return the errors found, one sentence each.
 
-        Another call of `explain_batches` with the same arguments replaces damaged or missing files.
+        Another call of `explain_batches` with the same arguments replaces damaged or
+        missing files.
 
         Returns
         -------
@@ -224,20 +249,24 @@ class ExplanationDataset:
         """Return the file of a batch, if it belongs to this run."""
         batch = BatchFile.read(path)
         if (batch.record.run, batch.record.batch) != (run_of(self.manifest), number):
-            raise OSError(f"{str(path)!r} belongs to another run than {MANIFEST}: remove it.")
+            raise OSError(
+                f"{str(path)!r} belongs to another run than {MANIFEST}: remove it."
+            )
         return batch
 
     def _refuse_lost(self, numbers: list[int]) -> None:
         n_batches = numbers[-1] + 1 if numbers else 0
         if self.finished:
-            # Only a finished run knows its number of batches; before, gaps are found up to the last
-            # file.
-            n_batches = -(-self.manifest["n_rows"] // self.manifest["settings"]["batch_rows"])
+            # Only a finished run knows its number of batches; before, gaps are found up
+            # to the last file.
+            n_batches = -(
+                -self.manifest["n_rows"] // self.manifest["settings"]["batch_rows"]
+            )
         lost = sorted(set(range(n_batches)) - set(numbers))
         if lost:
             raise FileNotFoundError(
-                f"{str(part_path(self.path, lost[0]))!r} is missing ({len(lost)} in all):"
-                f" repeat the call of explain_batches to write them."
+                f"{str(part_path(self.path, lost[0]))!r} is missing ({len(lost)} in "
+                "all): repeat the call of explain_batches to write them."
             )
 
     def __repr__(self) -> str:

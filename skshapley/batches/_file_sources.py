@@ -13,7 +13,13 @@ import pandas as pd
 from scipy import sparse
 
 from skshapley._tables._documents import is_column_of_text
-from skshapley._tables._inputs import column_names, column_types, is_frame, n_rows, take_rows
+from skshapley._tables._inputs import (
+    column_names,
+    column_types,
+    is_frame,
+    n_rows,
+    take_rows,
+)
 from skshapley._tools._params import needed
 from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
@@ -57,20 +63,21 @@ def _pieces_source(tables: Iterable) -> Source:
             table = table.tocsr() if sparse.issparse(table) else table
             if not is_bare(table) and not is_frame(table):
                 raise TypeError(
-                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; got an"
-                    f" iterator of {type(table).__name__}."
+                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; "
+                    f"got an iterator of {type(table).__name__}."
                 )
             if kind not in (None, type(table)):
                 raise TypeError(
-                    f"{OWNER} got an iterator of {kind.__name__} and {type(table).__name__}; pass"
-                    f" pieces of one type."
+                    f"{OWNER} got an iterator of {kind.__name__} and "
+                    f"{type(table).__name__}; pass pieces of one type."
                 )
             kind = type(table)
             index = table.index if isinstance(table, pd.DataFrame) else None
             # an index that only counts is not an index of the frame
             yield table, None if isinstance(index, pd.RangeIndex) else index
 
-    # An iterator has no facts to compare, so a resumed run relies on the hashes of its batches.
+    # An iterator has no facts to compare, so a resumed run relies on the hashes of its
+    # batches.
     return Source({"kind": "iterator"}, read, typed=False, once=iter(tables) is tables)
 
 
@@ -96,12 +103,14 @@ def _named(path: Path) -> Iterator[None]:
     except (UnicodeDecodeError, pd.errors.ParserError) as error:
         with path.open("rb") as file:
             lines = enumerate(file, start=1)
-            wrong = [i for i, line in lines if line.decode(errors="ignore").encode() != line]
+            wrong = [
+                i for i, line in lines if line.decode(errors="ignore").encode() != line
+            ]
         what = f"line {wrong[0]} is not UTF-8" if wrong else error
         raise ValueError(
-            f"{OWNER} cannot read {str(path)!r}: {what}. For another format or encoding, pass"
-            f" pieces, such as"
-            f' pandas.read_csv({str(path)!r}, encoding="latin-1", chunksize=65536).'
+            f"{OWNER} cannot read {str(path)!r}: {what}. For another format or "
+            f"encoding, pass pieces, such as pandas.read_csv({str(path)!r}, "
+            'encoding="latin-1", chunksize=65536).'
         ) from error
 
 
@@ -111,19 +120,26 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     import pyarrow.dataset as ds
 
     files = getattr(dataset, "files", ())
-    # Hashing the content would read everything twice; batches are compared by content later.
+    # Hashing the content would read everything twice; batches are compared by content
+    # later.
     sizes = [dataset.filesystem.get_file_info(file).size for file in files]
     n, names = dataset.count_rows(), dataset.schema.names
-    for fragment in dataset.get_fragments():  # a missing column would read as missing values
+    for (
+        fragment
+    ) in dataset.get_fragments():  # a missing column would read as missing values
         of_folder = ds.get_partition_keys(fragment.partition_expression)
         # Columns from the names of folders are in no file.
-        names = [n for n in names if n in of_folder or n in fragment.physical_schema.names]
+        names = [
+            n for n in names if n in of_folder or n in fragment.physical_schema.names
+        ]
     facts = {
         "kind": "parquet" if files else "arrow",
         "columns": {field.name: str(field.type) for field in dataset.schema},
         "rows": n,
         "files": len(files),
-        "names and sizes": digest_of([file.rsplit("/", 1)[-1] for file in files], sizes),
+        "names and sizes": digest_of(
+            [file.rsplit("/", 1)[-1] for file in files], sizes
+        ),
     }
 
     def read(wanted: Wanted) -> Iterator[Piece]:
@@ -157,7 +173,9 @@ def _lazy_source(table: Any, library: str) -> Source:
             yield wanted.contained(part), None
 
     facts = {"kind": library, "columns": columns}
-    return Source(facts, read, pd.DataFrame(columns=[*columns]), typed=False, from_files=True)
+    return Source(
+        facts, read, pd.DataFrame(columns=[*columns]), typed=False, from_files=True
+    )
 
 
 def open_source(source: Any) -> Source:
@@ -167,13 +185,16 @@ def open_source(source: Any) -> Source:
     if type(source).__module__.split(".")[0] == "pyarrow":
         import pyarrow.dataset as ds
 
-        return _arrow_source(source if isinstance(source, ds.Dataset) else ds.dataset(source))
+        return _arrow_source(
+            source if isinstance(source, ds.Dataset) else ds.dataset(source)
+        )
     if sparse.issparse(source) and source.ndim == 2:
         return _table_source(source.tocsr())
     if is_bare(source) or is_frame(source):
         if np.ndim(source) != 2:
             raise ValueError(
-                f"{OWNER} takes tables of two dimensions; got an array of shape {source.shape}."
+                f"{OWNER} takes tables of two dimensions; got an array of shape "
+                f"{source.shape}."
             )
         return _table_source(source)
     library = type(source).__module__.split(".")[0].lstrip("_")
@@ -182,14 +203,17 @@ def open_source(source: Any) -> Source:
     if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
         return _pieces_source(source)
     raise TypeError(
-        f"{OWNER} takes source as a frame, an array, a sparse matrix, an iterable of them, a path"
-        f" of Parquet, CSV or .npz files, or a pyarrow dataset; got {type(source).__name__}."
+        f"{OWNER} takes source as a frame, an array, a sparse matrix, an iterable of "
+        "them, a path of Parquet, CSV or .npz files, or a pyarrow dataset; got "
+        f"{type(source).__name__}."
     )
 
 
 def _from_path(path: Path) -> Source:
     if not path.exists():
-        raise FileNotFoundError(f"{OWNER} got source={str(path)!r}, which does not exist.")
+        raise FileNotFoundError(
+            f"{OWNER} got source={str(path)!r}, which does not exist."
+        )
     if path.suffix.lower() == ".csv":
         return _csv_source(path)
     if path.suffix.lower() == ".npz":
@@ -211,11 +235,12 @@ def read_sparse(path: Path) -> Any:
         return sparse.load_npz(path)
     except (ValueError, KeyError, OSError, BadZipFile) as error:
         raise ValueError(
-            f"{OWNER} takes only .npz files of scipy.sparse.save_npz; got {str(path)!r}: {error}."
+            f"{OWNER} takes only .npz files of scipy.sparse.save_npz; got "
+            f"{str(path)!r}: {error}."
         ) from error
 
 
-# --- documents -----------------------------------------------------------------------------------
+# --- documents ------------------------------------------------------------------------
 
 
 def framed(source: Any, name: Any) -> Any:
@@ -223,7 +248,7 @@ def framed(source: Any, name: Any) -> Any:
 
     Parameters
     ----------
-    source : list, Series, array of shape (r,), iterable of str or of these, or any other source
+    source : list, Series, array of shape (r,), iterable of str or of these, or other
     name : str or None
         Of the column.
     """

@@ -1,7 +1,8 @@
 """Fingerprints of explainers and tables that are the same in every process.
 
-A function is hashed by its code, constants, defaults, closure and the globals that it uses. Objects
-other than numbers, texts, arrays and functions are compared by the model's predictions instead.
+A function is hashed by its code, constants, defaults, closure and the globals that it
+uses. Objects other than numbers, texts, arrays and functions are compared by the
+model's predictions instead.
 """
 
 import dis
@@ -49,7 +50,11 @@ def table_digest(X, index=None) -> str:
         content: list = [X]
     elif sparse.issparse(X):
         # scipy chooses 32 or 64 bits for indices by size; the values are the same.
-        content = [X.shape, X.data, *(part.astype(np.int64) for part in (X.indices, X.indptr))]
+        content = [
+            X.shape,
+            X.data,
+            *(part.astype(np.int64) for part in (X.indices, X.indptr)),
+        ]
     else:
         frame = as_pandas(X)
         names = [(str(name), str(dtype)) for name, dtype in frame.dtypes.items()]
@@ -63,12 +68,16 @@ def described(value: Any) -> str:
     """Return the complete text of a value, equal in every process."""
     if isinstance(value, BaseEstimator):
         parameters = value.get_params(deep=False).items()
-        inner = ", ".join(f"{name}={described(parameter)}" for name, parameter in parameters)
+        inner = ", ".join(
+            f"{name}={described(parameter)}" for name, parameter in parameters
+        )
         return f"{type(value).__name__}({inner})"
-    if isinstance(value, (set, frozenset)):  # sets have a different order in each process
+    if isinstance(
+        value, (set, frozenset)
+    ):  # sets have a different order in each process
         return f"{type(value).__name__}({sorted(map(described, value))})"
-    # NumPy shortens the text of arrays with more than a thousand numbers, so different ones could
-    # look equal.
+    # NumPy shortens the text of arrays with more than a thousand numbers, so different
+    # ones could look equal.
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         text = unaddressed(repr(value))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({digest_of(text)})"
@@ -90,14 +99,16 @@ def explains_documents(explainer: Any) -> bool:
 def answers_digest(explainer: Any) -> str:
     """Return the hash of the model's predictions and of its closed form.
 
-    The model predicts the background and mixtures of its rows, to the last bit. For documents there
-    is no background, so it predicts an empty document.
+    The model predicts the background and mixtures of its rows, to the last bit. For
+    documents there is no background, so it predicts an empty document.
     """
     exact = getattr(explainer, "exact_", None)
     form = None if exact is None else digest_of(*exact.state())
     if explains_documents(explainer):
         return digest_of(form, _of_documents(explainer, [""]))
-    return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
+    return digest_of(
+        form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None
+    )
 
 
 def _hybrids_digest(explainer: Any) -> str:
@@ -145,13 +156,16 @@ def explainer_facts(explainer: Any) -> dict:
     if "explainer" in parameters:  # the explainer to learn from
         parameters |= parameters.pop("explainer").get_params(deep=False)
     facts: dict = {
-        name: described(value) for name, value in parameters.items() if name not in SILENT
+        name: described(value)
+        for name, value in parameters.items()
+        if name not in SILENT
     }
     code = code_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
     facts["model"] = described(explainer.estimator)
     facts["model's answers"] = answers_digest(explainer)
-    # a function that changes with each call, such as a counter, is compared by its predictions
+    # a function that changes with each call, such as a counter, is compared by its
+    # predictions
     facts[CODE] = code if code == code_digest(explainer.estimator) else None
     facts["working_memory"] = sklearn.get_config()["working_memory"]
     if explainer.background_ is not None:
@@ -164,7 +178,9 @@ def explainer_facts(explainer: Any) -> dict:
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    found = {"python": ".".join(map(str, sys.version_info[:2]))}  # determines the code of functions
+    found = {
+        "python": ".".join(map(str, sys.version_info[:2]))
+    }  # determines the code of functions
     for name in LIBRARIES:
         try:
             found[name] = version(name)
@@ -186,12 +202,16 @@ def differences(old: dict, new: dict, path: str = "") -> list[str]:
     return found
 
 
-# --- functions -----------------------------------------------------------------------------------
+# --- functions ------------------------------------------------------------------------
 
 
 def code_digest(model: Any) -> str | None:
     """Return the hash of a function or partial function; None for other models."""
-    return digest_of(_known(model, ())) if isinstance(model, FunctionType | partial) else None
+    return (
+        digest_of(_known(model, ()))
+        if isinstance(model, FunctionType | partial)
+        else None
+    )
 
 
 def _known(value: Any, within: tuple[CodeType, ...]) -> Any:
@@ -205,7 +225,11 @@ def _known(value: Any, within: tuple[CodeType, ...]) -> Any:
     """
     if isinstance(value, FunctionType):
         code = value.__code__
-        return within.index(code) if code in within else [*_function_parts(value, (*within, code))]
+        return (
+            within.index(code)
+            if code in within
+            else [*_function_parts(value, (*within, code))]
+        )
     if isinstance(value, partial):
         return _known([value.func, value.args, value.keywords], within)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -213,7 +237,9 @@ def _known(value: Any, within: tuple[CodeType, ...]) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [_known(part, within) for part in value]
     if isinstance(value, dict):
-        return sorted((repr(key), repr(_known(part, within))) for key, part in value.items())
+        return sorted(
+            (repr(key), repr(_known(part, within))) for key, part in value.items()
+        )
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))
     if isinstance(value, ModuleType | type):
@@ -221,7 +247,9 @@ def _known(value: Any, within: tuple[CodeType, ...]) -> Any:
     return repr(value) if isinstance(value, PLAIN) else "unknown"
 
 
-def _function_parts(function: FunctionType, within: tuple[CodeType, ...]) -> Iterator[Any]:
+def _function_parts(
+    function: FunctionType, within: tuple[CodeType, ...]
+) -> Iterator[Any]:
     """Yield a function's code and the values that it uses."""
     code, space = function.__code__, function.__globals__
     yield list(_code_parts(code))
@@ -236,11 +264,17 @@ def _code_parts(code: CodeType) -> Iterator[Any]:
     """Yield the instructions and constants of a function, without its position in a file."""
     yield code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars
     for part in code.co_consts:
-        yield list(_code_parts(part)) if isinstance(part, CodeType) else _known(part, ())
+        yield (
+            list(_code_parts(part)) if isinstance(part, CodeType) else _known(part, ())
+        )
 
 
 def _globals_of(code: CodeType) -> set[str]:
     """Return the names of the globals that a function uses."""
     inner = [part for part in code.co_consts if isinstance(part, CodeType)]
-    own = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    own = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname == "LOAD_GLOBAL"
+    }
     return own.union(*map(_globals_of, inner))

@@ -191,8 +191,9 @@ class Attempt:
 class Folder:
     """One run's folder.
 
-    A batch is finished if its file is intact and has the hash of the batch as it is read now. The
-    file is its part, or its list of skipped rows if no row could be explained.
+    A batch is finished if its file is intact and has the hash of the batch as it is
+    read now. The file is its part, or its list of skipped rows if no row could be
+    explained.
 
     Parameters
     ----------
@@ -209,8 +210,8 @@ class Folder:
     def held(self) -> Iterator[None]:
         """Make the folder if necessary, and lock it for this process.
 
-        The operating system releases the lock when the process ends for any reason, unlike the mere
-        existence of a file. Forked processes do not keep the lock.
+        The operating system releases the lock when the process ends for any reason,
+        unlike the mere existence of a file. Forked processes do not keep the lock.
 
         Raises
         ------
@@ -219,8 +220,8 @@ class Folder:
         BlockingIOError
             If another run holds it.
         OSError
-            If it cannot be locked, for lack of space or rights, or because ``_lock`` is not a plain
-            file.
+            If it cannot be locked, for lack of space or rights, or because ``_lock`` is
+            not a plain file.
         """
         needed("pyarrow", "A folder of results", "parquet")
         filelock = needed("filelock", "A folder of results", "parquet")
@@ -231,24 +232,29 @@ class Folder:
         if not (self.path / MANIFEST).exists():
             names = (path.name for path in self.path.iterdir())
             # Readers of Parquet ignore names that begin with a dot or an underscore.
-            strange = sorted(n for n in names if n[0] not in "._" or _SKIPPED.fullmatch(n))
+            strange = sorted(
+                n for n in names if n[0] not in "._" or _SKIPPED.fullmatch(n)
+            )
             if strange:
                 raise FileExistsError(
-                    f"{here}, which holds other files, such as {strange[0]!r}; choose an empty or"
-                    f" new folder."
+                    f"{here}, which holds other files, such as {strange[0]!r}; choose "
+                    "an empty or new folder."
                 )
         # A soft lock would stay after a killed run and block the next one.
-        lock = filelock.FileLock(self.path / "_lock", blocking=False, fallback_to_soft=False)
+        lock = filelock.FileLock(
+            self.path / "_lock", blocking=False, fallback_to_soft=False
+        )
         try:
             held = lock.acquire()
         except filelock.Timeout as error:
             raise BlockingIOError(
-                f"{here}, which another run is writing to; wait for it, or choose another folder."
+                f"{here}, which another run is writing to; wait for it, or choose "
+                "another folder."
             ) from error
         except OSError as error:
             raise OSError(
-                f"{here}, whose file _lock cannot be locked: {error}. Free space on the disk or"
-                f" remove the file, or choose another folder."
+                f"{here}, whose file _lock cannot be locked: {error}. Free space on "
+                "the disk or remove the file, or choose another folder."
             ) from error
         with held:
             yield
@@ -257,7 +263,8 @@ class Folder:
         """Write the manifest, or compare it with the existing one; return the run's entropy."""
         self._typed = source.typed
         random_state: Any = getattr(explainer, "random_state", None)
-        # A drawn seed differs between processes; the entropy in the manifest replaces it.
+        # A drawn seed differs between processes; the entropy in the manifest replaces
+        # it.
         seed = str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"
         fixed = {
             "format": FORMAT,
@@ -283,8 +290,9 @@ class Folder:
         found = differences({name: old.get(name) for name in new}, new)
         if found:
             raise FileExistsError(
-                f"{OWNER} cannot resume the run in out={str(self.path)!r}, begun with something"
-                f" else: {'; '.join(found)}. Restore that, or choose another folder."
+                f"{OWNER} cannot resume the run in out={str(self.path)!r}, begun with "
+                f"something else: {'; '.join(found)}. Restore that, or choose another "
+                "folder."
             )
         return int(old["entropy"])
 
@@ -334,8 +342,8 @@ class Folder:
     def refuse(self, why: str) -> NoReturn:
         """Raise FileExistsError: the run cannot resume."""
         raise FileExistsError(
-            f"{OWNER} cannot resume the run in out={str(self.path)!r}: {why}, or choose another"
-            f" folder."
+            f"{OWNER} cannot resume the run in out={str(self.path)!r}: {why}, or "
+            "choose another folder."
         )
 
     def write(self, batch: Batch, attempt: Attempt) -> None:
@@ -352,8 +360,8 @@ class Folder:
             typed=self._typed,
             unknown=described,
         )
-        # Readers of the whole folder need one schema; a batch may infer another, as for empty
-        # columns.
+        # Readers of the whole folder need one schema; a batch may infer another, as for
+        # empty columns.
         table = table if self._schema is None else _as_before(table, self._schema)
         self._schema = table.schema
         path = part_path(self.path, batch.number)
@@ -368,10 +376,12 @@ class Folder:
         FileExistsError
             If the source had more rows before.
         """
-        if max(batch_paths(self.path), default=last.number) > last.number or self._manifest[
-            "n_rows"
-        ] not in (None, n_rows):
-            self.refuse(f"the source ends after {n_rows} rows, and it had more. Restore them")
+        if max(
+            batch_paths(self.path), default=last.number
+        ) > last.number or self._manifest["n_rows"] not in (None, n_rows):
+            self.refuse(
+                f"the source ends after {n_rows} rows, and it had more. Restore them"
+            )
         if self._manifest["n_rows"] is None:
             write_json(self.path / MANIFEST, {**self._manifest, "n_rows": n_rows})
 
@@ -384,15 +394,15 @@ def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
     for column in schema:
         try:
             found = table[column.name]
-            # Arrow would parse text as numbers, and a column that changed its type would go
-            # unnoticed.
+            # Arrow would parse text as numbers, and a column that changed its type
+            # would go unnoticed.
             if pa.types.is_string(found.type) != pa.types.is_string(column.type):
                 raise TypeError("text is no number")
             cast.append(found.cast(column.type))
         except (pa.ArrowException, TypeError, KeyError) as error:
             types = dict(zip(table.column_names, table.schema.types, strict=True))
             raise TypeError(
-                f"{OWNER} got {column.name!r} as {types.get(column.name)}, which does not match"
-                f" the type {column.type} of earlier batches: {error}."
+                f"{OWNER} got {column.name!r} as {types.get(column.name)}, which does "
+                f"not match the type {column.type} of earlier batches: {error}."
             ) from error
     return pa.table(cast, schema=schema)

@@ -24,7 +24,15 @@ from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._file_sources import framed, open_source
 from skshapley.batches._fingerprint import answers, explains_documents, predictions
 from skshapley.batches._folder import CHANGED, Attempt, BatchFile, Folder
-from skshapley.batches._sources import OWNER, Batch, Piece, Source, Wanted, batches, refuse_no_rows
+from skshapley.batches._sources import (
+    OWNER,
+    Batch,
+    Piece,
+    Source,
+    Wanted,
+    batches,
+    refuse_no_rows,
+)
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import side_by_side
@@ -35,7 +43,9 @@ CONSTRAINTS = {
     "on_error": OneOf(("raise", "skip")),
 }
 BATCH_ROWS = 4096
-BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: about 10,000
+BATCH_DOCUMENTS = (
+    256  # the tokens of all are the columns of an Explanation: about 10,000
+)
 
 
 @overload
@@ -68,43 +78,46 @@ def explain_batches(  # type: ignore[misc]
     ----------
     explainer : fitted ShapleyExplainer or TreeExplainer
     source : frame, array, sparse matrix, iterable of these, path, or pyarrow dataset
-        The rows. A path is a Parquet file, a folder of them, a CSV file, or a .npz file of
-        `scipy.sparse.save_npz`. Parquet and CSV tables are converted to the container of the
-        background. For an explainer of documents also a list, Series or array of str, or an
-        iterable of str or of these. From a table, the column with the name of ``fit`` is taken, or
-        the only column.
+        The rows. A path is a Parquet file, a folder of them, a CSV file, or a .npz file
+        of `scipy.sparse.save_npz`. Parquet and CSV tables are converted to the
+        container of the background. For an explainer of documents also a list, Series
+        or array of str, or an iterable of str or of these. From a table, the column
+        with the name of ``fit`` is taken, or the only column.
     out : str or path, default=None
-        A folder for the results, one Parquet file per batch. A killed run continues if it is called
-        again with the same arguments, and gives the same bits. None: nothing is written.
+        A folder for the results, one Parquet file per batch. A killed run continues if
+        it is called again with the same arguments, and gives the same bits. None:
+        nothing is written.
     batch_rows : int, default=None
-        Rows per batch. Memory holds one batch, and a killed run loses at most one. None: 4096; for
-        documents 256.
+        Rows per batch. Memory holds one batch, and a killed run loses at most one.
+        None: 4096; for documents 256.
     columns : list, default=None
-        The explainer's columns. None: the columns of the background by name; without names, all
-        except the keys.
+        The explainer's columns. None: the columns of the background by name; without
+        names, all except the keys.
     keys : name or list of names, default=None
-        Columns that identify rows; they become the index of the explanations. None: the index of a
-        DataFrame, unless it only counts the rows; otherwise the position in the source.
+        Columns that identify rows; they become the index of the explanations. None: the
+        index of a DataFrame, unless it only counts the rows; otherwise the position in
+        the source.
     on_error : {"raise", "skip"}, default="raise"
-        "raise": a batch that cannot be explained ends the run, and finished batches are kept.
-        "skip": it is halved until the bad rows are found; they are set aside with their keys and
-        errors (`ExplanationDataset.skipped`, or a warning without `out`), and a later run into
-        `out` tries them again. Dead workers and lack of memory do not depend on the rows: they end
-        the run in either case.
+        "raise": a batch that cannot be explained ends the run, and finished batches are
+        kept. "skip": it is halved until the bad rows are found; they are set aside with
+        their keys and errors (`ExplanationDataset.skipped`, or a warning without
+        `out`), and a later run into `out` tries them again. Dead workers and lack of
+        memory do not depend on the rows: they end the run in either case.
     n_sample : int, default=None
-        Number of rows of a sample to explain, spread evenly over the predictions of all rows. Every
-        row has the same probability, so importances and pictures need no weights. The source is
-        read twice, and the model predicts all rows once. Without keys, the index is the position in
-        the source. None: all rows.
+        Number of rows of a sample to explain, spread evenly over the predictions of all
+        rows. Every row has the same probability, so importances and pictures need no
+        weights. The source is read twice, and the model predicts all rows once. Without
+        keys, the index is the position in the source. None: all rows.
     verbose : bool, int or "auto", default="auto"
-        "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
-        is silent.
+        "auto" shows progress, and a hint at faster ways, if the work takes longer than
+        10 s. False is silent.
 
     Returns
     -------
     explanations : ExplanationDataset, or iterator of Explanation
-        With `out`: the finished folder, which can be iterated. Without: an iterator that explains
-        one batch at a time. Batches of documents have the columns of their own tokens.
+        With `out`: the finished folder, which can be iterated. Without: an iterator
+        that explains one batch at a time. Batches of documents have the columns of
+        their own tokens.
 
     Raises
     ------
@@ -113,20 +126,20 @@ def explain_batches(  # type: ignore[misc]
     ValueError, TypeError
         For wrong arguments or columns, or an empty source.
     FileExistsError
-        If `out` contains a run with other settings, data, model or versions (the differences are
-        listed), or foreign files.
+        If `out` contains a run with other settings, data, model or versions (the
+        differences are listed), or foreign files.
     BlockingIOError
         If another process is writing to `out`.
     OSError
-        If the manifest in `out` is damaged, or the folder cannot be written to or locked. Damaged
-        parts are replaced.
+        If the manifest in `out` is damaged, or the folder cannot be written to or
+        locked. Damaged parts are replaced.
 
     Notes
     -----
-    An explanation depends only on the fitted explainer and the row, not on the size of batches.
-    Models may differ in the last bits if their predictions depend on the other rows of a call
-    (BLAS). A resumed run draws from the entropy in its manifest, even if the explainer was fitted
-    again.
+    An explanation depends only on the fitted explainer and the row, not on the size of
+    batches. Models may differ in the last bits if their predictions depend on the other
+    rows of a call (BLAS). A resumed run draws from the entropy in its manifest, even if
+    the explainer was fitted again.
 
     Examples
     --------
@@ -145,7 +158,11 @@ def explain_batches(  # type: ignore[misc]
     source, wanted = opened(explainer, source, columns, keys)
 
     def parts(entropy: int) -> tuple[int | None, Iterator[Batch]]:
-        rows = source if n_sample is None else sampled(explainer, source, wanted, n_sample, entropy)
+        rows = (
+            source
+            if n_sample is None
+            else sampled(explainer, source, wanted, n_sample, entropy)
+        )
         return rows.n_rows, batches(rows, wanted, int(batch_rows))
 
     if out is None:
@@ -153,15 +170,19 @@ def explain_batches(  # type: ignore[misc]
         return _stream(run, *parts(getattr(explainer, "_entropy", 0)), verbose)
     folder = Folder(Path(out))
     with folder.held():
-        settings = {"batch_rows": int(batch_rows), "columns": wanted.columns, "keys": wanted.keys}
+        settings = {
+            "batch_rows": int(batch_rows),
+            "columns": wanted.columns,
+            "keys": wanted.keys,
+        }
         n_sample = None if n_sample is None else int(n_sample)
         entropy = folder.begin(explainer, source, {**settings, "n_sample": n_sample})
         run = Attempts(explainer, entropy, on_error)
         n_skipped = _write(run, folder, *parts(entropy), verbose)
     if n_skipped:
         warn(
-            f"{OWNER} set {n_skipped} rows aside, each with its error; see .skipped() of the"
-            f" ExplanationDataset in {str(out)!r}.",
+            f"{OWNER} set {n_skipped} rows aside, each with its error; see .skipped() "
+            f"of the ExplanationDataset in {str(out)!r}.",
             stacklevel=2,
         )
     return ExplanationDataset(folder.path)
@@ -171,7 +192,13 @@ def opened(
     explainer: Any, source: Any, columns: list | None = None, keys: Any = None
 ) -> tuple[Source, Wanted]:
     """Return a source and the columns needed from it; check them as far as possible."""
-    keys = [] if keys is None else list(keys) if isinstance(keys, (list, tuple)) else [keys]
+    keys = (
+        []
+        if keys is None
+        else list(keys)
+        if isinstance(keys, (list, tuple))
+        else [keys]
+    )
     if len(set(keys)) < len(keys):
         raise ValueError(f"{OWNER} takes keys that differ; got {keys}.")
     columns = None if columns is None else list(columns)
@@ -201,13 +228,16 @@ def _check(explainer: Any, **given: Any) -> None:
     check_values(OWNER, given, CONSTRAINTS)
 
 
-def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int) -> Source:
+def sampled(
+    explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
+) -> Source:
     """Return a source of `n` of the rows, or of all rows if there are fewer.
 
-    This is systematic sampling (Cochran 1977, Sampling techniques, chapter 8). The rows are sorted
-    by their prediction, and every (N / n)-th is taken from a random start. Every row has the same
-    probability, so means over the sample estimate means over all rows without weights. Every
-    stratum of n' N / n consecutive predictions has n' rows in the sample.
+    This is systematic sampling (Cochran 1977, Sampling techniques, chapter 8). The rows
+    are sorted by their prediction, and every (N / n)-th is taken from a random start.
+    Every row has the same probability, so means over the sample estimate means over all
+    rows without weights. Every stratum of n' N / n consecutive predictions has n' rows
+    in the sample.
 
     Parameters
     ----------
@@ -220,10 +250,12 @@ def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
     """
     if source.once:
         raise ValueError(
-            f"{OWNER} got n_sample={n} and an iterator, which can be read only once: pass a table,"
-            f" a list of tables, or a path."
+            f"{OWNER} got n_sample={n} and an iterator, which can be read only once: "
+            "pass a table, a list of tables, or a path."
         )
-    found = [_predictions(explainer, batch) for batch in batches(source, wanted, BATCH_ROWS)]
+    found = [
+        _predictions(explainer, batch) for batch in batches(source, wanted, BATCH_ROWS)
+    ]
     predicted = np.concatenate(found) if found else np.empty((0, 1))
     total = len(predicted)
     n = min(n, total)
@@ -232,7 +264,9 @@ def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
     order = np.argsort(predicted[:, column], kind="stable")
     start = generator(entropy, Stream.SAMPLE).random()
     # One random start for all strata: each row has the same probability n / N.
-    positions = np.sort(order[((start + np.arange(n)) * (total / max(n, 1))).astype(np.intp)])
+    positions = np.sort(
+        order[((start + np.arange(n)) * (total / max(n, 1))).astype(np.intp)]
+    )
 
     def read(wanted: Wanted) -> Iterator[Piece]:
         first = 0
@@ -289,17 +323,23 @@ class Attempts:
         made, failures = self._halved(batch)
         pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
         explanations = [explanation for _, explanation in made]
-        merge = side_by_side if explains_documents(self.explainer) else Explanation.merge
+        merge = (
+            side_by_side if explains_documents(self.explainer) else Explanation.merge
+        )
         return Attempt(merge(explanations) if made else None, pieces, failures)
 
-    def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
+    def _halved(
+        self, batch: Batch
+    ) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
         """Return pairs of good pieces and their explanations, and the failures."""
         try:
             return [(batch, self.explain(batch))], []
         except MemoryError:
             raise  # independent of the rows
         except Exception as error:
-            cause = error.__cause__ if isinstance(error, PartialExplanationError) else error
+            cause = (
+                error.__cause__ if isinstance(error, PartialExplanationError) else error
+            )
             if not isinstance(cause, Exception):
                 raise  # an interruption
             if self.on_error == "raise" or isinstance(cause, BrokenExecutor):
@@ -311,7 +351,8 @@ class Attempts:
         # Halving finds a single bad row of n by about 2 log2(n) attempts.
         middle = len(batch) // 2
         first, second = (
-            self._halved(batch.take(*ends)) for ends in ((0, middle), (middle, len(batch)))
+            self._halved(batch.take(*ends))
+            for ends in ((0, middle), (middle, len(batch)))
         )
         return first[0] + second[0], first[1] + second[1]
 
@@ -321,19 +362,26 @@ class Attempts:
         if isinstance(cause, BrokenExecutor):
             how = f"lost the workers that were to explain {batch}"
         index = batch.index if batch.keyed else None
-        return BatchError(f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index)
+        return BatchError(
+            f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index
+        )
 
     def keeps(self, batch: Batch, found: BatchFile) -> bool:
         """Return True if the model's predictions for the rows are unchanged since the run.
 
-        If the model fails now, a run that skips bad rows trusts the earlier predictions.
+        If the model fails now, a run that skips bad rows trusts the earlier
+        predictions.
         """
         if found.part is None:
             return True
-        parts = ((a - batch.first_row, b - batch.first_row) for a, b in found.record.pieces)
+        parts = (
+            (a - batch.first_row, b - batch.first_row) for a, b in found.record.pieces
+        )
         try:
             # all None, or none
-            said: list = [predictions(self.explainer, batch.take(*part).X) for part in parts]
+            said: list = [
+                predictions(self.explainer, batch.take(*part).X) for part in parts
+            ]
         except MemoryError:
             raise
         except Exception as error:
@@ -362,7 +410,10 @@ def _stream(
             made = run.attempt(batch)
             if made.failures:
                 why = "; ".join(f"row {f['row']}: {f['error']}" for f in made.failures)
-                warn(f"{OWNER} skipped {len(made.failures)} of {batch}: {why}", stacklevel=2)
+                warn(
+                    f"{OWNER} skipped {len(made.failures)} of {batch}: {why}",
+                    stacklevel=2,
+                )
             done += len(batch)
             report(done)
             if made.explanation is not None:

@@ -64,7 +64,9 @@ class Batch:
         """Return some consecutive rows, as a batch."""
         rows = slice(start, stop)
         first = self.first_row + start
-        return replace(self, first_row=first, X=take_rows(self.X, rows), index=self.index[rows])
+        return replace(
+            self, first_row=first, X=take_rows(self.X, rows), index=self.index[rows]
+        )
 
     def __str__(self) -> str:
         """Return the positions and keys of the rows as text."""
@@ -72,7 +74,9 @@ class Batch:
         place = f"row {last}" if len(self) == 1 else f"rows {self.first_row} to {last}"
         if not self.keyed:
             return place
-        name = ", ".join("index" if part is None else str(part) for part in self.index.names)
+        name = ", ".join(
+            "index" if part is None else str(part) for part in self.index.names
+        )
         ends = self.index[:1] if len(self) == 1 else self.index[[0, -1]]
         return f"{place} ({name} {' to '.join(map(str, ends.tolist()))})"
 
@@ -102,11 +106,14 @@ class Wanted:
 
     def of(self, names: Sequence) -> list:
         """Return the columns to take; raise ValueError if some are missing or ambiguous."""
-        lacking = [name for name in (*(self.columns or ()), *self.keys) if name not in names]
+        lacking = [
+            name for name in (*(self.columns or ()), *self.keys) if name not in names
+        ]
         if lacking:
             raise ValueError(
-                f"{OWNER} needs the columns {lacking}, for the explainer or as keys, but the"
-                f" source, or one of its files, lacks them: it has {list(names)}."
+                f"{OWNER} needs the columns {lacking}, for the explainer or as keys, "
+                "but the source, or one of its files, lacks them: it has "
+                f"{list(names)}."
             )
         others = [name for name in names if name not in self.keys]
         columns = others if self.columns is None else self.columns
@@ -114,9 +121,9 @@ class Wanted:
             return [self.usual]
         if self.documents and len(columns) != 1:
             raise ValueError(
-                f"{OWNER} explains documents here, and got the columns {columns} beside keys="
-                f"{self.keys}: name the column with the documents, such as"
-                f" columns=[{(columns or list(names) or ['text'])[0]!r}]."
+                f"{OWNER} explains documents here, and got the columns {columns} "
+                f"beside keys={self.keys}: name the column with the documents, such as "
+                f"columns=[{(columns or list(names) or ['text'])[0]!r}]."
             )
         return columns
 
@@ -130,21 +137,33 @@ class Wanted:
             nw, pa = needed("narwhals", OWNER), needed("pyarrow", OWNER, "parquet")
             if isinstance(table, pd.DataFrame):
                 table = pa.Table.from_pandas(table, preserve_index=False)
-            return nw.from_arrow(table, backend=nw.get_native_namespace(self.like)).to_native()
-        return table if isinstance(table, pd.DataFrame) else table.to_pandas(ignore_metadata=True)
+            return nw.from_arrow(
+                table, backend=nw.get_native_namespace(self.like)
+            ).to_native()
+        return (
+            table
+            if isinstance(table, pd.DataFrame)
+            else table.to_pandas(ignore_metadata=True)
+        )
 
     def split(self, table: Any, index: pd.Index | None) -> Piece:
         """Return the requested columns, and the index of the keys."""
         if is_bare(table):
             if self.keys:
-                raise ValueError(f"{OWNER} got keys={self.keys} for an array: pass a frame.")
+                raise ValueError(
+                    f"{OWNER} got keys={self.keys} for an array: pass a frame."
+                )
             return table, None
         if isinstance(table, pd.DataFrame):
             X, keys = table[self.of(list(table.columns))], table[self.keys]
         else:
             frame = narwhal(table)
             X = frame.select(self.of(frame.columns)).to_native()
-            keys = as_pandas(frame.select(self.keys).to_native()) if self.keys else pd.DataFrame()
+            keys = (
+                as_pandas(frame.select(self.keys).to_native())
+                if self.keys
+                else pd.DataFrame()
+            )
         return X, keys.set_index(self.keys).index if self.keys else index
 
 
@@ -157,7 +176,8 @@ class Source:
     facts : dict
         Facts about the data before they are read, for the manifest.
     read : callable
-        Takes a `Wanted` and returns an iterator of pieces with at least its columns and keys.
+        Takes a `Wanted` and returns an iterator of pieces with at least its columns and
+        keys.
     head : array, sparse matrix or frame of no rows, or None
         A table with the columns of all pieces; None if unknown.
     n_rows : int or None
@@ -192,7 +212,10 @@ class Source:
         for table, index in self.read(wanted):
             if n_rows(table):
                 X, own = wanted.split(table, index)
-                yield (X.to_numpy() if self.from_files and is_bare(wanted.like) else X), own
+                yield (
+                    (X.to_numpy() if self.from_files and is_bare(wanted.like) else X),
+                    own,
+                )
 
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
@@ -206,18 +229,26 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
         if not held or (piece is not None and held < batch_rows):
             continue
         X, index = _joined(pieces)
-        # Full batches only, until the source ends: batches do not depend on the lengths of its
-        # pieces.
+        # Full batches only, until the source ends: batches do not depend on the lengths
+        # of its pieces.
         stop = held if piece is None else held - held % batch_rows
         for start in range(0, stop, batch_rows):
             rows, first = slice(start, start + batch_rows), number * batch_rows
             part = take_rows(X, rows)
-            own = pd.RangeIndex(first, first + n_rows(part)) if index is None else index[rows]
+            own = (
+                pd.RangeIndex(first, first + n_rows(part))
+                if index is None
+                else index[rows]
+            )
             yield Batch(number, first, part, own, index is not None)
             number += 1
         held -= stop
         rest = slice(stop, None)
-        pieces = [(take_rows(X, rest), None if index is None else index[rest])] if held else []
+        pieces = (
+            [(take_rows(X, rest), None if index is None else index[rest])]
+            if held
+            else []
+        )
 
 
 def refuse_no_rows(n_rows: int | None) -> None:
@@ -236,8 +267,8 @@ def _joined(pieces: list[Piece]) -> Piece:
     parts, indices = zip(*pieces, strict=True)
     if len({index is None for index in indices}) > 1:
         raise ValueError(
-            f"{OWNER} got frames with an index of their own and frames without; pass keys= to name"
-            f" the columns that identify rows."
+            f"{OWNER} got frames with an index of their own and frames without; pass "
+            "keys= to name the columns that identify rows."
         )
     index = None if indices[0] is None else indices[0].append([*indices[1:]])
     return _stacked(list(parts)), index
@@ -252,10 +283,14 @@ def _stacked(parts: list) -> Any:
         widths = {part.shape[1:] for part in parts}
         if len(widths) > 1:
             raise ValueError(
-                f"{OWNER} got arrays of different widths, {sorted(widths)}: pass pieces with the"
-                f" same columns."
+                f"{OWNER} got arrays of different widths, {sorted(widths)}: pass "
+                "pieces with the same columns."
             )
-        return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+        return (
+            sparse.vstack(parts, "csr")
+            if sparse.issparse(parts[0])
+            else np.concatenate(parts)
+        )
     if isinstance(parts[0], pd.DataFrame):
         return pd.concat(_with_the_same_categories(parts), ignore_index=True)
     import narwhals as nw
@@ -269,7 +304,9 @@ def _with_the_same_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
     for name in frames[0].columns:
         columns = [frame[name] for frame in frames]
         kinds = {column.dtype for column in columns}
-        if len(kinds) > 1 and all(isinstance(kind, pd.CategoricalDtype) for kind in kinds):
+        if len(kinds) > 1 and all(
+            isinstance(kind, pd.CategoricalDtype) for kind in kinds
+        ):
             both = union_categoricals(columns, ignore_order=True).dtype
             for frame in frames:
                 frame[name] = frame[name].astype(both)

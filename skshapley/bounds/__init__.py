@@ -2,14 +2,15 @@
 
 - Of Monte Carlo over permutations (Maleki et al. 2013): `hoeffding_permutations`,
   `chebyshev_permutations`.
-- Of least squares on coalitions drawn by leverage scores (Musco & Witter 2025): `leverage_error`,
-  `leverage_samples`.
+- Of least squares on coalitions drawn by leverage scores (Musco & Witter 2025):
+  `leverage_error`, `leverage_samples`.
 - Of any weighted set of permutations (Mitchell et al. 2022): `quadrature_error`, with
 `function_variation`; and of the similarity of directions and their permutations,
 `dot_product_bounds`.
 - Of values from neighbours in a graph (Chen et al. 2018): `graph_error`, with
   `graph_dependence` and `absolute_information`.
-- Of projected stochastic gradient (Grah & Thouvenot 2020), as printed and as corrected: all others.
+- Of projected stochastic gradient (Grah & Thouvenot 2020), as printed and as corrected:
+  all others.
 There, epsilon is a threshold for the *squared* norm of the error.
 """
 

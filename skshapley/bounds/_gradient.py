@@ -3,36 +3,37 @@ r"""Bounds of projected stochastic gradient: Grah & Thouvenot (2020), section 4.
 In their notation:
 
 - d is the number of players and T the number of evaluations;
-- C is a bound on abs(v(S) - v(empty)), and D one on the norm of the attributions (the radius of the
-  ball);
-- F is the function that they minimise, mu its constant of strong convexity, B a bound on its
-  stochastic gradient, kappa = B/mu, and gamma a constant step (half of `ProjectedSGD`'s
-  ``step_size``);
+- C is a bound on abs(v(S) - v(empty)), and D one on the norm of the attributions (the
+  radius of the ball);
+- F is the function that they minimise, mu its constant of strong convexity, B a bound
+  on its stochastic gradient, kappa = B/mu, and gamma a constant step (half of
+  `ProjectedSGD`'s ``step_size``);
 - epsilon is a threshold for the *squared* norm of the error.
 
 With
 
     S = sum_{l=1}^{d-1} d (sqrt(l) D + C) / (sqrt(l) (d - l))
 
-the importance distribution has B = 2 (1 - 1/d) S. The conference paper and its preprint do not
-always print the result of their own derivations. The functions therefore have these versions:
+the importance distribution has B = 2 (1 - 1/d) S. The conference paper and its preprint
+do not always print the result of their own derivations. The functions therefore have
+these versions:
 
 "corrected"
-    mu = 1 - 1/d as in the texts, and kappa = B/mu = 2 S. These bounds hold, though they are larger
-    than necessary, since mu could be larger.
+    mu = 1 - 1/d as in the texts, and kappa = B/mu = 2 S. These bounds hold, though they
+    are larger than necessary, since mu could be larger.
 "sharp"
-    mu = 2 (1 - 1/d), the smallest eigenvalue of the Hessian 2 X'WX of F on the hyperplane (the
-    texts leave out the 2), and kappa = S.
+    mu = 2 (1 - 1/d), the smallest eigenvalue of the Hessian 2 X'WX of F on the
+    hyperplane (the texts leave out the 2), and kappa = S.
 "published"
     As printed in the conference paper, with kappa = 4 S.
 "preprint"
-    As printed in the preprint. kappa = 4 S as well, but its Markov bounds use kappa = 2 S, with
-    T + 1 for T if the step is constant, and its deviation bounds have 16 kappa^2 for 4 kappa^2 and
-    8 D kappa for 4 D kappa.
+    As printed in the preprint. kappa = 4 S as well, but its Markov bounds use kappa = 2
+    S, with T + 1 for T if the step is constant, and its deviation bounds have 16
+    kappa^2 for 4 kappa^2 and 8 D kappa for 4 D kappa.
 
-Bounds on probabilities are clipped at 1. They are often useless: with d = 16, C = 1, D = 4 and
-30,000 evaluations the expected squared error is bounded by 28, while the squared norm of the
-attributions themselves is below 1.
+Bounds on probabilities are clipped at 1. They are often useless: with d = 16, C = 1, D
+= 4 and 30,000 evaluations the expected squared error is bounded by 28, while the
+squared norm of the attributions themselves is below 1.
 """
 
 import numpy as np
@@ -47,8 +48,9 @@ LAWS = ("importance", "uniform")
 def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     """Return B, a bound on the root mean square norm of the stochastic gradient of F.
 
-    Importance distribution: 2 (1 - 1/d) S. Uniform distribution: 2 n sqrt(d - 1)/d (sqrt(d - 1) D +
-    C) with n = 2^d - 2, which is infinite in double precision for more than a thousand players.
+    Importance distribution: 2 (1 - 1/d) S. Uniform distribution: 2 n sqrt(d - 1)/d
+    (sqrt(d - 1) D + C) with n = 2^d - 2, which is infinite in double precision for more
+    than a thousand players.
 
     Parameters
     ----------
@@ -77,8 +79,8 @@ def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     radius, bound = np.asarray(radius, dtype=float), np.asarray(bound, dtype=float)
     d = n_players
     if law == "uniform":
-        # From 1,019 players on, the bound exceeds double precision (at D = C = 1). Infinity is a
-        # bound, too.
+        # From 1,019 players on, the bound exceeds double precision (at D = C = 1).
+        # Infinity is a bound, too.
         with np.errstate(over="ignore"):
             n = np.exp2(float(d)) - 2
             return 2 * n * np.sqrt(d - 1) / d * (np.sqrt(d - 1) * radius + bound)
@@ -116,7 +118,9 @@ def strong_convexity(n_players, *, version="corrected") -> float:
     return (2 if version == "sharp" else 1) * (1 - 1 / n_players)
 
 
-def condition_number(n_players, radius, bound, *, law="importance", version="corrected") -> Numbers:
+def condition_number(
+    n_players, radius, bound, *, law="importance", version="corrected"
+) -> Numbers:
     """Return kappa, the ratio B/mu: 2 S for the importance distribution, and 4 S in print.
 
     Parameters
@@ -164,9 +168,12 @@ def expected_error(
 ) -> Numbers:
     """Return a bound on the expected squared error of projected stochastic gradient.
 
-    - "inverse", steps 2/(mu (t + 1)) and the weighted mean of the iterates: 4 kappa^2/T.
-    - "sqrt", steps 2 D/(B sqrt(t)) and the uniform mean of the iterates: 4 D kappa/sqrt(T).
-    - "constant", steps gamma and the last iterate: (1 - gamma mu)^T start + gamma B^2/mu.
+    - "inverse", steps 2/(mu (t + 1)) and the weighted mean of the iterates: 4
+      kappa^2/T.
+    - "sqrt", steps 2 D/(B sqrt(t)) and the uniform mean of the iterates: 4 D
+      kappa/sqrt(T).
+    - "constant", steps gamma and the last iterate: (1 - gamma mu)^T start + gamma
+      B^2/mu.
 
     Parameters
     ----------
@@ -178,9 +185,11 @@ def expected_error(
         D and C; they broadcast.
     step : {"inverse", "sqrt", "constant"}, default="inverse"
     gamma : array-like, optional
-        The constant step, less than 1/mu. It is for F, so it is half of the solver's ``step_size``.
+        The constant step, less than 1/mu. It is for F, so it is half of the solver's
+        ``step_size``.
     start_error : array-like, optional
-        Squared distance of the equal shares from the solution; at most D^2, which is the default.
+        Squared distance of the equal shares from the solution; at most D^2, which is
+        the default.
     law : {"importance", "uniform"}, default="importance"
     version : {"corrected", "sharp", "published", "preprint"}, default="corrected"
 
@@ -191,8 +200,8 @@ def expected_error(
 
     References
     ----------
-    Grah & Thouvenot (2020), CD-MAKE, section 4.2, "Convergence rate"; Lacoste-Julien, Schmidt &
-    Bach (2012), arXiv:1212.2002 (inverse).
+    Grah & Thouvenot (2020), CD-MAKE, section 4.2, "Convergence rate"; Lacoste-Julien,
+    Schmidt & Bach (2012), arXiv:1212.2002 (inverse).
 
     Examples
     --------
@@ -210,8 +219,8 @@ def expected_error(
     mu = strong_convexity(n_players, version=version)
     if gamma is None or not (np.min(gamma) > 0 and np.max(gamma) < 1 / mu):
         raise ValueError(
-            f"expected_error got gamma={gamma!r} for a constant step: choose a number between 0 and"
-            f" 1/mu = {1 / mu:.6g}."
+            f"expected_error got gamma={gamma!r} for a constant step: choose a number "
+            f"between 0 and 1/mu = {1 / mu:.6g}."
         )
     gamma = np.asarray(gamma, dtype=float)
     start = np.asarray(radius) ** 2 if start_error is None else np.asarray(start_error)
@@ -219,7 +228,9 @@ def expected_error(
     return (1 - gamma * mu) ** n_evals * start + floor
 
 
-def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
+def markov_probability(
+    epsilon, n_evals, n_players, radius, bound, **options
+) -> Numbers:
     """Return a bound on P(squared norm of the error >= epsilon), by Markov's inequality.
 
     Parameters
@@ -239,7 +250,8 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) ->
 
     References
     ----------
-    Grah & Thouvenot (2020), CD-MAKE, section 4.2, "High-Probability bounds"; preprint, appendix.
+    Grah & Thouvenot (2020), CD-MAKE, section 4.2, "High-Probability bounds"; preprint,
+    appendix.
 
     Examples
     --------
@@ -254,14 +266,16 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) ->
     return np.minimum(1.0, error / np.asarray(epsilon, dtype=float))
 
 
-def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
+def deviation_probability(
+    epsilon, n_evals, n_players, radius, bound, **options
+) -> Numbers:
     """Return the exponential "deviation" bound, as printed, which does not always hold.
 
-    Use `markov_probability` for a bound that holds. This one is 2 exp(-(epsilon/A - 2)^2/16) with A
-    from `expected_error`. The texts derive it from "E Z <= A implies P(Z >= A (2 + 4 a)) <=
-    2 exp(-a^2)", which is not true for every Z >= 0: let Z be 14 A with probability 1/14 and else
-    0, and a = 3, where the right side is 2.5e-4. It was proved only for function values under
-    averaging with bounded gradients.
+    Use `markov_probability` for a bound that holds. This one is 2 exp(-(epsilon/A -
+    2)^2/16) with A from `expected_error`. The texts derive it from "E Z <= A implies
+    P(Z >= A (2 + 4 a)) <= 2 exp(-a^2)", which is not true for every Z >= 0: let Z be 14
+    A with probability 1/14 and else 0, and a = 3, where the right side is 2.5e-4. It
+    was proved only for function values under averaging with bounded gradients.
 
     Parameters
     ----------
@@ -288,7 +302,9 @@ def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options)
     """
     error = expected_error(n_evals, n_players, radius, bound, **options)
     if options.get("version") == "preprint":
-        factor = {"inverse": 4.0, "sqrt": 2.0, "constant": 1.0}[options.get("step", "inverse")]
+        factor = {"inverse": 4.0, "sqrt": 2.0, "constant": 1.0}[
+            options.get("step", "inverse")
+        ]
         error = factor * error
     excess = np.maximum(np.asarray(epsilon, dtype=float) / error - 2, 0.0)
     return np.minimum(1.0, 2 * np.exp(-(excess**2) / 16))
@@ -315,7 +331,8 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
 
     References
     ----------
-    Grah & Thouvenot (2020), CD-MAKE, section 4.2, "High-Probability bounds", solved for T.
+    Grah & Thouvenot (2020), CD-MAKE, section 4.2, "High-Probability bounds", solved for
+    T.
 
     Examples
     --------
@@ -330,9 +347,11 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
     if step != "constant":
         error = expected_error(1, n_players, radius, bound, **options)
         return np.ceil((error / target) ** (2 if step == "sqrt" else 1))
-    start, floor = (expected_error(n, n_players, radius, bound, **options) for n in (0, np.inf))
-    # The bound is (start - floor) rate^T + floor. Where the floor is above the target, no T reaches
-    # it.
+    start, floor = (
+        expected_error(n, n_players, radius, bound, **options) for n in (0, np.inf)
+    )
+    # The bound is (start - floor) rate^T + floor. Where the floor is above the target,
+    # no T reaches it.
     rate = 1 - np.asarray(options["gamma"]) * strong_convexity(
         n_players, version=options.get("version", "corrected")
     )

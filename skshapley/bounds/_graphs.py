@@ -1,8 +1,8 @@
 """Bounds of Shapley values from neighbours in a graph, after Chen et al. (2018).
 
-There, v_x(S) is the conditional mean of log P(Y | x_S), and errors are means over rows X. They are
-bounded by the dependence of player i on the players outside a set S of neighbours, in absolute
-mutual information (their Eq 7)
+There, v_x(S) is the conditional mean of log P(Y | x_S), and errors are means over rows
+X. They are bounded by the dependence of player i on the players outside a set S of
+neighbours, in absolute mutual information (their Eq 7)
 
     I_a(X; Y | Z) = E |log P(X, Y | Z) / (P(X | Z) P(Y | Z))|.
 """
@@ -35,8 +35,8 @@ def absolute_information(joint, first, second, given=()) -> float:
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, ICLR, Eq 7.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, ICLR, Eq 7.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def absolute_information(joint, first, second, given=()) -> float:
 def graph_dependence(joint, player, near, response=-1) -> float:
     """Return epsilon of a player and its neighbours: the largest of their Eq 8.
 
-    The supremum of I_a(X_i; X_V | X_U, Y) and I_a(X_i; X_V | X_U) over the sets U of neighbours
-    without i, and the sets V of players that are not neighbours.
+    The supremum of I_a(X_i; X_V | X_U, Y) and I_a(X_i; X_V | X_U) over the sets U of
+    neighbours without i, and the sets V of players that are not neighbours.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def graph_dependence(joint, player, near, response=-1) -> float:
     Returns
     -------
     epsilon : float
-        0 if the player is independent of all others, given any of its neighbours, with and without
-        the response.
+        0 if the player is independent of all others, given any of its neighbours, with
+        and without the response.
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, ICLR, Eq 8.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, ICLR, Eq 8.
 
     Examples
     --------
@@ -103,8 +103,8 @@ def graph_dependence(joint, player, near, response=-1) -> float:
     inner = [j for j in near if j != player]
     beyond = [j for j in range(joint.ndim) if j not in {player, response, *inner}]
     conditions = [(some, (*some, response)) for some in _subsets(inner)]
-    # All subsets on both sides: 25 ms of CPU for nine binary players. Two further players multiply
-    # the time by six.
+    # All subsets on both sides: 25 ms of CPU for nine binary players. Two further
+    # players multiply the time by six.
     found = [
         absolute_information(joint, [player], outside, given)
         for outside in _subsets(beyond)[1:]
@@ -114,7 +114,9 @@ def graph_dependence(joint, player, near, response=-1) -> float:
 
 
 def _subsets(items) -> list[tuple[int, ...]]:
-    return list(chain.from_iterable(combinations(items, n) for n in range(len(items) + 1)))
+    return list(
+        chain.from_iterable(combinations(items, n) for n in range(len(items) + 1))
+    )
 
 
 def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
@@ -126,11 +128,11 @@ def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
         From `graph_dependence`; for C-Shapley, the largest of it and of their Eq 10.
     method : {"local", "connected"}, default="local"
         L-Shapley: 4 epsilon. C-Shapley: 6 epsilon, with the coefficients of
-        `skshapley.samplers.ConnectedShapley`. It does not hold for the printed coefficients, which
-        give additive games (epsilon 0) an error.
+        `skshapley.samplers.ConnectedShapley`. It does not hold for the printed
+        coefficients, which give additive games (epsilon 0) an error.
     whole : bool, default=False
-        Whether epsilon belongs to the whole neighbourhood. The bounds are then 2 epsilon for
-        L-Shapley and 4 epsilon for C-Shapley.
+        Whether epsilon belongs to the whole neighbourhood. The bounds are then 2
+        epsilon for L-Shapley and 4 epsilon for C-Shapley.
 
     Returns
     -------
@@ -139,8 +141,8 @@ def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, ICLR, Theorems 1 and 2.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, ICLR, Theorems 1 and 2.
 
     Examples
     --------

@@ -89,7 +89,8 @@ class ClosedForm(Portable, ABC):
         column_player : array-like of shape (d,), int, or None, default=None
             The player of each column. None: each column is a player.
         n_players : int or None, default=None
-            Number of players; the last ones may have no column. None: players with a column.
+            Number of players; the last ones may have no column. None: players with a
+            column.
         n_jobs : int or None, default=None
             Threads, if a form uses them. The values do not depend on them.
 
@@ -99,7 +100,9 @@ class ClosedForm(Portable, ABC):
         """
         weights = np.ones(n_rows(background)) if weights is None else weights
         weights = np.asarray(weights, dtype=np.float64)
-        column_player = np.arange(background.shape[1]) if column_player is None else column_player
+        column_player = (
+            np.arange(background.shape[1]) if column_player is None else column_player
+        )
         players = np.asarray(column_player)
         total = weights.sum()
         # the weights of an explainer do not change, to the last bit
@@ -172,8 +175,8 @@ class ClosedForm(Portable, ABC):
 
         References
         ----------
-        Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction among players
-        in cooperative games, International Journal of Game Theory 28.
+        Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction
+        among players in cooperative games, International Journal of Game Theory 28.
         """
 
     def attributions_and_pairs(self, X: Any, index: Index) -> tuple[Any, Any]:
@@ -190,8 +193,8 @@ class ClosedForm(Portable, ABC):
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows.
 
-        Their weighted mean over all rows equals `attributions`. Their spread, divided by the square
-        root of the number of rows, is the background error.
+        Their weighted mean over all rows equals `attributions`. Their spread, divided
+        by the square root of the number of rows, is the background error.
 
         Parameters
         ----------
@@ -203,15 +206,25 @@ class ClosedForm(Portable, ABC):
         -------
         attributions : ndarray of shape (r, q, p, k)
         """
-        single = self.combined(np.eye(self.n_outputs))  # an unfitted form of the same response
-        single.index, how = self.index, (self.column_player_, self.n_players_, self.n_jobs_)
+        single = self.combined(
+            np.eye(self.n_outputs)
+        )  # an unfitted form of the same response
+        single.index, how = (
+            self.index,
+            (self.column_player_, self.n_players_, self.n_jobs_),
+        )
         against = (take_rows(self.background_, [row]) for row in rows)
-        return np.stack([single.fit(row, None, *how).attributions(X) for row in against], axis=1)
+        return np.stack(
+            [single.fit(row, None, *how).attributions(X) for row in against], axis=1
+        )
 
     def state(self) -> list:
         """Return the arrays and numbers that the form was made of, to compare it with others."""
         return [
-            part for name, value in vars(self).items() if name[-1] != "_" for part in _parts(value)
+            part
+            for name, value in vars(self).items()
+            if name[-1] != "_"
+            for part in _parts(value)
         ]
 
 
@@ -282,7 +295,9 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     return outcome.with_pairs(both[1][:, first, second])
 
 
-def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = None) -> Outcome:
+def explained(
+    form: ClosedForm, response: Any, X: Any, pairs: Index | None = None
+) -> Outcome:
     """Explain a response at a table of rows.
 
     Parameters
@@ -303,7 +318,8 @@ def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = Non
     outcome = exact_outcome(form, X, pairs)
     if not response.predicted:
         return outcome
-    # The predicted class differs between rows, so all classes are explained before one is chosen.
+    # The predicted class differs between rows, so all classes are explained before one
+    # is chosen.
     winners = response.winners(X, outcome.v_full)
     values = response.choose(outcome.values, winners[:, None])
     ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
@@ -325,16 +341,19 @@ def as_matrix(X: Any) -> Any:
         values = matrix.data
     else:
         X = as_pandas(X) if is_frame(X) else X
-        matrix = values = np.asarray(X, np.float64, order="C")  # rounding depends on the order
+        matrix = values = np.asarray(
+            X, np.float64, order="C"
+        )  # rounding depends on the order
     if not np.isfinite(values).all():
-        # One search for both containers: the error names the row and the column in either case.
+        # One search for both containers: the error names the row and the column in
+        # either case.
         wrong = sparse.coo_array(matrix)
         place = np.flatnonzero(~np.isfinite(wrong.data))[0]
         value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]
         raise ValueError(
-            f"Exact values from a formula need finite numbers; got {value} in"
-            f" row {wrong.row[place]}, column {wrong.col[place]} of its table: impute it, or leave"
-            f" the row out."
+            f"Exact values from a formula need finite numbers; got {value} in row "
+            f"{wrong.row[place]}, column {wrong.col[place]} of its table: impute it, "
+            "or leave the row out."
         )
     return matrix
 

@@ -29,8 +29,9 @@ from skshapley.closed_forms._waves import (
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
 
-# Nanoseconds of a wave of one player at one node, and of sampling for one model row: a base, and
-# the term of a player; a hundred rows share its fit. Tables of 10 to 1,600 columns.
+# Nanoseconds of a wave of one player at one node, and of sampling for one model row: a
+# base, and the term of a player; a hundred rows share its fit. Tables of 10 to 1,600
+# columns.
 WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
 MOST_PAIRED = 32  # columns; .3 s per row against 100 background rows
 # Background rows to estimate the cost
@@ -100,11 +101,17 @@ class LinearCurve(TermsCurve):
     """
 
     def __init__(
-        self, coef: Any, intercept: float, outputs: Any = ((1.0,),), constant: Any = (0.0,)
+        self,
+        coef: Any,
+        intercept: float,
+        outputs: Any = ((1.0,),),
+        constant: Any = (0.0,),
     ) -> None:
         self.coef: NDArray[np.float64] = np.asarray(coef, dtype=np.float64)
         self.intercept = float(intercept)
-        super().__init__(LinearTerms(self.coef[:, None], [intercept]), outputs, constant)
+        super().__init__(
+            LinearTerms(self.coef[:, None], [intercept]), outputs, constant
+        )
 
 
 class Exponential(LinearCurve, ProductForm):
@@ -148,8 +155,11 @@ class Exponential(LinearCurve, ProductForm):
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         exponents = np.zeros((n, len(rows), 1))
         for column, owner in enumerate(owners):
-            # Sums of exponents cannot overflow; products of exponentials of large columns can.
-            exponents[owner, :, 0] += self.coef[column] * (rows[:, column] - self.mean_[column])
+            # Sums of exponents cannot overflow; products of exponentials of large
+            # columns can.
+            exponents[owner, :, 0] += self.coef[column] * (
+                rows[:, column] - self.mean_[column]
+            )
         return np.exp(exponents, out=exponents)
 
 
@@ -167,13 +177,14 @@ class Logistic(LinearCurve):
 
     Notes
     -----
-    The logistic function is a sum of waves, and a wave of a sum is the product of the columns'
-    waves. Each wave is therefore a game of products. The error of the values is 1e-13.
+    The logistic function is a sum of waves, and a wave of a sum is the product of the
+    columns' waves. Each wave is therefore a game of products. The error of the values
+    is 1e-13.
 
     References
     ----------
-    Owen (1972), Multilinear extensions of games, Management Science 18. Trefethen & Weideman
-    (2014), The exponentially convergent trapezoidal rule, SIAM Review 56.
+    Owen (1972), Multilinear extensions of games, Management Science 18. Trefethen &
+    Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56.
 
     Examples
     --------
@@ -188,16 +199,17 @@ class Logistic(LinearCurve):
     _curve = staticmethod(expit)
 
     def _fit(self) -> NDArray[np.float64]:
-        # `cached_property` stores its value here and would return that of an earlier background.
+        # `cached_property` stores its value here and would return that of an earlier
+        # background.
         self.__dict__.pop("steps_", None)  # results for another background
         self._fit_terms()
-        # The number of waves grows with the largest score, and so does the rounding error of their
-        # sum.
+        # The number of waves grows with the largest score, and so does the rounding
+        # error of their sum.
         largest = float(np.abs(self.scores_).max())
         if largest > MOST_REACH:
             raise UnreadableModelError(
-                f"log-odds of background rows are up to {largest:.3g}, too large for exact"
-                f" probabilities",
+                f"log-odds of background rows are up to {largest:.3g}, too large for "
+                "exact probabilities",
                 'pass response_method="log_odds"',
             )
         return super()._fit()
@@ -217,10 +229,17 @@ class Logistic(LinearCurve):
         return None if len(self.coef) <= MOST_PAIRED else frozenset()
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        single = (self._single(steps, slice(None), self.index) for steps in self._steps(X))
-        return np.stack([self.weights_ @ values for values in single])[:, :, None] * self.outputs
+        single = (
+            self._single(steps, slice(None), self.index) for steps in self._steps(X)
+        )
+        return (
+            np.stack([self.weights_ @ values for values in single])[:, :, None]
+            * self.outputs
+        )
 
-    def _single(self, steps: NDArray[np.float64], rows: Any, index: Index) -> NDArray[np.float64]:
+    def _single(
+        self, steps: NDArray[np.float64], rows: Any, index: Index
+    ) -> NDArray[np.float64]:
         """Return the values of one row against background rows, ``(q, p)``."""
         return logistic_values(self.scores_[rows, 0], steps - self.steps_[rows], index)
 
@@ -243,8 +262,12 @@ class Logistic(LinearCurve):
     def cost_(self) -> float:  # type: ignore[override]
         """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
-        steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows, 0]
-        # Neighbouring background rows stand in for rows to explain, which are not known in fit.
+        steps, start = (
+            self._steps(take_rows(self.background_, rows)),
+            self.scores_[rows, 0],
+        )
+        # Neighbouring background rows stand in for rows to explain, which are not known
+        # in fit.
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)
         differing = (steps != 0).sum(axis=1).mean()
         # So few players are enumerated, at less than the cost of any sample.
@@ -252,7 +275,13 @@ class Logistic(LinearCurve):
             return 0.0
         n_nodes = min((differing + 1) / 2, NODES[1])
         terms = len(self.weights_) * n_waves(reach_of(start, steps))
-        return terms * differing * n_nodes * WAVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
+        return (
+            terms
+            * differing
+            * n_nodes
+            * WAVE_NS
+            / (ROW_NS + PLAYER_NS * self.n_players_)
+        )
 
 
 class Curve(TermsCurve):
@@ -270,8 +299,8 @@ class Curve(TermsCurve):
 
     Notes
     -----
-    A row costs 2 ** p values of the curve for each background row, and no call of the model. If
-    sampling costs less, the model is sampled.
+    A row costs 2 ** p values of the curve for each background row, and no call of the
+    model. If sampling costs less, the model is sampled.
 
     Examples
     --------
@@ -285,7 +314,11 @@ class Curve(TermsCurve):
     pair_indices = None
 
     def __init__(
-        self, terms: ClosedForm, curve: Callable[..., Any], outputs: Any, constant: Any = 0.0
+        self,
+        terms: ClosedForm,
+        curve: Callable[..., Any],
+        outputs: Any,
+        constant: Any = 0.0,
     ) -> None:
         super().__init__(terms, outputs, constant)
         self._curve = curve
@@ -297,24 +330,30 @@ class Curve(TermsCurve):
 
     def _fit(self) -> NDArray[np.float64]:
         if self.n_players_ > MOST_CURVED:
-            raise UnreadableModelError(f"All coalitions of {self.n_players_} players are too many")
+            raise UnreadableModelError(
+                f"All coalitions of {self.n_players_} players are too many"
+            )
         self._fit_terms()
         self.steps_ = self.terms.attributions(self.background_)
         return super()._fit()
 
     def _games(self, steps: Any, rows: Any) -> NDArray[np.float64]:
         """Return the games ``(q, 2 ** p, k)`` of one row against background rows."""
-        return self._bent(sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows]))
+        return self._bent(
+            sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows])
+        )
 
     def _means(self, X: Any) -> Iterator[Any]:
         """Yield the mean game ``(2 ** p, k)`` of each row over the background."""
-        # One background row has 2^p coalitions, so memory decides how many rows go together.
+        # One background row has 2^p coalitions, so memory decides how many rows go
+        # together.
         size = 8 * 2**self.n_players_ * self.scores_.shape[1]
         depth = max(1, int(working_bytes(BLOCK_SHARE) // size))
         blocks = [slice(i, i + depth) for i in range(0, len(self.weights_), depth)]
         for steps in self.terms.attributions(X):
             yield sum(
-                np.tensordot(self.weights_[block], self._games(steps, block), 1) for block in blocks
+                np.tensordot(self.weights_[block], self._games(steps, block), 1)
+                for block in blocks
             )
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
@@ -323,18 +362,24 @@ class Curve(TermsCurve):
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        weights, rows = coalition_weights(self.n_players_, self.index).T, np.asarray(rows)
+        weights, rows = (
+            coalition_weights(self.n_players_, self.index).T,
+            np.asarray(rows),
+        )
         games = (self._games(steps, rows) for steps in self.terms.attributions(X))
         return np.stack([weights @ game for game in games])
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         p, k = self.n_players_, self.n_outputs
-        pairs, weights = np.zeros((n_rows(X), p, p, k)), coalition_weights(p - 1, index).T
+        pairs, weights = (
+            np.zeros((n_rows(X), p, p, k)),
+            coalition_weights(p - 1, index).T,
+        )
         for row, game in enumerate(self._means(X)):
             for player in range(p):  # its interactions are values of its contributions
-                # Coalitions are binary numbers: the middle axis is the player's bit, the axis after
-                # it the lower bits.
+                # Coalitions are binary numbers: the middle axis is the player's bit,
+                # the axis after it the lower bits.
                 halves = game.reshape(-1, 2, 2**player, k)
                 gain = (halves[:, 1] - halves[:, 0]).reshape(-1, k)
                 pairs[row, player, np.arange(p) != player] = weights @ gain

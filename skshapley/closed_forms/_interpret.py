@@ -36,7 +36,8 @@ def _coding(machine: Any, keys: Any) -> list[Any]:
     ----------
     machine : ExplainableBoostingModel
     keys : sequence of (int, int)
-        For each column of codes, which of a feature's binnings, and the feature; sorted.
+        For each column of codes, which of a feature's binnings, and the feature;
+        sorted.
     """
     machines = []
     for size in sorted({size for size, _ in keys}):
@@ -59,16 +60,22 @@ def _codes(machines: list[Any], X: Any) -> NDArray[np.float64]:
 
 def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
     names = list(machine.feature_names_in_)
-    return machine.eval_terms(X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=names))
+    return machine.eval_terms(
+        X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=names)
+    )
 
 
 def read_machine(model: Any, method: str, ask: Ask) -> Found:
     """Return the sum of a machine's tables: its prediction, or the log-odds of two classes."""
     n_classes = len(getattr(model, "classes_", ()))
     several = n_classes > 2
-    wanted = "decision_function" if several else ("log_odds" if n_classes else "predict")
+    wanted = (
+        "decision_function" if several else ("log_odds" if n_classes else "predict")
+    )
     if max(map(len, model.term_features_)) > 2:
-        raise UnreadableModelError(f"{type(model).__name__} has terms of three features")
+        raise UnreadableModelError(
+            f"{type(model).__name__} has terms of three features"
+        )
     if several and method == "predict_proba":
         scores = ask(model, wanted)
         check_method(model, method, [method] if scores.additive else [], wanted)
@@ -76,12 +83,17 @@ def read_machine(model: Any, method: str, ask: Ask) -> Found:
     curve = None if several else CURVES.get((model.link_, method))
     if curve is not None and max(map(len, model.term_features_)) == 1:
         source = [feature for (feature,) in model.term_features_]
-        form: ClosedForm = curve(np.ones(len(source)), float(np.ravel(model.intercept_)[0]))
+        form: ClosedForm = curve(
+            np.ones(len(source)), float(np.ravel(model.intercept_)[0])
+        )
         return [Part(form, view_by(_terms, source, len(model.bins_), model))]
     readable = [wanted, "decision_function"] if model.link_ in LINKS else []
     check_method(model, method, readable, wanted if n_classes else None)
     terms = [
-        [(min(len(features), len(model.bins_[feature])) - 1, feature) for feature in features]
+        [
+            (min(len(features), len(model.bins_[feature])) - 1, feature)
+            for feature in features
+        ]
         for features in model.term_features_
     ]
     keys = sorted({key for term in terms for key in term})
@@ -89,7 +101,9 @@ def read_machine(model: Any, method: str, ask: Ask) -> Found:
         ([keys.index(key) for key in term], scores if several else scores[..., None])
         for term, scores in zip(terms, model.term_scores_, strict=True)
     ]
-    view = view_by(_codes, [feature for _, feature in keys], len(model.bins_), _coding(model, keys))
+    view = view_by(
+        _codes, [feature for _, feature in keys], len(model.bins_), _coding(model, keys)
+    )
     return [Part(Tables(tables, np.reshape(model.intercept_, -1)), view)]
 
 
@@ -97,7 +111,12 @@ READERS: dict[str, Reader] = {
     "ExplainableBoostingRegressor": read_machine,
     "ExplainableBoostingClassifier": read_machine,
     **dict.fromkeys(
-        ("LinearRegression", "LogisticRegression", "RegressionTree", "ClassificationTree"),
+        (
+            "LinearRegression",
+            "LogisticRegression",
+            "RegressionTree",
+            "ClassificationTree",
+        ),
         wrapper_of("sk_model_"),
     ),
 }

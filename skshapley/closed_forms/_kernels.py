@@ -12,8 +12,9 @@ from skshapley.closed_forms._products import ProductForm
 class ProductKernels(ProductForm):
     """A sum over terms of a product of one factor for each column.
 
-    The factor of column j of term t is ``exp(-scale[j] * abs(x[j] - centres[t, j]) ** power)``: the
-    radial basis function with power 2, the Laplacian kernel with power 1.
+    The factor of column j of term t is
+    ``exp(-scale[j] * abs(x[j] - centres[t, j]) ** power)``: the radial basis function
+    with power 2, the Laplacian kernel with power 1.
 
     Parameters
     ----------
@@ -25,8 +26,8 @@ class ProductKernels(ProductForm):
 
     Notes
     -----
-    A row costs p ceil(p / 2) products for each term and background row. If sampling costs less, the
-    model is sampled.
+    A row costs p ceil(p / 2) products for each term and background row. If sampling
+    costs less, the model is sampled.
 
     References
     ----------
@@ -44,7 +45,9 @@ class ProductKernels(ProductForm):
 
     label = "product kernels"
 
-    def __init__(self, centres: Any, scale: Any, coef: Any, constant: Any, power: int = 2) -> None:
+    def __init__(
+        self, centres: Any, scale: Any, coef: Any, constant: Any, power: int = 2
+    ) -> None:
         self.centres = np.asarray(centres, dtype=np.float64)
         self.scale = np.asarray(scale, dtype=np.float64)
         self.coef = np.asarray(coef, dtype=np.float64)
@@ -57,12 +60,14 @@ class ProductKernels(ProductForm):
         return ProductKernels(self.centres, self.scale, coef, base, self.power)
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
-        # scale |x - z|^power = |w x - w z|^power for w = scale^(1/power): one distance serves both
-        # kernels.
+        # scale |x - z|^power = |w x - w z|^power for w = scale^(1/power): one distance
+        # serves both kernels.
         centres, width = self.centres[terms], self.scale ** (1 / self.power)
         away = np.zeros((n, len(rows), len(centres)))
         for owner in np.unique(owners):
             own = owners == owner
             scaled = rows[:, own] * width[own], centres[:, own] * width[own]
-            away[owner] = cdist(*scaled, "sqeuclidean" if self.power == 2 else "cityblock")
+            away[owner] = cdist(
+                *scaled, "sqeuclidean" if self.power == 2 else "cityblock"
+            )
         return np.exp(-away, out=away)

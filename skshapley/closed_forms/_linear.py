@@ -1,7 +1,7 @@
 """Linear and polynomial responses.
 
-phi_i = sum of b_j (x_j - mean of z_j) over the columns j of player i, for f(x) = b_0 + sum b_j x_j.
-There are no interactions.
+phi_i = sum of b_j (x_j - mean of z_j) over the columns j of player i, for f(x) = b_0 +
+sum b_j x_j. There are no interactions.
 """
 
 from typing import Any
@@ -26,14 +26,16 @@ class LinearTerms(ClosedForm):
 
     References
     ----------
-    Strumbelj & Kononenko (2014), Explaining prediction models and individual predictions with
-    feature contributions, Knowledge and Information Systems 41.
+    Strumbelj & Kononenko (2014), Explaining prediction models and individual
+    predictions with feature contributions, Knowledge and Information Systems 41.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley.closed_forms import LinearTerms
-    >>> form = LinearTerms([[1.0], [-2.0]], [3.0]).fit(np.array([[0.0, 0.0], [2.0, 2.0]]))
+    >>> form = LinearTerms([[1.0], [-2.0]], [3.0]).fit(
+    ...     np.array([[0.0, 0.0], [2.0, 2.0]])
+    ... )
     >>> form.attributions(np.array([[4.0, 4.0]]))[0, :, 0]
     array([ 3., -6.])
     """
@@ -56,12 +58,15 @@ class LinearTerms(ClosedForm):
         rows = as_matrix(self.background_)
         if sparse.issparse(rows):
             self.mean_ = rows.T @ self.weights_
-        else:  # from the first row on, so that a constant column is its own mean to the last bit
+        # from the first row on, so that a constant column is its own mean to the last
+        # bit
+        else:
             self.mean_ = rows[0] + self.weights_ @ (rows - rows[0])
         # the weights (d, p k) of a player's columns in each output
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
-        # Row j of the CSR array has the k entries of column j, so row pointers are multiples of k.
+        # Row j of the CSR array has the k entries of column j, so row pointers are
+        # multiples of k.
         owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
         self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
         return self.mean_ @ self.coef + self.intercept
@@ -116,7 +121,9 @@ class Monomials(ProductForm):
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Monomials":
         """Return linear combinations of the outputs."""
-        return Monomials(self.powers, self.coef @ matrix, self.constant @ matrix + constant)
+        return Monomials(
+            self.powers, self.coef @ matrix, self.constant @ matrix + constant
+        )
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         powers = self.powers[terms]

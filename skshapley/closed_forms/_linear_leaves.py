@@ -1,13 +1,13 @@
 """Sums of trees with a linear model in each leaf, as in LightGBM.
 
-The response is g(x) + sum_j (x_j - c_j) h_j(x), with sums of plain trees g and h_j. Against one
-background row z, the game of term j is the game of two sums of plain trees,
+The response is g(x) + sum_j (x_j - c_j) h_j(x), with sums of plain trees g and h_j.
+Against one background row z, the game of term j is the game of two sums of plain trees,
 
     (x_j - c_j) [j is present] h_j + (z_j - c_j) [j is absent] h_j,
 
-in which each tree begins with the question whether j is present. Over the background, the
-first sum is averaged with the weights of the rows, and the second with these weights times
-z_j - c_j. These are not negative if c_j is the smallest z_j.
+in which each tree begins with the question whether j is present. Over the background,
+the first sum is averaged with the weights of the rows, and the second with these
+weights times z_j - c_j. These are not negative if c_j is the smallest z_j.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,13 @@ from skshapley._tables._inputs import take_rows
 from skshapley._trees import TreeEnsemble
 from skshapley._trees._ensemble import NODES
 from skshapley._trees._lightgbm import read_linear_leaves
-from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm, as_dense, check_method
+from skshapley.closed_forms._base import (
+    SHAPLEY,
+    Ask,
+    ClosedForm,
+    as_dense,
+    check_method,
+)
 from skshapley.closed_forms._trees import Trees, read_tree_model
 from skshapley.indices import Index
 
@@ -62,7 +68,8 @@ class LinearLeaves(ClosedForm):
 
     References
     ----------
-    Shi, Li & Li (2019), Gradient boosting with piece-wise linear regression trees, IJCAI.
+    Shi, Li & Li (2019), Gradient boosting with piece-wise linear regression trees,
+    IJCAI.
 
     Examples
     --------
@@ -96,7 +103,9 @@ class LinearLeaves(ClosedForm):
         trees = self.trees
         base, value = trees.base @ matrix + constant, trees.value @ matrix
         slopes = {column: slope @ matrix for column, slope in self.slopes.items()}
-        return LinearLeaves(replace(trees, base=base, value=value), slopes, self.column_names)
+        return LinearLeaves(
+            replace(trees, base=base, value=value), slopes, self.column_names
+        )
 
     def _fit(self) -> NDArray[np.float64]:
         rows, players = self._matrix(self.background_), self.column_player_
@@ -105,32 +114,39 @@ class LinearLeaves(ClosedForm):
         flagged = np.column_stack([rows, np.zeros(len(rows))])
         constants, self.slopes_ = plain.value, []
         for column, slope in self.slopes.items():
-            # Weights of a background must not be negative; distances from the smallest value are
-            # not.
+            # Weights of a background must not be negative; distances from the smallest
+            # value are not.
             lowest = rows[:, column].min()
             away = self.weights_ * (rows[:, column] - lowest)
-            # `combined` with the identity drops the trees in which this column has no slope.
+            # `combined` with the identity drops the trees in which this column has no
+            # slope.
             trees = replace(flat, value=slope).combined(np.eye(self.n_outputs))
             # The flag enters with its column, hence it belongs to the same player.
             owners = np.append(players, players[column])
             present = self._fitted(_asked(trees, True), flagged, self.weights_, owners)
-            # A constant column has no distances. Any weights do then, since the result is
-            # multiplied by 0.
+            # A constant column has no distances. Any weights do then, since the result
+            # is multiplied by 0.
             shares = away if away.any() else self.weights_
             absent = self._fitted(_asked(trees, False), flagged, shares, owners)
             self.slopes_.append(_Slope(column, lowest, away.sum(), present, absent))
             constants = constants + lowest * slope
-        self.plain_ = self._fitted(replace(plain, value=constants), rows, self.weights_, players)
+        self.plain_ = self._fitted(
+            replace(plain, value=constants), rows, self.weights_, players
+        )
         return super()._fit()
 
-    def _fitted(self, trees: TreeEnsemble, rows: Any, weights: Any, owners: Any) -> Trees:
+    def _fitted(
+        self, trees: TreeEnsemble, rows: Any, weights: Any, owners: Any
+    ) -> Trees:
         form = Trees(trees)
         form.index = self.index
         return form.fit(rows, weights, owners, self.n_players_, self.n_jobs_)
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
         matrix = Trees(self.trees, self.column_names)._matrix(X)
-        as_dense(matrix[:, list(self.slopes)])  # refuses NaN, for which a leaf is constant
+        as_dense(
+            matrix[:, list(self.slopes)]
+        )  # refuses NaN, for which a leaf is constant
         return matrix
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -142,7 +158,9 @@ class LinearLeaves(ClosedForm):
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
-        return self._sum(X, lambda form, rows: form.pairs(rows, index), lambda slope: slope.mean)
+        return self._sum(
+            X, lambda form, rows: form.pairs(rows, index), lambda slope: slope.mean
+        )
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
@@ -155,12 +173,16 @@ class LinearLeaves(ClosedForm):
         return self._sum(X, lambda form, table: form.references(table, rows), away)
 
     def _sum(
-        self, X: Any, of: Callable[[Trees, Any], NDArray[np.float64]], away: Callable[[_Slope], Any]
+        self,
+        X: Any,
+        of: Callable[[Trees, Any], NDArray[np.float64]],
+        away: Callable[[_Slope], Any],
     ) -> NDArray[np.float64]:
         """Return the sum of a result over the trees and the slopes, times the distances."""
         rows = self._matrix(X)
         total = of(self.plain_, rows)
-        # Background rows have the flag 0 and rows to explain 1, so the flag says who is present.
+        # Background rows have the flag 0 and rows to explain 1, so the flag says who is
+        # present.
         flagged = np.column_stack([rows, np.ones(len(rows))])
         for slope in self.slopes_:
             present = of(slope.present, flagged)
@@ -173,7 +195,8 @@ class LinearLeaves(ClosedForm):
 def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
     """Return trees that are 0 unless a last column, the presence of a player, is 1 (or 0).
 
-    Two nodes are put before each tree: a root that compares this column, and a leaf of 0.
+    Two nodes are put before each tree: a root that compares this column, and a leaf of
+    0.
     """
     tree = np.arange(trees.n_trees)
     places, roots = np.repeat(trees.roots, 2), trees.roots + 2 * tree
@@ -186,9 +209,16 @@ def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
         children = getattr(trees, side)
         made[side] = np.insert(np.where(children < 0, -1, children + shift), places, -1)
         made[side][roots] = roots + led
-    splits = (replace(one, node=int(one.node + shift[one.node])) for one in trees.category_splits)
+    splits = (
+        replace(one, node=int(one.node + shift[one.node]))
+        for one in trees.category_splits
+    )
     return replace(
-        trees, roots=roots, n_features=trees.n_features + 1, category_splits=tuple(splits), **made
+        trees,
+        roots=roots,
+        n_features=trees.n_features + 1,
+        category_splits=tuple(splits),
+        **made,
     )
 
 

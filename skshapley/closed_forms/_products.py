@@ -1,16 +1,18 @@
 """Exact values of sums of products of one function of each player.
 
-For f(x) = sum_t c_t prod_j k_j(x_j, t), against one reference r, with A_j = k_j(x_j, t) and
-B_j = k_j(r_j, t), the game of one term is the product of A_j over the present and of B_j over the
-absent players. Its multilinear extension along the diagonal is prod_j (q A_j + (1 - q) B_j), so
-that (Owen 1972)
+For f(x) = sum_t c_t prod_j k_j(x_j, t), against one reference r, with A_j = k_j(x_j, t)
+and B_j = k_j(r_j, t), the game of one term is the product of A_j over the present and
+of B_j over the absent players. Its multilinear extension along the diagonal is prod_j
+(q A_j + (1 - q) B_j), so that (Owen 1972)
 
-    phi_i  = sum_t c_t (A_i - B_i) int_0^1 prod_{j != i} (q A_j + (1 - q) B_j) dq
-    I_{il} = sum_t c_t (A_i - B_i) (A_l - B_l) int_0^1 prod_{j != i, l} (q A_j + (1 - q) B_j) dq.
+    phi_i = sum_t c_t (A_i - B_i) int_0^1 prod_{j != i} (q A_j + (1 - q) B_j) dq I_{il}
+    = sum_t c_t (A_i - B_i) (A_l - B_l) int_0^1 prod_{j != i, l} (q A_j + (1 - q) B_j)
+    dq.
 
-The integrands are polynomials of degree p - 1 and p - 2, for which ceil(p / 2) Gauss-Legendre nodes
-are exact. Other indices have other distributions of q. Products without a player are multiplied
-from the other factors, never by division, because a factor may be 0.
+The integrands are polynomials of degree p - 1 and p - 2, for which ceil(p / 2)
+Gauss-Legendre nodes are exact. Other indices have other distributions of q. Products
+without a player are multiplied from the other factors, never by division, because a
+factor may be 0.
 """
 
 from abc import abstractmethod
@@ -29,12 +31,13 @@ BLOCK_SHARE = 1 / 8
 CACHE_BYTES = 2**20
 # Numbers in an array below which NumPy's calls cost more than its arithmetic
 LEAST_LENGTH = 2048
-# Simultaneous arrays of a block: both factors, their difference, the shares, and products
+# Simultaneous arrays of a block: both factors, their difference, the shares, and
+# products
 ARRAYS = 6
 
-# Nanoseconds of one factor at one node, and of the model for one term: a base, and what a column
-# adds. The middle of SVR and GaussianProcessRegressor with 300 and 1,500 terms of 5, 20 and 60
-# columns on one thread: 4 to 8, and 8 to 50 for a term.
+# Nanoseconds of one factor at one node, and of the model for one term: a base, and what
+# a column adds. The middle of SVR and GaussianProcessRegressor with 300 and 1,500 terms
+# of 5, 20 and 60 columns on one thread: 4 to 8, and 8 to 50 for a term.
 NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
 
 
@@ -100,7 +103,9 @@ class ProductForm(ClosedForm):
     constant: NDArray[np.float64]
 
     @abstractmethod
-    def _products(self, rows: Any, terms: slice, owners: Any, n: int) -> NDArray[np.float64]:
+    def _products(
+        self, rows: Any, terms: slice, owners: Any, n: int
+    ) -> NDArray[np.float64]:
         """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
 
     @property
@@ -115,12 +120,15 @@ class ProductForm(ClosedForm):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over the terms, ``(r, k)``."""
         rows = as_dense(X)
-        # 32 bytes: products of the rows with all terms, and temporaries of the same size.
+        # 32 bytes: products of the rows with all terms, and temporaries of the same
+        # size.
         step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * max(1, len(self.coef)))))
-        # A prediction needs no players: as one player, all columns give one product per term.
+        # A prediction needs no players: as one player, all columns give one product per
+        # term.
         together = np.zeros(rows.shape[1], dtype=np.intp)
         parts = [
-            self._products(rows[start : start + step], slice(None), together, 1)[0] @ self.coef
+            self._products(rows[start : start + step], slice(None), together, 1)[0]
+            @ self.coef
             for start in range(0, len(rows), step)
         ]
         return np.concatenate([*parts, np.empty((0, self.n_outputs))]) + self.constant
@@ -149,24 +157,35 @@ class ProductForm(ClosedForm):
         for rows, refs, terms, A, B in self._blocks(X):
             # (p, r', T') or (p, p, r', T'): the mean over references first
             mean = shares(
-                A, B, nodes, lambda share, refs=refs: np.einsum("rbt,b->rt", share, weights[refs])
+                A,
+                B,
+                nodes,
+                lambda share, refs=refs: np.einsum("rbt,b->rt", share, weights[refs]),
             )
             mean = np.moveaxis(mean, -2, 0)
             for output, factors in enumerate(self._weights_of_terms[terms].T):
-                # Sums along each line; the rounding of a matrix product depends on other lines.
+                # Sums along each line; the rounding of a matrix product depends on
+                # other lines.
                 result[rows, ..., output] += (mean * factors).sum(axis=-1)
         return result
 
     def _blocks(self, X: Any) -> Iterator[tuple]:
         """Yield rows, background rows and terms, and the factors of both, block by block.
 
-        The order of blocks, and thus the rounding of a row, does not depend on other rows.
+        The order of blocks, and thus the rounding of a row, does not depend on other
+        rows.
         """
         bytes_each = 8 * ARRAYS * self.n_players_
-        # Blocks fit into the cache, unless numpy's calls would then cost more than the arithmetic.
-        room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each))
+        # Blocks fit into the cache, unless numpy's calls would then cost more than the
+        # arithmetic.
+        room = min(
+            working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each)
+        )
         most = max(1, int(room // bytes_each))
-        n_terms, players = len(self._weights_of_terms), (self.column_player_, self.n_players_)
+        n_terms, players = (
+            len(self._weights_of_terms),
+            (self.column_player_, self.n_players_),
+        )
         width = max(1, min(n_terms, most))  # a machine may have no support vectors
         depth = min(len(self.rows_), max(1, most // width))
         height = max(1, most // (width * depth))

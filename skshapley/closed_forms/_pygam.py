@@ -38,7 +38,9 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
     joint = [place for place in terms if model.terms[place].istensor]
     terms = [place for place in terms if place not in joint]
     single = [*terms, *joint]
-    by = [place for place in single if getattr(model.terms[place], "by", None) is not None]
+    by = [
+        place for place in single if getattr(model.terms[place], "by", None) is not None
+    ]
     link = type(model.link).__name__
     check_method(model, method, ["predict_proba" if link == "LogitLink" else "predict"])
     if by or link not in CURVES or (joint and link != "IdentityLink"):

@@ -24,7 +24,8 @@ SCORES = ("log_odds", "decision_function")
 CHECKED_ROWS = 256
 # relative to the largest response: models may compute in single precision
 RESPONSE_RTOL = 1e-5
-# Log-odds beyond are left out of the comparison: they are the logit of a probability that rounds
+# Log-odds beyond are left out of the comparison: they are the logit of a probability
+# that rounds
 MOST_LOG_ODDS = 15.0
 
 
@@ -42,7 +43,8 @@ def fitted_form(
     reward : Reward
         Fitted.
     most_rows : float, default=inf
-        Largest cost of a row to explain, in calls of the model for one row: the cost of sampling.
+        Largest cost of a row to explain, in calls of the model for one row: the cost of
+        sampling.
     n_jobs : int or None, default=None
     index : Index, default=Shapley's
         Of the attributions.
@@ -57,8 +59,8 @@ def fitted_form(
     Raises
     ------
     UnreadableModelError
-        If the response has no closed form, the form differs from the model, it does not give an
-        index, or sampling is cheaper.
+        If the response has no closed form, the form differs from the model, it does not
+        give an index, or sampling is cheaper.
     """
     if not isinstance(reward, InterventionalReward):
         raise UnreadableModelError(
@@ -66,7 +68,9 @@ def fitted_form(
             'choose reward="interventional", or explain it by sampling',
         )
     if reward.link is not None:
-        raise UnreadableModelError(f"A link after the mean, {reward.link!r}, has no exact values")
+        raise UnreadableModelError(
+            f"A link after the mean, {reward.link!r}, has no exact values"
+        )
     masked = reward.masked_
     form = read_outputs(masked.response)
     for wanted, given in ((index, form.indices), (pairs, form.pair_indices)):
@@ -86,11 +90,13 @@ def fitted_form(
         cost = form.cost_
     if cost > most_rows:
         raise UnreadableModelError(
-            f"Exact values from {form.label} would cost as much as {cost:.3g} model rows"
-            f" per row, and sampling costs {most_rows:.3g}",
+            f"Exact values from {form.label} would cost as much as {cost:.3g} model "
+            f"rows per row, and sampling costs {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
             # never for trees, which take milliseconds to read
-            None if isinstance(form, Trees) else _additive_score(masked.response.estimator),
+            None
+            if isinstance(form, Trees)
+            else _additive_score(masked.response.estimator),
             form,
         )
     compare_with(reward, form, background)
@@ -99,7 +105,8 @@ def fitted_form(
 
 def checked_rows(b: int) -> np.ndarray:
     """Return the background rows to compare a form with the known response at."""
-    # Evenly spaced rows: a sorted background would otherwise be compared in one corner only.
+    # Evenly spaced rows: a sorted background would otherwise be compared in one corner
+    # only.
     return np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
 
 
@@ -136,7 +143,9 @@ def read_outputs(response: Any) -> ClosedForm:
         method = FUNCTIONS.get(name, method)
     if method == FUNCTION or (callable(method) and not isinstance(method, SurvivalAt)):
         what = "The response_method" if callable(method) else "The model"
-        raise UnreadableModelError(f"{what} is a function, which has no known closed form")
+        raise UnreadableModelError(
+            f"{what} is a function, which has no known closed form"
+        )
     form = read_model(response.estimator, method)
     if form.n_outputs == 1 and response.n_columns == 2:
         # the score of the second of two classes; that of the first is its negative
@@ -144,8 +153,8 @@ def read_outputs(response: Any) -> ClosedForm:
     # A wrong number of outputs would broadcast silently in the comparison below.
     if form.n_outputs != response.n_columns:
         raise UnreadableModelError(
-            f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs, but"
-            f" returns {response.n_columns}",
+            f"{type(response.estimator).__name__} was read with {form.n_outputs} "
+            f"outputs, but returns {response.n_columns}",
             "explain it by sampling, and report the model, please",
         )
     if response.column is None or form.n_outputs == 1:
@@ -159,7 +168,12 @@ def compare_with(reward: Reward, form: ClosedForm, background: Any) -> None:
     rows = checked_rows(len(masked.weights))
     said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
-    compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
+    compare(
+        form.predict(take_rows(background, rows)),
+        said,
+        rows,
+        str(masked.response.method),
+    )
 
 
 def compare(
@@ -179,7 +193,9 @@ def compare(
         The response.
     """
     # Relative to the largest response: responses near 0 are differences of large terms.
-    off = np.abs(ours - theirs) > RESPONSE_RTOL * (np.abs(theirs).max() + np.abs(ours).max())
+    off = np.abs(ours - theirs) > RESPONSE_RTOL * (
+        np.abs(theirs).max() + np.abs(ours).max()
+    )
     if method == "log_odds":
         off &= np.abs(theirs) < MOST_LOG_ODDS
     if off.any():

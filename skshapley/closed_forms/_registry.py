@@ -25,9 +25,12 @@ from skshapley.exceptions import UnreadableModelError
 GROUP = "skshapley.readers"
 
 
-# Library -> class -> reader. A class that is derived from one of these is read the same way.
+# Library -> class -> reader. A class that is derived from one of these is read the same
+# way.
 _LIBRARIES: dict[str, Mapping[str, Reader]] = {
-    "sklearn": _sklearn_linear.READERS | _sklearn_kernels.READERS | _sklearn_sums.READERS,
+    "sklearn": _sklearn_linear.READERS
+    | _sklearn_kernels.READERS
+    | _sklearn_sums.READERS,
     "imblearn": {"Pipeline": _sklearn_sums.of_pipeline},
     "xgboost": {"XGBModel": read_xgboost},
     "lightgbm": dict.fromkeys(("Booster", "LGBMModel"), read_lightgbm_model),
@@ -73,7 +76,8 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     """
     # Most derived class first: a reader of a subclass wins over that of its parent.
     for name, kind in class_names(model).items():
-        # Own readers come first, so that an installed package cannot replace them by accident.
+        # Own readers come first, so that an installed package cannot replace them by
+        # accident.
         reader = READERS.get(name)
         if reader is None and name in installed_readers():
             reader = installed_readers()[name].load()
@@ -81,7 +85,9 @@ def read_model(model: Any, method: Any) -> ClosedForm:
             _check_own(model, method, kind, name)
             found = reader(model, method, read_model)
             return Sum(found) if isinstance(found, list) else found
-    raise UnreadableModelError(f"{type(model).__name__}.{method} has no closed form here")
+    raise UnreadableModelError(
+        f"{type(model).__name__}.{method} has no closed form here"
+    )
 
 
 @cache
@@ -93,10 +99,17 @@ def installed_readers() -> dict[str, EntryPoint]:
 def _check_own(model: Any, method: Any, read: type, name: str) -> None:
     """Raise an error for a derived class that overrides the response."""
     # `log_odds` is no method of a model: it is computed from either of these two.
-    asked = ("predict_proba", "decision_function") if method == "log_odds" else (method,)
+    asked = (
+        ("predict_proba", "decision_function") if method == "log_odds" else (method,)
+    )
     for kind in type(model).__mro__:
         if kind is read:
             return
         own = next((response for response in asked if response in vars(kind)), None)
-        if own is not None and kind.__module__.partition(".")[0] != name.partition(".")[0]:
-            raise UnreadableModelError(f"{kind.__name__} overrides {own} of {read.__name__}")
+        if (
+            own is not None
+            and kind.__module__.partition(".")[0] != name.partition(".")[0]
+        ):
+            raise UnreadableModelError(
+                f"{kind.__name__} overrides {own} of {read.__name__}"
+            )

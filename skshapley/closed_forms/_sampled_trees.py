@@ -1,10 +1,11 @@
 """Sampled attributions of trees, each tree against other background rows.
 
-The attribution of a sum of trees is the sum of their attributions. That of a tree is a mean over
-the background, which is estimated from other background rows than those of the other trees. The
-attribution against a single background row is exact, so only the choice of rows causes errors. The
-trees of a forest are alike. Their errors would add up against common rows, and average out against
-own rows: for grown forests of 100 trees, squared errors are 10 to 20 times smaller in equal time.
+The attribution of a sum of trees is the sum of their attributions. That of a tree is a
+mean over the background, which is estimated from other background rows than those of
+the other trees. The attribution against a single background row is exact, so only the
+choice of rows causes errors. The trees of a forest are alike. Their errors would add up
+against common rows, and average out against own rows: for grown forests of 100 trees,
+squared errors are 10 to 20 times smaller in equal time.
 """
 
 from collections.abc import Iterator
@@ -67,7 +68,11 @@ class SampledTrees:
         reward : InterventionalReward
             With its background in balanced order.
         """
-        part = form.parts[0] if isinstance(form, Sum) and len(form.parts) == 1 else Part(form)
+        part = (
+            form.parts[0]
+            if isinstance(form, Sum) and len(form.parts) == 1
+            else Part(form)
+        )
         trees: Any = part.form
         masked = reward.masked_
         if not isinstance(trees, Trees) or len(masked.weights) < LEAST_ROWS:
@@ -75,7 +80,9 @@ class SampledTrees:
         background = masked.response.in_its_container(masked.background)
         players = part.owners(masked.column_player)
         n_players = reward.players_.n_players
-        trees.solver_ = TreeValues(trees.trees, players, form.index, n_players=n_players)
+        trees.solver_ = TreeValues(
+            trees.trees, players, form.index, n_players=n_players
+        )
         compare_with(reward, form, background)
         trees.background_ = part(background)
         codes = np.asfortranarray(trees.solver_.codes(trees._matrix(trees.background_)))
@@ -104,7 +111,9 @@ class SampledTrees:
                 if self.form.index.adds_up:
                     values, shares = without_gap(values, errors**2, gain[None])
                     errors = errors * np.sqrt(1 - shares)
-                done = plan.stopping is not None and plan.stopping.done(values, errors)[0]
+                done = (
+                    plan.stopping is not None and plan.stopping.done(values, errors)[0]
+                )
                 if done:
                     break
             outcome.values[row], outcome.standard_errors[row] = values[0], errors[0]
@@ -123,11 +132,15 @@ class SampledTrees:
     def _estimates(self, code, order, rng, max_rows) -> Iterator[NDArray[np.float64]]:
         """Yield values and standard errors of a row, ``(2, p, k)``, from more and more units."""
         trees: Any = self.part.form
-        solver, n_trees, places = trees.solver_, trees.trees.n_trees, order.shuffled(rng)
+        solver, n_trees, places = (
+            trees.solver_,
+            trees.trees.n_trees,
+            order.shuffled(rng),
+        )
         units = places[: len(places) // UNIT * UNIT].reshape(-1, UNIT)
         most = min(max(2, int(max_rows / self.cost) // UNIT), len(units))
-        # The trees begin at different units and use all equally often, so that their common errors
-        # cancel.
+        # The trees begin at different units and use all equally often, so that their
+        # common errors cancel.
         start = np.arange(n_trees)[:, None] * len(units) // n_trees
         sums, squares = np.zeros((2, n_trees, self.form.n_outputs, solver.n_players))
         scale = Scale(self.form.n_outputs, solver.n_players, 1)
@@ -135,8 +148,12 @@ class SampledTrees:
         while n < most:
             n, last = min(wanted, most), n
             wanted = ceil(n * GROWTH)
-            chosen = units[(start + np.arange(last, n)) % len(units)].reshape(n_trees, -1)
-            runs = solver.frontier.values_by_tree(code, self.codes, chosen, solver.index)
+            chosen = units[(start + np.arange(last, n)) % len(units)].reshape(
+                n_trees, -1
+            )
+            runs = solver.frontier.values_by_tree(
+                code, self.codes, chosen, solver.index
+            )
             for tree, output, found in runs:
                 scale.add(output, found[..., None])
                 means = found.reshape(len(tree), -1, UNIT, found.shape[2]).mean(axis=2)
@@ -145,7 +162,11 @@ class SampledTrees:
             # finite population: without unseen background rows, there is no error
             left = max(0.0, 1 - n * UNIT / order.n_rows)
             variances = left * np.maximum(squares - sums**2 / n, 0.0) / (n * (n - 1))
-            degrees = effective_degrees(variances[None], np.full((1, n_trees, 1, 1), n - 1))[0]
+            degrees = effective_degrees(
+                variances[None], np.full((1, n_trees, 1, 1), n - 1)
+            )[0]
             errors = np.sqrt(variances.sum(axis=0)) * widening(degrees)
-            errors = unseen(errors, n_trees * scale.likely[..., 0], left / (n * n_trees))
+            errors = unseen(
+                errors, n_trees * scale.likely[..., 0], left / (n * n_trees)
+            )
             yield np.stack([sums.sum(axis=0) / n, errors]).swapaxes(1, 2)

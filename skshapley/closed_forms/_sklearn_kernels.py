@@ -23,8 +23,8 @@ MOST_SPARSE_COLUMNS = 1000
 def _check_kernel(model: Any, known: Any) -> None:
     if not isinstance(model.kernel, str) or model.kernel not in known:
         raise UnreadableModelError(
-            f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be a product"
-            f" over columns"
+            f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be "
+            "a product over columns"
         )
 
 
@@ -32,7 +32,8 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     if sparse.issparse(matrix):
         if matrix.shape[1] > MOST_SPARSE_COLUMNS:
             raise UnreadableModelError(
-                f"With {matrix.shape[1]} sparse columns, the model costs less than its closed form"
+                f"With {matrix.shape[1]} sparse columns, the model costs less than its "
+                "closed form"
             )
         matrix = matrix.toarray()
     return np.asarray(matrix, dtype=np.float64)
@@ -45,7 +46,9 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Found:
         _check_kernel(model, ["rbf"])
     readable = _response_of(model)
     scores = method == "score_samples" and hasattr(model, "score_samples")
-    check_method(model, method, [readable, "score_samples"] if scores else [readable], readable)
+    check_method(
+        model, method, [readable, "score_samples"] if scores else [readable], readable
+    )
     if linear:
         offset = model.offset_ if scores else 0.0
         return LinearTerms(coefficients(model), affine(model).intercept + offset)
@@ -54,7 +57,9 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Found:
     constant = np.asarray(model.intercept_, dtype=np.float64)
     constant = constant + model.offset_ if scores else constant
     # no public attribute has the number for gamma="scale"
-    return ProductKernels(centres, np.full(centres.shape[1], model._gamma), coef, constant)
+    return ProductKernels(
+        centres, np.full(centres.shape[1], model._gamma), coef, constant
+    )
 
 
 def _response_of(model: Any) -> str | None:
@@ -83,17 +88,21 @@ def _of_ridge(model: Any, method: str, ask: Ask) -> Found:
     return ProductKernels(centres, scale, coef, constant, POWERS[model.kernel])
 
 
-def _of_pairs(dual: NDArray[np.float64], counts: NDArray[np.int32]) -> NDArray[np.float64]:
+def _of_pairs(
+    dual: NDArray[np.float64], counts: NDArray[np.int32]
+) -> NDArray[np.float64]:
     """Return the coefficients ``(T, pairs)`` of each pair of classes.
 
-    Row m of `dual` holds the coefficients of each class's vectors against its m-th other class.
+    Row m of `dual` holds the coefficients of each class's vectors against its m-th
+    other class.
     """
     ends = np.cumsum([0, *counts])
     own = [slice(a, b) for a, b in pairwise(ends)]
     pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
     coef = np.zeros((dual.shape[1], len(pairs)))
     for column, (i, j) in enumerate(pairs):
-        # libsvm leaves the class itself out, so class j is row j - 1 for the vectors of i < j.
+        # libsvm leaves the class itself out, so class j is row j - 1 for the vectors of
+        # i < j.
         coef[own[i], column] = dual[j - 1, own[i]]
         coef[own[j], column] = dual[i, own[j]]
     return coef
@@ -118,7 +127,8 @@ class Term:
         """Return the product of two terms; None if the product has no known form."""
         offsets = [term.offset for term in (self, other) if term.offset is not None]
         scale = self.scale + other.scale
-        # A linear term times an exponential is neither a product over columns nor linear.
+        # A linear term times an exponential is neither a product over columns nor
+        # linear.
         if offsets and (scale.any() or len(offsets) > 1):
             return None
         return Term(self.factor * other.factor, scale, *offsets)
@@ -144,7 +154,8 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
     if name == "ConstantKernel":
         return [Term(kernel.constant_value, none)]
     if name == "RBF" or (name == "Matern" and np.isinf(kernel.nu)):
-        # RBF divides the squared distance by 2 l^2, so the scale of a column is 0.5 / l^2.
+        # RBF divides the squared distance by 2 l^2, so the scale of a column is 0.5 /
+        # l^2.
         return [Term(1.0, np.broadcast_to(0.5 / np.square(kernel.length_scale), d))]
     if name == "DotProduct":
         return [Term(1.0, none, kernel.sigma_0**2)]
@@ -170,7 +181,8 @@ def _of_process(model: Any, method: str, ask: Ask) -> Found:
     k = alpha.shape[1]
     spread = np.broadcast_to(getattr(model, "_y_train_std", 1.0), k)
     mean = np.broadcast_to(getattr(model, "_y_train_mean", 0.0), k)
-    # The process is fitted to standardised targets; predictions are scaled back linearly.
+    # The process is fitted to standardised targets; predictions are scaled back
+    # linearly.
     alpha = alpha * spread
     parts, coef, intercept = [], np.zeros((rows.shape[1], k)), mean.astype(np.float64)
     for term in _terms_of(model.kernel_, rows.shape[1]):
@@ -180,7 +192,10 @@ def _of_process(model: Any, method: str, ask: Ask) -> Found:
         elif term.offset is None:
             intercept = intercept + dual.sum(axis=0)
         else:
-            coef, intercept = coef + rows.T @ dual, intercept + term.offset * dual.sum(axis=0)
+            coef, intercept = (
+                coef + rows.T @ dual,
+                intercept + term.offset * dual.sum(axis=0),
+            )
     return [*parts, Part(LinearTerms(coef, intercept))]
 
 

@@ -16,7 +16,15 @@ from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sums import Found, Part, Reader, View, view_by
 
 REGRESSORS = (
-    *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
+    *(
+        "LinearRegression",
+        "Ridge",
+        "RidgeCV",
+        "Lasso",
+        "LassoCV",
+        "ElasticNet",
+        "ElasticNetCV",
+    ),
     *("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "MultiTaskLasso"),
     *("MultiTaskLassoCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV"),
     *("OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "BayesianRidge"),
@@ -28,7 +36,13 @@ CENTRED = ("PLSRegression", "PLSCanonical", "CCA")
 # The logit of the probability of two classes is the decision value
 LOGISTIC = ("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis")
 CLASSIFIERS = (
-    *("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "SGDClassifier", "Perceptron"),
+    *(
+        "RidgeClassifier",
+        "RidgeClassifierCV",
+        "LinearSVC",
+        "SGDClassifier",
+        "Perceptron",
+    ),
     "PassiveAggressiveClassifier",
 )
 
@@ -42,13 +56,19 @@ def affine(model: Any) -> LinearTerms:
 
 def coefficients(model: Any) -> NDArray[np.float64]:
     """Return ``coef_`` as ``(d, k)``."""
-    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else np.asarray(model.coef_)
+    coef = (
+        model.coef_.toarray()
+        if sparse.issparse(model.coef_)
+        else np.asarray(model.coef_)
+    )
     return np.atleast_2d(coef).T
 
 
 def probability(terms: LinearTerms, share: float = 1.0) -> Logistic:
     """Return a share of the probabilities of two classes, from the log-odds of the second one."""
-    return Logistic(terms.coef[:, 0], terms.intercept[0], [[-share, share]], [share, 0.0])
+    return Logistic(
+        terms.coef[:, 0], terms.intercept[0], [[-share, share]], [share, 0.0]
+    )
 
 
 def shares_of(scores: ClosedForm) -> Curve:
@@ -60,7 +80,8 @@ def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     """Return a linear prediction, from its values at the origin and on the axes."""
     check_method(model, method, ["predict"], "predict")
     d = model.n_features_in_
-    # Public attributes differ between these models; d + 1 predictions define any linear function.
+    # Public attributes differ between these models; d + 1 predictions define any linear
+    # function.
     ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
     said = model.predict(in_model_columns(model, ends)).reshape(d + 1, -1)
     return LinearTerms(said[1:] - said[0], said[0])
@@ -72,13 +93,21 @@ def _of_regressor(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
-    odds = getattr(model, "loss", "log_loss") == "log_loss" and hasattr(model, "predict_proba")
+    odds = getattr(model, "loss", "log_loss") == "log_loss" and hasattr(
+        model, "predict_proba"
+    )
     two = len(model.classes_) == 2
-    # before scikit-learn 1.8, LogisticRegression had other probabilities, by multi_class and solver
+    # before scikit-learn 1.8, LogisticRegression had other probabilities, by
+    # multi_class and solver
     usual = getattr(model, "multi_class", "auto") in ("auto", "deprecated")
     if method == "predict_proba" and odds and two and usual:
         return probability(affine(model))
-    if method == "predict_proba" and type(model).__name__ in LOGISTIC and usual and not two:
+    if (
+        method == "predict_proba"
+        and type(model).__name__ in LOGISTIC
+        and usual
+        and not two
+    ):
         return shares_of(affine(model))
     odds = odds and two
     readable = ["decision_function", "log_odds"] if odds else ["decision_function"]
@@ -115,7 +144,10 @@ def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
 
 def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
     """Return naive Bayes of counts or flags: its log-odds are linear."""
-    logs, prior = model.feature_log_prob_, np.asarray(model.class_log_prior_, dtype=np.float64)
+    logs, prior = (
+        model.feature_log_prob_,
+        np.asarray(model.class_log_prior_, dtype=np.float64),
+    )
     # ComplementNB ignores the prior with two or more classes.
     if type(model).__name__ == "ComplementNB":
         prior = np.zeros(len(prior))
@@ -131,9 +163,15 @@ def _of_flags(model: Any, method: str, ask: Ask) -> Found:
     if model.binarize is None:
         return _of_bayes(model, method, ask)
     plain, d = copy(model), model.n_features_in_
-    # The transformer below converts the columns, so the reader must not convert them again.
+    # The transformer below converts the columns, so the reader must not convert them
+    # again.
     plain.binarize = None
-    return [Part(ask(plain, method), View(np.arange(d), d, (Binarizer(threshold=model.binarize),)))]
+    return [
+        Part(
+            ask(plain, method),
+            View(np.arange(d), d, (Binarizer(threshold=model.binarize),)),
+        )
+    ]
 
 
 def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
@@ -145,10 +183,13 @@ def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     """Return naive Bayes of normal columns: its log-odds are linear in columns and squares."""
     mean, variance, d = model.theta_, model.var_, model.n_features_in_
-    # Squares of columns far from 0 would cancel; squares of distances from the centre do not.
+    # Squares of columns far from 0 would cancel; squares of distances from the centre
+    # do not.
     centre = mean.mean(axis=0)
     away = mean - centre
-    logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)
+    logs = np.log(model.class_prior_) - 0.5 * (
+        np.log(variance) + away**2 / variance
+    ).sum(axis=1)
     coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
     form = _posterior(model, method, LinearTerms(coef.T, logs))
     return [Part(form, view_by(_with_squares, np.tile(np.arange(d), 2), d, centre))]
@@ -158,7 +199,9 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(REGRESSORS, _of_regressor),
     **dict.fromkeys(CENTRED, line_of),
     **dict.fromkeys(LOGISTIC + CLASSIFIERS, _of_classifier),
-    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _of_glm),
+    **dict.fromkeys(
+        ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _of_glm
+    ),
     **dict.fromkeys(("MultinomialNB", "ComplementNB"), _of_bayes),
     "BernoulliNB": _of_flags,
     "GaussianNB": _of_normal_bayes,

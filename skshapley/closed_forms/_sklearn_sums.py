@@ -30,7 +30,9 @@ from skshapley.rewards._columnwise import (
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
 # Inverse transformations of a target from linear to exponential -> the constant
 EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
-MOST_DEGREE = 4  # largest degree of polynomial features; above it, coefficients lose digits
+MOST_DEGREE = (
+    4  # largest degree of polynomial features; above it, coefficients lose digits
+)
 
 
 def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
@@ -42,7 +44,9 @@ def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
         raise UnreadableModelError(reason) from error
 
 
-def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> ClosedForm | None:
+def _bent(
+    form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]
+) -> ClosedForm | None:
     """Return a curve of linear terms, possibly on columns of a pipeline; else None."""
     if isinstance(form, LinearTerms):
         return curve(form)
@@ -56,12 +60,16 @@ def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> Close
 def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
     """Return the last step, on the columns made by the other steps."""
     final = pipeline.steps[-1][1]
-    transformers = [(name, step) for name, step in pipeline.steps[:-1] if not passes(step)]
+    transformers = [
+        (name, step) for name, step in pipeline.steps[:-1] if not passes(step)
+    ]
     if not transformers:
         return ask(final, method)
     width = getattr(pipeline, "n_features_in_", None)
     if width is None:  # the first step belongs to another library
-        raise UnreadableModelError(f"{type(transformers[0][1]).__name__} has no n_features_in_")
+        raise UnreadableModelError(
+            f"{type(transformers[0][1]).__name__} has no n_features_in_"
+        )
     return _behind(transformers, ask(final, method), width)
 
 
@@ -84,10 +92,15 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
 def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     """Return linear terms behind scalers as linear terms of the columns of the first step."""
     (_, first), *scalers = steps
-    if not isinstance(form, LinearTerms) or not all(_is_affine(step) for _, step in scalers):
+    if not isinstance(form, LinearTerms) or not all(
+        _is_affine(step) for _, step in scalers
+    ):
         name = type(first).__name__
-        raise UnreadableModelError(f"{name} can be read only before scalers and a linear model")
-    # Two points fix an affine function of each column: the shift at 0 and the slope up to 1.
+        raise UnreadableModelError(
+            f"{name} can be read only before scalers and a linear model"
+        )
+    # Two points fix an affine function of each column: the shift at 0 and the slope up
+    # to 1.
     ends = np.stack([np.zeros(len(form.coef)), np.ones(len(form.coef))])
     for _, step in scalers:
         ends = step.transform(ends)
@@ -97,13 +110,17 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
 
 def _is_affine(transformer: Any) -> bool:
     """Return whether a transformer, and its inverse, is affine in each column."""
-    return type(transformer).__name__ in AFFINE and not getattr(transformer, "clip", False)
+    return type(transformer).__name__ in AFFINE and not getattr(
+        transformer, "clip", False
+    )
 
 
 def _of_powers(powers: Any, form: LinearTerms) -> Monomials:
     """Return linear terms of polynomial features as a sum of monomials."""
     if powers.powers_.max() > MOST_DEGREE:
-        raise UnreadableModelError(f"Polynomial features are read up to degree {MOST_DEGREE}")
+        raise UnreadableModelError(
+            f"Polynomial features are read up to degree {MOST_DEGREE}"
+        )
     return Monomials(powers.powers_, form.coef, form.intercept)
 
 
@@ -121,7 +138,9 @@ def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
         select = FunctionTransformer(partial(take_columns, columns))
         for part in _behind(steps, LinearTerms(coef, intercept), len(chosen)):
             view: Any = part.view
-            parts.append(Part(part.form, View(chosen[view.source], d, (select, *view.steps))))
+            parts.append(
+                Part(part.form, View(chosen[view.source], d, (select, *view.steps)))
+            )
         # Only the first part carries the intercept; the sum must count it once.
         intercept = np.zeros(form.n_outputs)
     return parts
@@ -135,7 +154,11 @@ def _of_selector(selector: Any, method: str, ask: Ask) -> Found:
 
 def _of_voting(model: Any, method: str, ask: Ask) -> Found:
     readable = {"soft": ["predict_proba"], "hard": []}
-    check_method(model, method, readable[model.voting] if hasattr(model, "voting") else ["predict"])
+    check_method(
+        model,
+        method,
+        readable[model.voting] if hasattr(model, "voting") else ["predict"],
+    )
     weights = np.ones(len(model.estimators)) if model.weights is None else model.weights
     kept = [
         weight
@@ -151,7 +174,11 @@ def _of_voting(model: Any, method: str, ask: Ask) -> Found:
 
 def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     classify = hasattr(model, "classes_")
-    check_method(model, method, ["predict_proba", "decision_function"] if classify else ["predict"])
+    check_method(
+        model,
+        method,
+        ["predict_proba", "decision_function"] if classify else ["predict"],
+    )
     parts, share = [], 1 / len(model.estimators_)
     for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         form = _member(model, one, method, ask)
@@ -191,7 +218,9 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
         if form is None and scores.additive:
             plain = copy(one)
             plain.estimator = _Scores(one.estimator.classes_)
-            form = Curve(scores, plain.predict_proba, share * np.eye(len(model.classes_)))
+            form = Curve(
+                scores, plain.predict_proba, share * np.eye(len(model.classes_))
+            )
         if form is None:
             raise UnreadableModelError(
                 f"{type(model).__name__} calibrates decision values with interactions"
@@ -202,15 +231,25 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
 
 def _of_several(model: Any, method: str, ask: Ask) -> Found:
     """Return one output for each member: several targets, or one class against the rest."""
-    if method == "predict_proba" and hasattr(model, "classes_") and len(model.classes_) > 2:
+    if (
+        method == "predict_proba"
+        and hasattr(model, "classes_")
+        and len(model.classes_) > 2
+    ):
         odds = Sum(
-            _side_by_side([_member(model, one, "log_odds", ask) for one in model.estimators_])
+            _side_by_side(
+                [_member(model, one, "log_odds", ask) for one in model.estimators_]
+            )
         )
-        check_method(model, method, [method] if odds.additive and not model.multilabel_ else [])
+        check_method(
+            model, method, [method] if odds.additive and not model.multilabel_ else []
+        )
         return Curve(odds, _shares, np.eye(odds.n_outputs))
     forms = [_member(model, one, method, ask) for one in model.estimators_]
     readable = ["decision_function"] if hasattr(model, "classes_") else ["predict"]
-    check_method(model, method, readable if all(form.n_outputs == 1 for form in forms) else [])
+    check_method(
+        model, method, readable if all(form.n_outputs == 1 for form in forms) else []
+    )
     return _side_by_side(forms)
 
 
@@ -225,7 +264,10 @@ def _of_targets(model: Any, method: str, ask: Ask) -> Found:
     check_method(model, method, ["predict_proba", "log_odds"])
     forms = [_member(model, one, method, ask) for one in model.estimators_]
     return _side_by_side(
-        [form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form for form in forms]
+        [
+            form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form
+            for form in forms
+        ]
     )
 
 
@@ -251,8 +293,11 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Found:
     for one in model.estimators_:
         form = _member(model, one, response, ask)
         if not isinstance(form, LinearTerms):
-            raise UnreadableModelError(f"{type(model).__name__} chains models that are not linear")
-        # Later models are linear in earlier ones, so substitution makes them linear in the columns.
+            raise UnreadableModelError(
+                f"{type(model).__name__} chains models that are not linear"
+            )
+        # Later models are linear in earlier ones, so substitution makes them linear in
+        # the columns.
         own, before = form.coef[:d], form.coef[d:]
         intercept = np.append(intercept, form.intercept + intercept @ before)
         coef = np.column_stack([coef, own + coef @ before])
@@ -265,15 +310,17 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
     final = _member(model, model.final_estimator_, method, ask)
     if not isinstance(final, LinearTerms):
         raise UnreadableModelError(
-            f"The final estimator of {type(model).__name__},"
-            f" {type(model.final_estimator_).__name__}, is not linear"
+            f"The final estimator of {type(model).__name__}, "
+            f"{type(model.final_estimator_).__name__}, is not linear"
         )
     binary = len(getattr(model, "classes_", ())) == 2
     parts: list[Part] = []
     start = 0
     for one, response in zip(model.estimators_, model.stack_method_, strict=True):
         form = _member(model, one, response, ask)
-        first = int(response == "predict_proba" and binary)  # the other class is left out
+        first = int(
+            response == "predict_proba" and binary
+        )  # the other class is left out
         n = form.n_outputs - first
         # Stacking drops the first of two probabilities: its coefficient is zero.
         coef = np.zeros((form.n_outputs, final.n_outputs))
@@ -289,10 +336,17 @@ def _of_target(model: Any, method: str, ask: Ask) -> Found:
     check_method(model, method, ["predict"])
     form, transformer = ask(model.regressor_, method), model.transformer_
     function = getattr(transformer, "inverse_func", None)
-    if isinstance(function, np.ufunc) and function in EXPONENTIALS and form.n_outputs == 1:
+    if (
+        isinstance(function, np.ufunc)
+        and function in EXPONENTIALS
+        and form.n_outputs == 1
+    ):
         constant = [EXPONENTIALS[function]]
         bent = _bent(
-            form, lambda line: Exponential(line.coef[:, 0], line.intercept[0], constant=constant)
+            form,
+            lambda line: Exponential(
+                line.coef[:, 0], line.intercept[0], constant=constant
+            ),
         )
         if bent is not None:
             return bent
@@ -300,13 +354,15 @@ def _of_target(model: Any, method: str, ask: Ask) -> Found:
     return form.combined(slope, shift)
 
 
-def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _inverse(
+    transformer: Any, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the matrix and the constant of the inverse of an affine transformer of targets."""
     name = type(transformer).__name__
     none = name == "FunctionTransformer" and transformer.inverse_func is None
-    if not (none or _is_affine(transformer)) or not type(transformer).__module__.startswith(
-        "sklearn."
-    ):
+    if not (none or _is_affine(transformer)) or not type(
+        transformer
+    ).__module__.startswith("sklearn."):
         raise UnreadableModelError(
             f"The target is transformed by {name}, and its inverse may not be affine"
         )

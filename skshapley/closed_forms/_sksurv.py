@@ -21,7 +21,8 @@ def read_hazards(model: Any, method: Any, ask: Ask) -> ClosedForm:
     if not isinstance(method, SurvivalAt):
         return line_of(model, method, ask)
     line = line_of(model, "predict", ask)
-    # Any row serves: under proportional hazards, survival curves are powers of one another.
+    # Any row serves: under proportional hazards, survival curves are powers of one
+    # another.
     origin = in_model_columns(model, np.zeros((1, model.n_features_in_)))
     survival = method(model, origin).to_numpy()
     # Without the intercept, the origin has the log hazard ratio 0 and the power 1.
@@ -58,14 +59,17 @@ def read_forest(model: Any, method: Any, ask: Ask) -> ClosedForm:
             check_method(model, method, ["predict"])
             # with little memory, the score alone is kept
             score = value if value.shape[2] == 1 else value[:, member.is_event_time_]
-            # scikit-survival's risk score is the cumulative hazard, summed over the event times.
+            # scikit-survival's risk score is the cumulative hazard, summed over the
+            # event times.
             found = score[:, :, 0].sum(axis=1)[:, None]
         trees.append(read_tree(member.tree_, found / len(members)))
     return _trees_of(model, trees, found.shape[1])
 
 
 def _trees_of(model: Any, trees: list, k: int) -> Trees:
-    return Trees(of_estimator(model, trees, k), getattr(model, "feature_names_in_", None))
+    return Trees(
+        of_estimator(model, trees, k), getattr(model, "feature_names_in_", None)
+    )
 
 
 def read_time(model: Any, method: Any, ask: Ask) -> ClosedForm:

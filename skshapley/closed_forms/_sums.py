@@ -28,7 +28,8 @@ class View:
     width : int
         Number of columns d of the input.
     steps : tuple of fitted transformers
-        The steps that make the columns. Without steps, the columns of `source` are unchanged.
+        The steps that make the columns. Without steps, the columns of `source` are
+        unchanged.
     """
 
     source: NDArray[np.intp]
@@ -40,7 +41,9 @@ class View:
         if not self.steps:
             X = as_array(X) if is_frame(X) else X
             return X[:, self.source]
-        X = take_rows(X, np.arange(X.shape[0]))  # a copy: some transformers write into their input
+        X = take_rows(
+            X, np.arange(X.shape[0])
+        )  # a copy: some transformers write into their input
         for step in self.steps:
             X = step.transform(X)
         return X
@@ -48,7 +51,9 @@ class View:
 
 def view_by(function: Callable[..., Any], source: Any, width: int, *given: Any) -> View:
     """Return a view: ``function(*given, X)`` makes its columns, each from one column of X."""
-    return View(np.asarray(source), width, (FunctionTransformer(partial(function, *given)),))
+    return View(
+        np.asarray(source), width, (FunctionTransformer(partial(function, *given)),)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +86,8 @@ class Part:
             return column_player
         if len(column_player) != self.view.width:
             raise UnreadableModelError(
-                f"A part of the model was fitted on {self.view.width} columns, and the background"
-                f" has {len(column_player)}"
+                f"A part of the model was fitted on {self.view.width} columns, and the "
+                f"background has {len(column_player)}"
             )
         return column_player[self.view.source]
 
@@ -135,7 +140,9 @@ class Sum(ClosedForm):
         """Return linear combinations of the outputs, part by part."""
         first, *rest = self.parts
         parts = [replace(first, form=first.form.combined(matrix, constant))]
-        return Sum(parts + [replace(part, form=part.form.combined(matrix)) for part in rest])
+        return Sum(
+            parts + [replace(part, form=part.form.combined(matrix)) for part in rest]
+        )
 
     @property
     def indices(self) -> frozenset[str] | None:  # type: ignore[override]
@@ -149,7 +156,10 @@ class Sum(ClosedForm):
 
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the sum of the parts' costs."""
-        return sum(p.form.expected_cost(p.owners(column_player), n_references) for p in self.parts)
+        return sum(
+            p.form.expected_cost(p.owners(column_player), n_references)
+            for p in self.parts
+        )
 
     def _fit(self) -> NDArray[np.float64]:
         players, n_players = self.column_player_, self.n_players_
@@ -157,7 +167,11 @@ class Sum(ClosedForm):
             part.form.index = self.index
         return sum(
             part.form.fit(
-                part(self.background_), self.weights_, part.owners(players), n_players, self.n_jobs_
+                part(self.background_),
+                self.weights_,
+                part.owners(players),
+                n_players,
+                self.n_jobs_,
             ).base_values_
             for part in self.parts
         )  # type: ignore[return-value]
@@ -177,7 +191,9 @@ class Sum(ClosedForm):
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
         return self._sum(lambda form, table: form.references(table, rows), X)
 
-    def _sum(self, of: Callable[..., NDArray[np.float64]], X: Any) -> NDArray[np.float64]:
+    def _sum(
+        self, of: Callable[..., NDArray[np.float64]], X: Any
+    ) -> NDArray[np.float64]:
         first, *rest = self.parts
         total = of(first.form, first(X))
         for part in rest:
@@ -202,15 +218,24 @@ def _merged(parts: Any) -> list[Part]:
     alike: dict[tuple, list[Part]] = {}
     for part in parts:
         form, view = part.form, part.view
-        if isinstance(form, Trees) and form.trees.encode is None and not (view and view.steps):
-            trees, width = form.trees, form.trees.n_features if view is None else view.width
-            # Ensembles that compare thresholds differently, or miss values differently, share no
-            # table.
+        if (
+            isinstance(form, Trees)
+            and form.trees.encode is None
+            and not (view and view.steps)
+        ):
+            trees, width = (
+                form.trees,
+                form.trees.n_features if view is None else view.width,
+            )
+            # Ensembles that compare thresholds differently, or miss values differently,
+            # share no table.
             key = width, trees.strict, trees.single_precision, trees.absent
             alike.setdefault(key, []).append(part)
         else:
             kept.append(part)
-    merged = [same[0] if len(same) == 1 else _one_ensemble(same) for same in alike.values()]
+    merged = [
+        same[0] if len(same) == 1 else _one_ensemble(same) for same in alike.values()
+    ]
     return [*merged, *kept]
 
 

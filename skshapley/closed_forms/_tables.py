@@ -1,11 +1,13 @@
 """Sums of tables of one and two columns: generalised additive models with pairwise interactions.
 
-For f(x) = sum_i g_i(x_i) + sum_{i<k} G_ik(x_i, x_k), with expectations over the background,
+For f(x) = sum_i g_i(x_i) + sum_{i<k} G_ik(x_i, x_k), with expectations over the
+background,
 
     phi_i = g_i(x_i) - E g_i + sum_k 1/2 (G_ik(x_i, x_k) - E G_ik
                                           + E G_ik(x_i, .) - E G_ik(., x_k)),
 
-and the interaction of i and k is G_ik(x_i, x_k) - E G_ik(x_i, .) - E G_ik(., x_k) + E G_ik.
+and the interaction of i and k is G_ik(x_i, x_k) - E G_ik(x_i, .) - E G_ik(., x_k) + E
+G_ik.
 """
 
 from typing import Any
@@ -25,13 +27,14 @@ class Tables(ClosedForm):
     Parameters
     ----------
     tables : sequence of (columns, table)
-        The one or two columns, and the table ``(n, k)`` or ``(n, m, k)`` that their codes look up.
+        The one or two columns, and the table ``(n, k)`` or ``(n, m, k)`` that their
+        codes look up.
     constant : array-like of shape (k,)
 
     References
     ----------
-    Lou, Caruana, Gehrke & Hooker (2013), Accurate intelligible models with pairwise interactions,
-    KDD.
+    Lou, Caruana, Gehrke & Hooker (2013), Accurate intelligible models with pairwise
+    interactions, KDD.
 
     Examples
     --------
@@ -47,7 +50,8 @@ class Tables(ClosedForm):
 
     def __init__(self, tables: Any, constant: Any) -> None:
         self.tables: list[Table] = [
-            (tuple(columns), np.asarray(table, dtype=np.float64)) for columns, table in tables
+            (tuple(columns), np.asarray(table, dtype=np.float64))
+            for columns, table in tables
         ]
         self.constant = np.asarray(constant, dtype=np.float64)
         self.n_outputs = len(self.constant)
@@ -61,7 +65,9 @@ class Tables(ClosedForm):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the look-ups, ``(r, k)``."""
         codes = _codes(X)
-        return self.constant + sum(table[_at(codes, columns)] for columns, table in self.tables)
+        return self.constant + sum(
+            table[_at(codes, columns)] for columns, table in self.tables
+        )
 
     def _fit(self) -> NDArray[np.float64]:
         self.codes_ = _codes(self.background_)
@@ -82,14 +88,20 @@ class Tables(ClosedForm):
         codes = _codes(X)
         values = np.zeros((len(codes), self.n_players_, self.n_outputs))
         for (columns, table), means in zip(self.tables, self.means_, strict=True):
-            gain = table[_at(codes, columns)] - self.weights_ @ table[_at(self.codes_, columns)]
-            cross = means and means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
+            gain = (
+                table[_at(codes, columns)]
+                - self.weights_ @ table[_at(self.codes_, columns)]
+            )
+            cross = (
+                means
+                and means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
+            )
             first, last = (self.column_player_[columns[end]] for end in (0, -1))
             if first == last:
                 values[:, first] += gain
                 continue
-            # phi_i = 1/2 [G(x_i, x_k) - E G(r_i, r_k)] + 1/2 [E G(x_i, r_k) - E G(r_i, x_k)] for a
-            # table G of two columns: the mean over both orders.
+            # phi_i = 1/2 [G(x_i, x_k) - E G(r_i, r_k)] + 1/2 [E G(x_i, r_k) - E G(r_i,
+            # x_k)] for a table G of two columns: the mean over both orders.
             values[:, first] += 0.5 * (gain + cross)
             values[:, last] += 0.5 * (gain - cross)
         return values
@@ -102,8 +114,13 @@ class Tables(ClosedForm):
             first, last = (self.column_player_[columns[end]] for end in (0, -1))
             if first == last:
                 continue
-            both = table[_at(codes, columns)] + self.weights_ @ table[_at(self.codes_, columns)]
-            both = both - means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
+            both = (
+                table[_at(codes, columns)]
+                + self.weights_ @ table[_at(self.codes_, columns)]
+            )
+            both = (
+                both - means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
+            )
             pairs[:, first, last] += both
             pairs[:, last, first] += both
         return pairs
@@ -113,6 +130,8 @@ def _codes(X: Any) -> NDArray[np.intp]:
     return np.asarray(X).astype(np.intp)
 
 
-def _at(codes: NDArray[np.intp], columns: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
+def _at(
+    codes: NDArray[np.intp], columns: tuple[int, ...]
+) -> tuple[NDArray[np.intp], ...]:
     """Return the positions of codes ``(..., D)`` in the table of some columns."""
     return tuple(codes[..., column] for column in columns)

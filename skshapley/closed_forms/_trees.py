@@ -25,13 +25,13 @@ class Trees(ClosedForm):
 
     Notes
     -----
-    A background of None (with weights and players) selects the training data: absent players follow
-    it down the trees, in proportion to the covers of the nodes.
+    A background of None (with weights and players) selects the training data: absent
+    players follow it down the trees, in proportion to the covers of the nodes.
 
     References
     ----------
-    Lundberg et al. (2020), From local explanations to global understanding with explainable AI for
-    trees, Nature Machine Intelligence 2.
+    Lundberg et al. (2020), From local explanations to global understanding with
+    explainable AI for trees, Nature Machine Intelligence 2.
 
     Examples
     --------
@@ -51,7 +51,10 @@ class Trees(ClosedForm):
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
-        self._counted: Any = (None, None)  # the players of the columns, and the costs for them
+        self._counted: Any = (
+            None,
+            None,
+        )  # the players of the columns, and the costs for them
         self.n_outputs = trees.n_outputs
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":
@@ -62,9 +65,13 @@ class Trees(ClosedForm):
         self.solver_ = TreeValues(
             self.trees, self.column_player_, self.index, self.n_jobs_, self.n_players_
         )
-        if self.background_ is None:  # absent players follow the training data down the trees
+        if (
+            self.background_ is None
+        ):  # absent players follow the training data down the trees
             return self.solver_.fit().base_values
-        return self.solver_.fit(self._matrix(self.background_), self.weights_).base_values
+        return self.solver_.fit(
+            self._matrix(self.background_), self.weights_
+        ).base_values
 
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the cost of each of twenty rows, in model rows."""
@@ -113,7 +120,11 @@ class Trees(ClosedForm):
             dense, entries = np.full(X.shape, self.trees.absent), X.tocoo()
             dense[entries.row, entries.col] = entries.data
             X = dense
-        return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
+        return (
+            X
+            if self.column_names is None
+            else pd.DataFrame(X, columns=self.column_names)
+        )
 
 
 def read_tree_model(model: Any, method: str, ask: Ask) -> Trees:

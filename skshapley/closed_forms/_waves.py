@@ -4,14 +4,16 @@ The game is v(S) = s(start + sum of the steps of S) with s(t) = 1 / (1 + exp(-t)
 
     s(t) = 1/2 + int_0^inf sin(w t) / sinh(pi w) dw
 
-(Gradshteyn & Ryzhik 3.981.1). The midpoint rule turns the integral into a sum over frequencies w.
-Its step limits the size of t, and it converges exponentially (Trefethen & Weideman 2014): with 60
-frequencies, the error is 1e-13. A wave exp(i w t) of a sum is the product of the players' waves, so
-each frequency is a game of products (`_products`).
+(Gradshteyn & Ryzhik 3.981.1). The midpoint rule turns the integral into a sum over
+frequencies w. Its step limits the size of t, and it converges exponentially (Trefethen
+& Weideman 2014): with 60 frequencies, the error is 1e-13. A wave exp(i w t) of a sum is
+the product of the players' waves, so each frequency is a game of products
+(`_products`).
 
-These need p / 2 nodes of quadrature for p players. With many players, far fewer are sufficient, and
-this can be checked: values that do not add up to v(all) - v(empty) are computed again with more
-nodes. Up to nine players, enumerating all coalitions is cheaper.
+These need p / 2 nodes of quadrature for p players. With many players, far fewer are
+sufficient, and this can be checked: values that do not add up to v(all) - v(empty) are
+computed again with more nodes. Up to nine players, enumerating all coalitions is
+cheaper.
 """
 
 from functools import lru_cache
@@ -35,15 +37,16 @@ from skshapley.indices import Index
 
 # The waves err by exp(-TAIL)
 TAIL = 30.0
-# Numbers of nodes to try, and the allowed deviation of the sum; single values deviate by at most a
-# tenth of it
+# Numbers of nodes to try, and the allowed deviation of the sum; single values deviate
+# by at most a tenth of it
 NODES = (12, 20, 32, 52, 84, 136)
 NODES_ATOL = 1e-12
 COMPLEX_BYTES = 16
 # Larger steps need as many frequencies. For sums beyond SATURATED, s(t) is 0 or 1
 LARGE_STEP, SATURATED, MOST_LARGE, MOST_REACH = 100.0, 40.0, 8, 10**5
-# Waves of all games of a block, below which NumPy's calls cost more than its arithmetic. With 60
-# players, this takes half the time of blocks that fit into the cache; with 30, the same
+# Waves of all games of a block, below which NumPy's calls cost more than its
+# arithmetic. With 60 players, this takes half the time of blocks that fit into the
+# cache; with 30, the same
 LEAST_WAVES = 512
 MOST_ENUMERATED = 9  # players: 15 us per game, as with waves
 
@@ -69,7 +72,8 @@ def waves(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def reach_of(start: NDArray[np.float64], steps: NDArray[np.float64]) -> int:
     """Return the largest absolute sum of games ``(b,)`` with steps ``(b, p)``, rounded up."""
-    # the smallest and the largest sum of any coalition, because the series is valid up to its reach
+    # the smallest and the largest sum of any coalition, because the series is valid up
+    # to its reach
     low = start + np.minimum(steps, 0).sum(axis=1)
     high = start + np.maximum(steps, 0).sum(axis=1)
     return int(np.ceil(max(-low.min(), high.max(), 1.0)))
@@ -79,26 +83,30 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     reach = reach_of(start, steps)
     if reach > MOST_REACH:
         raise ValueError(
-            f"The log-odds of a row are sums of up to {reach:.3g}, too large for an exact"
-            f' probability: choose response_method="log_odds", or leave the row out.'
+            f"The log-odds of a row are sums of up to {reach:.3g}, too large for an "
+            'exact probability: choose response_method="log_odds", or leave the row '
+            "out."
         )
     return waves(reach)
 
 
-def shrunk(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
+def shrunk(
+    start: NDArray[np.float64], steps: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Scale down the largest steps ``(b, p)`` so that the rest can offset them.
 
-    A coalition is worth 0 or 1 if its large steps add up to more than the other steps can offset.
-    The large steps are scaled down together until their smallest sum just reaches this limit: first
-    all large steps of a game, then all except the smallest one, and so on.
+    A coalition is worth 0 or 1 if its large steps add up to more than the other steps
+    can offset. The large steps are scaled down together until their smallest sum just
+    reaches this limit: first all large steps of a game, then all except the smallest
+    one, and so on.
     """
     n_large = (np.abs(steps) > LARGE_STEP).sum(axis=1)
     games = np.flatnonzero((n_large > 0) & (n_large <= MOST_LARGE))
     steps = steps.copy() if len(games) else steps
     for game in games:
         order = np.argsort(np.abs(steps[game]))
-        # scale the n largest steps together, then fewer, because the rest grows with the smaller
-        # ones
+        # scale the n largest steps together, then fewer, because the rest grows with
+        # the smaller ones
         for n in range(n_large[game], 0, -1):
             rest, large = order[:-n], order[-n:]
             most = SATURATED + abs(start[game]) + np.abs(steps[game, rest]).sum()
@@ -134,7 +142,9 @@ def logistic_values(
     order = np.argsort(steps == 0, axis=1, kind="stable")[:, :width]
     packed = np.take_along_axis(steps, order, axis=1)
     if width <= MOST_ENUMERATED:
-        found = expit(sums_of_coalitions(start, packed)) @ coalition_weights(width, index)
+        found = expit(sums_of_coalitions(start, packed)) @ coalition_weights(
+            width, index
+        )
         np.put_along_axis(values, order, np.where(packed == 0, 0.0, found), axis=1)
         return values
     frequencies, shares = _waves_for(start, packed)
@@ -212,10 +222,13 @@ def _terms(start, steps, frequencies, shares) -> tuple[NDArray[np.complex128], A
     return own, lambda product: (product.reshape(n_waves, -1) * first).imag.sum(axis=0)
 
 
-def _powers(t: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray[np.complex128]:
+def _powers(
+    t: NDArray[np.float64], frequencies: NDArray[np.float64]
+) -> NDArray[np.complex128]:
     """Return exp(1j * frequency * t), ``(..., T, b)`` of t ``(..., b)``.
 
-    The frequencies are the odd multiples of the first, so that products give most of the waves.
+    The frequencies are the odd multiples of the first, so that products give most of
+    the waves.
     """
     powers = np.empty((*t.shape[:-1], len(frequencies), t.shape[-1]), dtype=complex)
     powers[..., 0, :] = np.exp(1j * frequencies[0] * t)
@@ -237,7 +250,9 @@ def _values(start, steps, frequencies, shares, index, nodes) -> NDArray[np.float
     # The known sum of the values shows whether fewer quadrature nodes are sufficient.
     gain = expit(start + steps.sum(axis=1)) - expit(start)
     while nodes and 2 * nodes[0] < p:
-        values = single_shares(own, np.ones((p, 1, 1)), index.law(2 * nodes[0] - 1), kept).T
+        values = single_shares(
+            own, np.ones((p, 1, 1)), index.law(2 * nodes[0] - 1), kept
+        ).T
         if np.abs(values.sum(axis=1) - gain).max() < NODES_ATOL:
             return values
         del nodes[0]

@@ -22,12 +22,17 @@ def read_xgboost(model: Any, method: str, ask: Ask) -> ClosedForm:
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     objective, readable = learner["objective"]["name"], []
     if hasattr(model, "predict_proba"):
-        readable = ["log_odds", *(["predict_proba"] if objective == "binary:logistic" else [])]
+        readable = [
+            "log_odds",
+            *(["predict_proba"] if objective == "binary:logistic" else []),
+        ]
     elif objective.startswith("reg:") and objective != "reg:logistic":
         readable = ["predict"]
     check_method(model, method, readable, readable[0] if readable else None)
     d = model.n_features_in_
     weights = np.reshape(learner["gradient_booster"]["model"]["weights"], (d + 1, -1))
-    margin = model.predict(in_model_columns(model, np.zeros((1, d))), output_margin=True)
+    margin = model.predict(
+        in_model_columns(model, np.zeros((1, d))), output_margin=True
+    )
     terms = LinearTerms(weights[:d], np.reshape(margin, -1))
     return probability(terms) if method == "predict_proba" else terms

@@ -17,14 +17,15 @@ LEAST_SHARE = 0.05  # of the rows, in each cohort
 def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
     """Return a label for each row, by splits of the data that separate attributions best.
 
-    The splits come from a small regression tree with the data as inputs and all attributions as
-    targets. Labels are the rules, for the ``cohorts`` of `Explanation.importance` and of the
-    displays.
+    The splits come from a small regression tree with the data as inputs and all
+    attributions as targets. Labels are the rules, for the ``cohorts`` of
+    `Explanation.importance` and of the displays.
 
     Parameters
     ----------
     explanation : Explanation
-        Data other than numbers and truth values are split into one value and the others.
+        Data other than numbers and truth values are split into one value and the
+        others.
     n_cohorts : int, default=4
         Largest number of cohorts; each has at least a twentieth of the rows.
 
@@ -40,8 +41,8 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
 
     Notes
     -----
-    Cohorts differ more on the rows that define them than on other rows. Find them on one half of
-    the rows, and compare them on the other half by their rules.
+    Cohorts differ more on the rows that define them than on other rows. Find them on
+    one half of the rows, and compare them on the other half by their rules.
 
     Examples
     --------
@@ -49,7 +50,9 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.comparison import find_cohorts
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> explainer = ShapleyExplainer(lambda X: np.where(X[:, 0] > 1, X[:, 1], 0)).fit(X[:50])
+    >>> explainer = ShapleyExplainer(lambda X: np.where(X[:, 0] > 1, X[:, 1], 0)).fit(
+    ...     X[:50]
+    ... )
     >>> find_cohorts(explainer.explain(X), n_cohorts=2).value_counts()
     x0 <= 1.2    89
     x0 > 1.2     11
@@ -57,14 +60,18 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
     """
     check_values("find_cohorts", {"n_cohorts": n_cohorts}, {"n_cohorts": Count(2)})
     if not len(explanation):
-        raise ValueError("find_cohorts needs at least one row; got an empty explanation.")
+        raise ValueError(
+            "find_cohorts needs at least one row; got an empty explanation."
+        )
     inputs, names = _inputs(explanation.data)
     least = max(1, int(np.ceil(LEAST_SHARE * len(explanation))))
     tree = DecisionTreeRegressor(
         max_leaf_nodes=n_cohorts, min_samples_leaf=least, random_state=0
     ).fit(inputs, flat(explanation.values))
     rules = _rules(tree.tree_, names, 0, {})
-    return pd.Series([rules[leaf] for leaf in tree.apply(inputs)], index=explanation.index)
+    return pd.Series(
+        [rules[leaf] for leaf in tree.apply(inputs)], index=explanation.index
+    )
 
 
 def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:

@@ -22,8 +22,8 @@ from skshapley._records._texts import gap_shows
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 
-# Rows read from disk to estimate the sizes of all attributions. The median of so many normal sizes
-# is known to 1.2 %.
+# Rows read from disk to estimate the sizes of all attributions. The median of so many
+# normal sizes is known to 1.2 %.
 SAMPLE_ROWS = 10_000
 
 
@@ -45,10 +45,13 @@ class Rows:
             self.batches, self.sample = source, source.read(max_rows=SAMPLE_ROWS)
         else:
             raise TypeError(
-                f"{owner} takes an Explanation or an ExplanationDataset; got {source!r}."
+                f"{owner} takes an Explanation or an ExplanationDataset; got "
+                f"{source!r}."
             )
         if not len(self.sample):
-            raise ValueError(f"{owner} needs at least one row; got an empty explanation.")
+            raise ValueError(
+                f"{owner} needs at least one row; got an empty explanation."
+            )
         self._noise = noise_of(self.sample)
 
     def sizes(self, batch: Explanation) -> np.ndarray:
@@ -66,7 +69,9 @@ def check_same_players(owner: str, one: Explanation, other: Explanation) -> None
     """Raise ValueError for explanations of different players or outputs."""
     for name in ("feature_names", "output_names"):
         ours, theirs = getattr(one, name), getattr(other, name)
-        ours, theirs = (None if part is None else part.tolist() for part in (ours, theirs))
+        ours, theirs = (
+            None if part is None else part.tolist() for part in (ours, theirs)
+        )
         if ours != theirs:
             raise ValueError(f"{owner} needs the same {name}: got {ours} and {theirs}.")
 
@@ -90,8 +95,8 @@ class Comparison:
     feature_names : ndarray of shape (p,), str
     output_names : ndarray of shape (k,), or None
     first, second : Means
-        Means of attributions ``(k p)``, of their sizes ``(k p)``, of base values, gaps and
-        predictions ``(k)`` each.
+        Means of attributions ``(k p)``, of their sizes ``(k p)``, of base values, gaps
+        and predictions ``(k)`` each.
     pairs : Means or None
         Means of the differences of paired rows.
     unit : ndarray of shape (2 k p + 3 k,)
@@ -137,23 +142,25 @@ class Comparison:
         Parameters
         ----------
         kind : {"importance", "attribution"}, default="importance"
-            "importance": mean absolute attributions, without the bias of noise. "attribution": mean
-            attributions. With the additional lines ``base value`` and (if attributions do not add
-            up) ``unexplained``, the differences add up to `prediction_difference`.
+            "importance": mean absolute attributions, without the bias of noise.
+            "attribution": mean attributions. With the additional lines ``base value``
+            and (if attributions do not add up) ``unexplained``, the differences add up
+            to `prediction_difference`.
         confidence : float, default=0.95
             Confidence of the intervals.
         simultaneous : bool, default=True
-            Whether the intervals hold for all features (and outputs) simultaneously, or for each
-            separately.
+            Whether the intervals hold for all features (and outputs) simultaneously, or
+            for each separately.
 
         Returns
         -------
         differences : DataFrame
             Index: output (if there are several) and feature. Columns: the names of both
-            explanations; ``difference``, the second minus the first; its ``standard_error``, by the
-            choice of rows and by estimation; ``low``, ``high``; ``p_value`` of no difference, and
-            ``p_adjusted``: if lines up to q are selected, a share of at most q is false on average
-            (Benjamini & Yekutieli 2001).
+            explanations; ``difference``, the second minus the first; its
+            ``standard_error``, by the choice of rows and by estimation; ``low``,
+            ``high``; ``p_value`` of no difference, and ``p_adjusted``: if lines up to q
+            are selected, a share of at most q is false on average (Benjamini &
+            Yekutieli 2001).
 
         Raises
         ------
@@ -181,7 +188,12 @@ class Comparison:
         change, unit = self._change(own), self.unit[own]
         low, high = intervals(change, confidence, simultaneous)
         p = p_values(change, two_sided=True)
-        tests = {"low": low * unit, "high": high * unit, "p_value": p, "p_adjusted": adjusted(p)}
+        tests = {
+            "low": low * unit,
+            "high": high * unit,
+            "p_value": p,
+            "p_adjusted": adjusted(p),
+        }
         return self._differences(own, index).assign(**tests)
 
     def _differences(self, own: slice, index: pd.Index) -> pd.DataFrame:
@@ -204,7 +216,9 @@ class Comparison:
         index = pd.Index(names, name="feature")
         if self.output_names is not None:
             levels = [names, self.output_names]
-            index = pd.MultiIndex.from_product(levels, names=["feature", "output"]).swaplevel()
+            index = pd.MultiIndex.from_product(
+                levels, names=["feature", "output"]
+            ).swaplevel()
         return self._differences(slice(start, start + len(index)), index)
 
     def __repr__(self) -> str:
@@ -220,9 +234,9 @@ def compare(
 ) -> Comparison:
     """Compare two groups, models or periods by their explanations.
 
-    If both have the same rows in the same order, differences are computed row by row, which reduces
-    their errors. The difference of the mean predictions of two groups is the sum over features of
-    the differences of their mean attributions.
+    If both have the same rows in the same order, differences are computed row by row,
+    which reduces their errors. The difference of the mean predictions of two groups is
+    the sum over features of the differences of their mean attributions.
 
     Parameters
     ----------
@@ -242,8 +256,8 @@ def compare(
 
     Notes
     -----
-    The part of a feature describes the model, not a cause: features correlated with a group may
-    carry its difference.
+    The part of a feature describes the model, not a cause: features correlated with a
+    group may carry its difference.
 
     Examples
     --------
@@ -253,7 +267,9 @@ def compare(
     >>> X = np.arange(200.0).reshape(100, 2) % 7
     >>> X[50:, 0] += 3.0
     >>> explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(X[:50]).explain(X)
-    >>> comparison = compare(explanation[:50], explanation[50:], names=("before", "after"))
+    >>> comparison = compare(
+    ...     explanation[:50], explanation[50:], names=("before", "after")
+    ... )
     >>> comparison.to_frame("attribution")["difference"].round(2)
     feature
     x0            3.04
@@ -271,18 +287,24 @@ def compare(
     both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
     k = both.shape[1] // len(one.sample.feature_names)
     largest = max(float(np.abs(ends(rows.sample)).max()) for rows in (one, other))
-    # Powers of two: dividing by them is exact, and squares of values above 1e154 do not overflow.
+    # Powers of two: dividing by them is exact, and squares of values above 1e154 do not
+    # overflow.
     unit = np.tile(units(both, len(one.sample.feature_names)), 2)
     unit = np.append(unit, np.full(3 * k, np.ldexp(1.0, np.frexp(largest)[1])))
 
     def scores(rows: Rows, batch: Explanation) -> np.ndarray:
         return np.hstack([flat(batch.values), rows.sizes(batch), ends(batch)]) / unit
 
-    means = [Means.of_batches(scores(rows, part) for part in rows.batches) for rows in (one, other)]
+    means = [
+        Means.of_batches(scores(rows, part) for part in rows.batches)
+        for rows in (one, other)
+    ]
     pairs = None
     if _same_rows(one, other):
         both_batches = zip(one.batches, other.batches, strict=True)
-        pairs = Means.of_batches(scores(other, b) - scores(one, a) for a, b in both_batches)
+        pairs = Means.of_batches(
+            scores(other, b) - scores(one, a) for a, b in both_batches
+        )
     parts = (part for rows in (one, other) for part in rows.batches)
     gap = any(map(gap_shows, parts))
     return Comparison(

@@ -39,9 +39,10 @@ class Drift:
     baseline : list
         The periods that set the limits.
     table : DataFrame
-        A line for each period, output (where there are several) and feature: ``period``,
-        ``[output,] feature``, ``n_rows``, ``mean``, ``centre`` (of the baseline), ``low``,
-        ``high``, ``alarm`` (whether the mean is beyond them; never in the baseline).
+        A line for each period, output (where there are several) and feature:
+        ``period``, ``[output,] feature``, ``n_rows``, ``mean``, ``centre`` (of the
+        baseline), ``low``, ``high``, ``alarm`` (whether the mean is beyond them; never
+        in the baseline).
     """
 
     kind: str
@@ -77,10 +78,11 @@ def drift(
 ) -> Drift:
     """Return the changes of attributions over time, with limits for changes by chance.
 
-    Without any change, all means of all features in all periods stay within their limits, with the
-    given confidence. The limits come from permutations of the rows of all periods, so they hold for
-    rare and heavy-tailed columns too. With more than two thousand rows, groups of successive rows
-    are permuted; periods shorter than a group have no limits.
+    Without any change, all means of all features in all periods stay within their
+    limits, with the given confidence. The limits come from permutations of the rows of
+    all periods, so they hold for rare and heavy-tailed columns too. With more than two
+    thousand rows, groups of successive rows are permuted; periods shorter than a group
+    have no limits.
 
     Parameters
     ----------
@@ -102,18 +104,18 @@ def drift(
     Raises
     ------
     ValueError, TypeError
-        For other periods or baselines, an invalid confidence, or too few rows to distinguish a
-        change from chance.
+        For other periods or baselines, an invalid confidence, or too few rows to
+        distinguish a change from chance.
 
     Notes
     -----
-    Attributions change with the data even if the model stays accurate. They need not change with
-    the target. An alarm shows where to look.
+    Attributions change with the data even if the model stays accurate. They need not
+    change with the target. An alarm shows where to look.
 
     References
     ----------
-    Shewhart (1931), Economic control of quality of manufactured product. Westfall & Young (1993),
-    Resampling-based multiple testing.
+    Shewhart (1931), Economic control of quality of manufactured product. Westfall &
+    Young (1993), Resampling-based multiple testing.
 
     Examples
     --------
@@ -137,12 +139,17 @@ def drift(
         counts.update({label: int(mask.sum()) for label, mask in masks.items()})
     # "missing" is no time, so it comes last instead of being sorted.
     known = pd.Series([label for label in counts if label != "missing"], dtype=object)
-    order = [*known.sort_values().tolist(), *(["missing"] if "missing" in counts else [])]
+    order = [
+        *known.sort_values().tolist(),
+        *(["missing"] if "missing" in counts else []),
+    ]
     base = _baseline_labels(baseline, order)
     _check_rows(counts, base, confidence)
     groups = Groups(-(-counts.total() // MOST_GROUPS))
     for batch, masks in _batches(rows, periods):
-        scores = (flat(batch.values) if kind == "attribution" else rows.sizes(batch)) / unit
+        scores = (
+            flat(batch.values) if kind == "attribution" else rows.sizes(batch)
+        ) / unit
         for label, mask in masks.items():
             groups.add(label, scores[mask])
     parts = {label: groups.of(label) for label in order}
@@ -151,10 +158,14 @@ def drift(
     weights = [counts[label] for label in base]
     centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
     shown = [label for label in parts if label not in base and len(parts[label][0])]
-    critical, errors = limits_of_changes(limits, [parts[label][0] for label in shown], confidence)
+    critical, errors = limits_of_changes(
+        limits, [parts[label][0] for label in shown], confidence
+    )
     errors_of = dict(zip(shown, errors, strict=True))
     spread = limits.std(axis=0, ddof=1) if len(limits) > 1 else np.nan
-    errors_of |= {label: spread / np.sqrt(max(len(parts[label][0]), 1)) for label in base}
+    errors_of |= {
+        label: spread / np.sqrt(max(len(parts[label][0]), 1)) for label in base
+    }
     lines = []
     for label, (_, mean) in parts.items():
         # Rounding errors do not count as changes.
@@ -204,13 +215,18 @@ class Groups:
 def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
     """Yield the batches with the rows of each period, as a mask by label."""
     column = isinstance(periods, str)
-    labels, start = pd.Series() if column else label_series(periods, "drift", "period"), 0
+    labels, start = (
+        pd.Series() if column else label_series(periods, "drift", "period"),
+        0,
+    )
     for batch in rows.batches:
         own = periods if column else labels.iloc[start : start + len(batch)]
         yield batch, cohort_masks(batch, own, "drift", "period")
         start += len(batch)
     if not column and start != len(labels):
-        raise ValueError(f"drift needs a period for each of {start} rows; got {len(labels)}.")
+        raise ValueError(
+            f"drift needs a period for each of {start} rows; got {len(labels)}."
+        )
 
 
 def _baseline_labels(baseline: Any, order: list) -> list:
@@ -220,7 +236,9 @@ def _baseline_labels(baseline: Any, order: list) -> list:
     labels = list(baseline) if isinstance(baseline, list | tuple | set) else [baseline]
     unknown = [label for label in labels if label not in order]
     if unknown or not labels:
-        raise ValueError(f"drift got baseline={baseline!r}: choose among the periods {order}.")
+        raise ValueError(
+            f"drift got baseline={baseline!r}: choose among the periods {order}."
+        )
     return labels
 
 
@@ -228,10 +246,12 @@ def _check_rows(counts: Counter, base: list, confidence: float) -> None:
     """Raise ValueError for a baseline and periods with too few rows to detect a change."""
     n, later = sum(counts[label] for label in base), counts.keys() - set(base)
     most = max((counts[label] for label in later), default=n)
-    # The smallest p-value of a permutation test is 1 / C(n + most, n): 1/20 for three rows each.
+    # The smallest p-value of a permutation test is 1 / C(n + most, n): 1/20 for three
+    # rows each.
     if comb(n + most, n) < 1 / (1 - confidence):
         least = next(n for n in range(2, 99) if comb(2 * n, n) >= 1 / (1 - confidence))
         raise ValueError(
-            f"drift cannot separate a change from chance with a baseline of {n} rows, {base}, and"
-            f" periods of at most {most}: with confidence={confidence} it needs {least} each."
+            f"drift cannot separate a change from chance with a baseline of {n} rows, "
+            f"{base}, and periods of at most {most}: with confidence={confidence} it "
+            f"needs {least} each."
         )

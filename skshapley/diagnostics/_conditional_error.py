@@ -1,7 +1,8 @@
 """Compare rewards by their error in predicting the response from the present columns.
 
-E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is smallest for v(S) =
-E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9, their MSEv.
+E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is smallest for
+v(S) = E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9,
+their MSEv.
 """
 
 from collections.abc import Mapping
@@ -24,22 +25,24 @@ def conditional_error(
 ) -> pd.DataFrame:
     """Compare rewards by the error of v(S) as a prediction of the response of held-out rows.
 
-    The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S. Among all
-    functions of the present columns, the conditional expectation has the smallest error. A smaller
-    error therefore means a reward closer to E[f(X) | x_S]. The error does not reach 0. An
-    interventional reward with a larger error is not wrong: it answers another question.
+    The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S.
+    Among all functions of the present columns, the conditional expectation has the
+    smallest error. A smaller error therefore means a reward closer to E[f(X) | x_S].
+    The error does not reach 0. An interventional reward with a larger error is not
+    wrong: it answers another question.
 
     Parameters
     ----------
     explainer : fitted ShapleyExplainer
         It provides the model, response, output, groups and background.
     rewards : list of str or Reward, or dict of them
-        Each is fitted to the explainer's background. The keys of a dict are their names.
+        Each is fitted to the explainer's background. The keys of a dict are their
+        names.
     X : array or frame of shape (r, d)
         Rows that neither the background nor the training of the model has seen.
     n_coalitions : int, default=32
-        Coalitions for each row: drawn by the Shapley kernel, equal for all rewards. Each costs an
-        evaluation with each reward.
+        Coalitions for each row: drawn by the Shapley kernel, equal for all rewards.
+        Each costs an evaluation with each reward.
     n_jobs : int, default=None
         Workers, through joblib.
     random_state : None, int, Generator or RandomState, default=None
@@ -47,49 +50,57 @@ def conditional_error(
     Returns
     -------
     errors : DataFrame
-        A row for each reward, with columns ``error``; ``standard_error``, over rows; ``share``,
-        relative to the error of the constant v(empty); ``difference``, to the first reward's error;
-        and ``difference_error``, its standard error, which is smaller, because rows and coalitions
-        are the same. Errors of several outputs are added.
+        A row for each reward, with columns ``error``; ``standard_error``, over rows;
+        ``share``, relative to the error of the constant v(empty); ``difference``, to
+        the first reward's error; and ``difference_error``, its standard error, which is
+        smaller, because rows and coalitions are the same. Errors of several outputs are
+        added.
 
     Notes
     -----
-    With few background rows, the random error of their means is part of each error: about the
-    variance of the response divided by their number. It is common to all rewards on one background.
+    With few background rows, the random error of their means is part of each error:
+    about the variance of the response divided by their number. It is common to all
+    rewards on one background.
 
     References
     ----------
-    Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Shapley explainability on the data
-    manifold, ICLR, Eq 9. Olsen, Glad, Jullum & Aas (2024), A comparative study of methods for
-    estimating model-agnostic Shapley value explanations, Data Mining and Knowledge Discovery 38.
+    Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Shapley explainability on
+    the data manifold, ICLR, Eq 9. Olsen, Glad, Jullum & Aas (2024), A comparative study
+    of methods for estimating model-agnostic Shapley value explanations, Data Mining and
+    Knowledge Discovery 38.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.diagnostics import conditional_error
-    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=400)
+    >>> X = np.random.default_rng(0).multivariate_normal(
+    ...     [0, 0], [[1, 0.8], [0.8, 1]], size=400
+    ... )
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0] + X[:, 1]).fit(X[:200])
     >>> rewards = ["interventional", "conditional"]
     >>> errors = conditional_error(explainer, rewards, X[200:], random_state=0)
     >>> errors["share"].round(1).tolist()
     [0.3, 0.1]
     """
-    check_values("conditional_error", {"n_coalitions": n_coalitions}, {"n_coalitions": Count()})
+    check_values(
+        "conditional_error", {"n_coalitions": n_coalitions}, {"n_coalitions": Count()}
+    )
     check_is_fitted(explainer, "reward_")
     named = _named(rewards)
     p = explainer.players_.n_players
     if p == 1:
         raise ValueError(
-            "conditional_error got a single player, which has no coalitions between the empty and"
-            " the full one: pass at least two columns or groups."
+            "conditional_error got a single player, which has no coalitions between "
+            "the empty and the full one: pass at least two columns or groups."
         )
     if len(X) < 2:
         raise ValueError(
             f"conditional_error needs at least 2 rows to estimate errors; got {len(X)}."
         )
     rng = generator(entropy_from(random_state, "conditional_error"), 1)
-    # The same coalitions for all rewards: differences are then more precise than errors.
+    # The same coalitions for all rewards: differences are then more precise than
+    # errors.
     coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
     squares, plain = {}, {}
     for name, reward in named.items():
@@ -104,13 +115,15 @@ def _named(rewards) -> dict:
         named = {label(reward): reward for reward in rewards}
     if not named or len(named) < len(rewards):
         raise ValueError(
-            f"conditional_error takes rewards as a list of different names or rewards, or as a dict"
-            f" of them; got {rewards!r}."
+            "conditional_error takes rewards as a list of different names or rewards, "
+            f"or as a dict of them; got {rewards!r}."
         )
     return named
 
 
-def _squares(explainer, reward: str | Reward, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
+def _squares(
+    explainer, reward: str | Reward, X, coalitions, n_jobs
+) -> tuple[np.ndarray, float]:
     """Return the mean squared error of each row, and the error of the constant v(empty)."""
     other = explainer._with(reward=reward)
     game = other.reward_.game(other._background.table(other, X))

@@ -1,7 +1,7 @@
 """The discrepancy of a set of permutations from all permutations.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022), section 3.3, Eq 8.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation",
+JMLR 23 (2022), section 3.3, Eq 8.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ ENTRIES = 2**22
 def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> float:
     """Return the discrepancy of a set of permutations from the uniform distribution.
 
-    The discrepancy measures how well a mean over these permutations represents the mean over all
-    permutations; it is 0 for all of them together. It is the largest error of the weighted mean
-    over all functions of unit norm in the kernel's space: D^2 = E - 2 E sum(w) + w' K w, where E is
-    the kernel's mean and K its matrix.
+    The discrepancy measures how well a mean over these permutations represents the mean
+    over all permutations; it is 0 for all of them together. It is the largest error of
+    the weighted mean over all functions of unit norm in the kernel's space: D^2 = E - 2
+    E sum(w) + w' K w, where E is the kernel's mean and K its matrix.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, Eq 8.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, Eq 8.
 
     Examples
     --------
@@ -56,27 +56,33 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     0.543...
     """
     permutations = np.asarray(permutations)
-    whole = permutations.ndim == 2 and permutations.size and permutations.dtype.kind in "iu"
+    whole = (
+        permutations.ndim == 2 and permutations.size and permutations.dtype.kind in "iu"
+    )
     if not whole or (np.sort(permutations) != np.arange(permutations.shape[1])).any():
         raise ValueError(
-            f"permutation_discrepancy got permutations of shape {permutations.shape} and dtype"
-            f" {permutations.dtype} that are not permutations: pass rows (n, p) that hold each of"
-            f" 0..p-1 once."
+            f"permutation_discrepancy got permutations of shape {permutations.shape} "
+            f"and dtype {permutations.dtype} that are not permutations: pass rows (n, "
+            "p) that hold each of 0..p-1 once."
         )
     n, p = permutations.shape
     weights = np.full(n, 1 / n) if weights is None else np.asarray(weights, dtype=float)
     if weights.shape != (n,):
         raise ValueError(
-            f"permutation_discrepancy got weights of shape {weights.shape} for {n} permutations:"
-            f" pass one weight for each, shape ({n},), or None."
+            f"permutation_discrepancy got weights of shape {weights.shape} for {n} "
+            f"permutations: pass one weight for each, shape ({n},), or None."
         )
-    kernel = resolve(kernel, KERNELS, PermutationKernel, "permutation_discrepancy", "kernel")
+    kernel = resolve(
+        kernel, KERNELS, PermutationKernel, "permutation_discrepancy", "kernel"
+    )
     features, mean = kernel.features(permutations), kernel.mean(p)
     rows = max(1, ENTRIES // n)
     square = mean - 2 * mean * weights.sum()
     for start in range(0, n, rows):
         some = slice(start, start + rows)
-        square += weights[some] @ kernel.matrix(features[:, some], features, p) @ weights
-    # Rounding may make a square of 0 negative: -1e-16 for all permutations of four players
-    # ("mallows").
+        square += (
+            weights[some] @ kernel.matrix(features[:, some], features, p) @ weights
+        )
+    # Rounding may make a square of 0 negative: -1e-16 for all permutations of four
+    # players ("mallows").
     return float(np.sqrt(max(square, 0.0)))

@@ -1,7 +1,7 @@
 """Masking and removal curves: how the response falls when features are masked in order.
 
-Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the predicted class
-against the share of masked features, averaged over rows.
+Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the
+predicted class against the share of masked features, averaged over rows.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ class MaskingCurve:
     Examples
     --------
     >>> from skshapley.diagnostics import masking_curve
-    >>> curve = masking_curve(lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1))
+    >>> curve = masking_curve(
+    ...     lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1)
+    ... )
     >>> curve.deletion
     array([[ 0., -3., -4.]])
     >>> curve.insertion
@@ -56,15 +58,18 @@ class MaskingCurve:
         Returns
         -------
         frame : DataFrame
-            Columns ``kind`` ("deletion", "insertion"), ``fraction``, ``mean``, ``low``, ``high``.
-            The band is the interval of the mean over rows; NaN for a single row.
+            Columns ``kind`` ("deletion", "insertion"), ``fraction``, ``mean``, ``low``,
+            ``high``. The band is the interval of the mean over rows; NaN for a single
+            row.
         """
         parts = []
         for kind in ("deletion", "insertion"):
             change = pd.DataFrame(getattr(self, kind))
             mean, half = change.mean(), HALF_WIDTH * change.sem()
             columns = {"mean": mean, "low": mean - half, "high": mean + half}
-            parts.append(pd.DataFrame({"kind": kind, "fraction": self.fractions, **columns}))
+            parts.append(
+                pd.DataFrame({"kind": kind, "fraction": self.fractions, **columns})
+            )
         return pd.concat(parts, ignore_index=True)
 
     def area(self) -> pd.Series:
@@ -75,27 +80,37 @@ class MaskingCurve:
         area : Series
             The areas of "deletion" and "insertion".
         """
-        means = {"deletion": self.deletion.mean(axis=0), "insertion": self.insertion.mean(axis=0)}
-        return pd.Series({kind: np.trapezoid(m, self.fractions) for kind, m in means.items()})
+        means = {
+            "deletion": self.deletion.mean(axis=0),
+            "insertion": self.insertion.mean(axis=0),
+        }
+        return pd.Series(
+            {kind: np.trapezoid(m, self.fractions) for kind, m in means.items()}
+        )
 
 
-def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None) -> MaskingCurve:
+def masking_curve(
+    explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
+) -> MaskingCurve:
     """Test a ranking of features: mask the first ones and measure the response.
 
-    If a ranking is good, the response falls fast when the features that rank first are masked
-    (deletion), and rises fast when only they are kept (insertion).
+    If a ranking is good, the response falls fast when the features that rank first are
+    masked (deletion), and rises fast when only they are kept (insertion).
 
-    In each row, features rank by their signed values, the largest first. A masked feature is an
-    absent player: it takes background values, or is removed from the text.
+    In each row, features rank by their signed values, the largest first. A masked
+    feature is an absent player: it takes background values, or is removed from the
+    text.
 
     Parameters
     ----------
     explainer : fitted ShapleyExplainer, callable, or list of callables
-        The source of the response. For an explainer of a classifier, the response is the log-odds
-        of the class predicted for the row. For another explainer, it is the explained response. A
-        callable is a game of one row, such as a `TokenReward`; a list has one game for each row.
+        The source of the response. For an explainer of a classifier, the response is
+        the log-odds of the class predicted for the row. For another explainer, it is
+        the explained response. A callable is a game of one row, such as a
+        `TokenReward`; a list has one game for each row.
     values : Explanation, or array-like of shape (r, p), or list of arrays of shape (p,)
-        The values by which features rank. For one game, an array of shape ``(p,)`` is enough.
+        The values by which features rank. For one game, an array of shape ``(p,)`` is
+        enough.
     X : array or frame of shape (r, d), default=None
         The rows. Required with an explainer, and not allowed otherwise.
     fractions : sequence of float, default=(0, 0.05, ..., 1)
@@ -110,12 +125,13 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     Raises
     ------
     ValueError
-        If the numbers of rows or players differ, if fractions are not in [0, 1], or if the
-        explainer has several outputs.
+        If the numbers of rows or players differ, if fractions are not in [0, 1], or if
+        the explainer has several outputs.
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley, section 5 and Figure 2.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley, section 5 and
+    Figure 2.
 
     Examples
     --------
@@ -145,12 +161,14 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
         games = [explainer] if callable(explainer) else list(explainer)
         if X is not None or len(games) != len(values):
             raise ValueError(
-                f"masking_curve got {len(games)} games, values of {len(values)} rows and"
-                f" {'no X' if X is None else 'X'}: pass one game for each row, and X only with an"
-                f" explainer."
+                f"masking_curve got {len(games)} games, values of {len(values)} rows "
+                f"and {'no X' if X is None else 'X'}: pass one game for each row, and "
+                "X only with an explainer."
             )
         each = zip(games, values, strict=True)
-        found = [_changes(FunctionGame(one, len(own)), [own], fractions) for one, own in each]
+        found = [
+            _changes(FunctionGame(one, len(own)), [own], fractions) for one, own in each
+        ]
         changes = np.concatenate(found)
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
 
@@ -159,8 +177,8 @@ def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
     """Return the changes of the response by deletion and by insertion, ``(r, 2, q)``."""
     if game.n_outputs > 1:
         raise ValueError(
-            f"masking_curve got a response of {game.n_outputs} outputs: choose one of them, such as"
-            f' output="predicted".'
+            f"masking_curve got a response of {game.n_outputs} outputs: choose one of "
+            'them, such as output="predicted".'
         )
     rows = np.arange(game.n_rows)
     coalitions = np.stack([_coalitions(v, fractions) for v in values])
@@ -176,7 +194,8 @@ def _checked_fractions(fractions) -> NDArray[np.float64]:
     fractions = np.asarray(fractions, dtype=np.float64)
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError(
-            f"masking_curve got fractions={fractions.tolist()}: choose numbers in [0, 1]."
+            f"masking_curve got fractions={fractions.tolist()}: choose numbers in [0, "
+            "1]."
         )
     return fractions
 
@@ -189,8 +208,9 @@ def _by_instance(values) -> list[NDArray[np.float64]]:
     values = [np.asarray(row, dtype=np.float64) for row in values]
     if any(row.ndim != 1 for row in values):
         raise ValueError(
-            f"masking_curve got values with rows of shape {values[0].shape}: pass one value for"
-            f" each player, shape (r, p); for several outputs, pass values.output(name)."
+            f"masking_curve got values with rows of shape {values[0].shape}: pass one "
+            "value for each player, shape (r, p); for several outputs, pass "
+            "values.output(name)."
         )
     return values
 
@@ -200,8 +220,8 @@ def _log_odds_game(explainer, X) -> Game:
     check_is_fitted(explainer, "reward_")
     if X is None:
         raise ValueError("masking_curve got X=None with an explainer: pass the rows.")
-    # Probabilities near 1 hardly change with a few masked features; log-odds do (Chen et al.,
-    # 2018).
+    # Probabilities near 1 hardly change with a few masked features; log-odds do (Chen
+    # et al., 2018).
     if hasattr(explainer.estimator, "predict_proba"):
         explainer = explainer._with(response_method="log_odds", output="predicted")
     return explainer.reward_.game(X)
@@ -209,20 +229,30 @@ def _log_odds_game(explainer, X) -> Game:
 
 def _coalitions(values, fractions) -> NDArray[np.bool_]:
     """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
-    # Ties keep the order of the columns, so equal values give the same curve in every run.
+    # Ties keep the order of the columns, so equal values give the same curve in every
+    # run.
     rank = np.argsort(np.argsort(-values, kind="stable"))
     first = rank < np.round(fractions * len(values))[:, None]
     return np.concatenate([~first, first])
 
 
 def removal_curve(
-    estimator, values, X, y, X_val, y_val, *, scoring=None, n_steps=10, highest_first=True
+    estimator,
+    values,
+    X,
+    y,
+    X_val,
+    y_val,
+    *,
+    scoring=None,
+    n_steps=10,
+    highest_first=True,
 ) -> pd.DataFrame:
     """Return the score of the model as training points are removed in the order of their values.
 
-    With good values, the curve falls fast if the points of the highest values are removed first. It
-    stays or rises if the points of the lowest values are removed first (Ghorbani & Zou 2019,
-    section 4).
+    With good values, the curve falls fast if the points of the highest values are
+    removed first. It stays or rises if the points of the lowest values are removed
+    first (Ghorbani & Zou 2019, section 4).
 
     Parameters
     ----------
@@ -242,13 +272,13 @@ def removal_curve(
     Returns
     -------
     curve : DataFrame
-        Columns ``removed`` (fraction of the training points) and ``score``. The curve ends before
-        only one class is left.
+        Columns ``removed`` (fraction of the training points) and ``score``. The curve
+        ends before only one class is left.
 
     References
     ----------
-    Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine learning, ICML,
-    section 4.
+    Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine
+    learning, ICML, section 4.
 
     Examples
     --------
@@ -259,15 +289,17 @@ def removal_curve(
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KNeighborsClassifier()
     >>> values = DataShapley(model).fit(X[::2], y[::2], X[1::2], y[1::2]).values_
-    >>> curve = removal_curve(model, values, X[::2], y[::2], X[1::2], y[1::2], n_steps=3)
+    >>> curve = removal_curve(
+    ...     model, values, X[::2], y[::2], X[1::2], y[1::2], n_steps=3
+    ... )
     >>> curve.removed.tolist()
     [0.0, 0.25, 0.5]
     """
     values = np.asarray(values)
     if values.shape != (len(y),):
         raise ValueError(
-            f"removal_curve got values of shape {values.shape} for {len(y)} training points: pass"
-            f" one value for each, shape ({len(y)},)."
+            f"removal_curve got values of shape {values.shape} for {len(y)} training "
+            f"points: pass one value for each, shape ({len(y)},)."
         )
     scorer = check_scoring(estimator, scoring=scoring)
     order = np.argsort(-values if highest_first else values, kind="stable")

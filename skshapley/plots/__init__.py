@@ -12,7 +12,11 @@ from skshapley.plots._curves import (
 )
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
-from skshapley.plots._intervals import ComparisonDisplay, DumbbellDisplay, ImportanceDisplay
+from skshapley.plots._intervals import (
+    ComparisonDisplay,
+    DumbbellDisplay,
+    ImportanceDisplay,
+)
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 

@@ -26,21 +26,24 @@ from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values,
 class BarDisplay(ByRow, Display):
     """Feature importances over all rows or over cohorts, or attributions of one row, as bars.
 
-    Over rows or cohorts, a bar is the mean absolute attribution. For one row, it is the attribution
-    itself. Error bars are 95 % intervals, of the mean or of the attribution.
+    Over rows or cohorts, a bar is the mean absolute attribution. For one row, it is the
+    attribution itself. Error bars are 95 % intervals, of the mean or of the
+    attribution.
 
-    With several outputs, bars are stacked, with one part per output and without intervals.
+    With several outputs, bars are stacked, with one part per output and without
+    intervals.
 
-    Features that are not shown one by one are summed row by row, as if they were one group.
-    For one row this sum has no interval, since covariances are not on record.
+    Features that are not shown one by one are summed row by row, as if they were one
+    group. For one row this sum has no interval, since covariances are not on record.
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from top to
-        bottom, with the same features in each cohort. Without cohorts, ``cohort`` is None.
+        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from
+        top to bottom, with the same features in each cohort. Without cohorts,
+        ``cohort`` is None.
     local : bool, default=False
         Whether the bars are of one row.
     response : str, default="response"
@@ -59,7 +62,9 @@ class BarDisplay(ByRow, Display):
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.plots import BarDisplay
     >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
-    >>> display = BarDisplay.from_estimator(explainer, np.array([[1.0, 1.0], [3.0, 0.0]]))
+    >>> display = BarDisplay.from_estimator(
+    ...     explainer, np.array([[1.0, 1.0], [3.0, 0.0]])
+    ... )
     >>> display.frame()[["feature", "value"]]
       feature  value
     0      x0    2.0
@@ -77,7 +82,14 @@ class BarDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, row=None, *, output=None, cohorts=None, max_features=10, ax=None
+        cls,
+        explanation,
+        row=None,
+        *,
+        output=None,
+        cohorts=None,
+        max_features=10,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw attributions of one row, or importances.
 
@@ -87,14 +99,14 @@ class BarDisplay(ByRow, Display):
         row : int, default=None
             Position of the one row to draw. None: mean absolute attributions of all.
         output : label, default=None
-            One of `explanation.output_names`. None: all, stacked; with a `row` or `cohorts` side by
-            side, or the strongest of many.
+            One of `explanation.output_names`. None: all, stacked; with a `row` or
+            `cohorts` side by side, or the strongest of many.
         cohorts : str or array-like of shape (r,), default=None
-            Draw a bar for each cohort of rows. A column of `explanation.data`, or a label for each
-            row; a mask of True and False makes two cohorts.
+            Draw a bar for each cohort of rows. A column of `explanation.data`, or a
+            label for each row; a mask of True and False makes two cohorts.
         max_features : int or None, default=10
-            Number of features shown separately, the largest first; the others are summed. None:
-            all.
+            Number of features shown separately, the largest first; the others are
+            summed. None: all.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -112,7 +124,9 @@ class BarDisplay(ByRow, Display):
         if several and row is None and cohorts is None:
             check_drawing(cls, explanation, output=output, ax=ax, **given)
             table = _stacked_table(explanation, max_features)
-            return cls(table, response=response_name(explanation), stacked=True).plot(ax)
+            return cls(table, response=response_name(explanation), stacked=True).plot(
+                ax
+            )
         masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
 
         def make(shown) -> Any:
@@ -140,20 +154,31 @@ class BarDisplay(ByRow, Display):
         start = 0.0
         style.zero_line(ax)
         if len(cohorts):
-            style.legend_above(ax, [Patch(color=colour) for colour in style.COLOURS[:n]], cohorts)
-        for place, (_, part) in enumerate(self.table.groupby("cohort", sort=False, dropna=False)):
+            style.legend_above(
+                ax, [Patch(color=colour) for colour in style.COLOURS[:n]], cohorts
+            )
+        for place, (_, part) in enumerate(
+            self.table.groupby("cohort", sort=False, dropna=False)
+        ):
             value, y = part["value"].to_numpy(), np.arange(len(part), dtype=float)
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
             y += (place % beside - (beside - 1) / 2) * height
             colours = style.colour_of(value) if self.local else style.COLOURS[place]
-            shape = {"height": 0.94 * height, "left": start, "color": colours, "zorder": 2}
+            shape = {
+                "height": 0.94 * height,
+                "left": start,
+                "color": colours,
+                "zorder": 2,
+            }
             ax.barh(y, value, **shape)
             style.error_bars(ax, value, y, half)
             end = start + value
             if not self.stacked or place == n - 1:  # a stack has one number, the sum
                 texts = [number(bar, signed=self.local, scale=largest) for bar in end]
                 reach = end + np.copysign(half, value)
-                style.write_numbers(ax, reach, y, texts, value, beside * len(y), both=self.local)
+                style.write_numbers(
+                    ax, reach, y, texts, value, beside * len(y), both=self.local
+                )
             # Each part of a stack begins at the end of the earlier parts.
             start = end if self.stacked else 0.0
         what = "attribution" if self.local else "mean |attribution|"
@@ -179,7 +204,10 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
         label = f"{kind}{names[k]}" if place < n_kept else others
         shown = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
         parts[label] = parts.get(label, 0.0) + np.abs(shown.values).mean(axis=0)
-    tables = [_table(shown.feature_names, value, cohort=label) for label, value in parts.items()]
+    tables = [
+        _table(shown.feature_names, value, cohort=label)
+        for label, value in parts.items()
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -190,7 +218,9 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
         part = shown[mask]
         found = part.importance().loc[shown.feature_names].reset_index()
         name = None if label is None else f"{label} (n = {len(part)})"
-        tables.append(_table(found["feature"], found["importance"], found["standard_error"], name))
+        tables.append(
+            _table(found["feature"], found["importance"], found["standard_error"], name)
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -199,7 +229,9 @@ def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
     if cohorts is None:
         return {None: slice(None)}
     if row is not None:
-        raise ValueError(f"{owner} got both row={row!r} and cohorts: choose one of the two.")
+        raise ValueError(
+            f"{owner} got both row={row!r} and cohorts: choose one of the two."
+        )
     masks = cohort_masks(explanation, cohorts, owner)
     if len(masks) > len(style.COLOURS):
         raise ValueError(
@@ -212,20 +244,22 @@ def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
 class WaterfallDisplay(ByRow, Display):
     """One prediction as a waterfall from the base value to the prediction.
 
-    The base value, the mean prediction over the background, is at the bottom and the prediction of
-    the row at the top. In between, each feature has a bar as long as its attribution, which
-    starts where the bar below it ends. The largest attribution is at the top.
+    The base value, the mean prediction over the background, is at the bottom and the
+    prediction of the row at the top. In between, each feature has a bar as long as its
+    attribution, which starts where the bar below it ends. The largest attribution is at
+    the top.
 
-    Error bars are 95 % intervals of the attributions. A sum of several features has none, because
-    covariances are unknown. Some methods give estimates that do not add up exactly; the difference
-    is then a grey bar named "unexplained".
+    Error bars are 95 % intervals of the attributions. A sum of several features has
+    none, because covariances are unknown. Some methods give estimates that do not add
+    up exactly; the difference is then a grey bar named "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``data``, ``value``, ``standard_error``; from top to bottom.
+        Columns ``feature``, ``data``, ``value``, ``standard_error``; from top to
+        bottom.
     base_value, prediction : float
         Where the bars start and where they end.
     response : str, default="response"
@@ -249,7 +283,12 @@ class WaterfallDisplay(ByRow, Display):
     1      x0    1.0    0.0  1.0
     """
 
-    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
+    _constraints = {
+        "row": ROW,
+        "max_features": COUNT,
+        "max_pairs": Count(least=0),
+        "ax": AXES,
+    }
 
     def __init__(self, table, base_value, prediction, response="response") -> None:
         super().__init__(table, response)
@@ -258,7 +297,14 @@ class WaterfallDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, row=None, *, output=None, max_features=10, max_pairs=0, ax=None
+        cls,
+        explanation,
+        row=None,
+        *,
+        output=None,
+        max_features=10,
+        max_pairs=0,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw the explanation of one row.
 
@@ -268,13 +314,15 @@ class WaterfallDisplay(ByRow, Display):
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=10
-            Number of features shown separately, the largest first; the others are summed. None:
-            all.
+            Number of features shown separately, the largest first; the others are
+            summed. None: all.
         max_pairs : int, default=0
-            So many of the strongest interactions are shown as well, and count as features. Each of
-            the two features gives half of it away, and has no error then.
+            So many of the strongest interactions are shown as well, and count as
+            features. Each of the two features gives half of it away, and has no error
+            then.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -285,20 +333,24 @@ class WaterfallDisplay(ByRow, Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
-            explanation without interactions.
+            For an invalid row, output, max_features, max_pairs or ax, and for pairs of
+            an explanation without interactions.
         """
         if max_pairs:
             check_pairs(cls.__name__, explanation)
 
         def make(whole) -> Any:
-            shown = closed(fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features))
+            shown = closed(
+                fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features)
+            )
             table = points(shown).drop(columns="row")
             ends = float(whole.base_values[0]), float(whole.predictions[0])
             return cls(table, *ends, response_name(whole))
 
         given = {"row": row, "max_features": max_features, "max_pairs": max_pairs}
-        return cls._of_outputs(explanation, make, output=output, ax=ax, needs_row=True, **given)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, needs_row=True, **given
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the bars from top to bottom.
@@ -306,10 +358,11 @@ class WaterfallDisplay(ByRow, Display):
         Returns
         -------
         frame : DataFrame
-            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``background_error``,
-            ``start``, ``end``.
+            Columns ``feature``, ``data``, ``value``, ``standard_error``,
+            ``background_error``, ``start``, ``end``.
         """
-        # The table runs from top to bottom, and the sum from the base value at the bottom upwards.
+        # The table runs from top to bottom, and the sum from the base value at the
+        # bottom upwards.
         upwards = self.table["value"].to_numpy()[::-1]
         ends = (self.base_value + np.cumsum(upwards))[::-1]
         starts = np.append(ends[1:], self.base_value)
@@ -323,7 +376,9 @@ class WaterfallDisplay(ByRow, Display):
         frame = self.frame()
         n = len(frame)
         rows = np.arange(1, n + 1)
-        value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
+        value, start, end = (
+            frame[name].to_numpy() for name in ("value", "start", "end")
+        )
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
         colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
         ax.barh(rows, value, left=start, height=0.7, color=colours, zorder=2)
@@ -336,13 +391,22 @@ class WaterfallDisplay(ByRow, Display):
         style.error_bars(ax, end, rows, wider, **pale)
         style.error_bars(ax, end, rows, half)
 
-        # Each bar hangs on the end of the one below; the outermost on base value and prediction.
+        # Each bar hangs on the end of the one below; the outermost on base value and
+        # prediction.
         ax.vlines(np.append(end, self.base_value), np.arange(n + 1), np.arange(1, n + 2),
                   color=style.ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
-        ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=style.ink(ax), ms=5)
+        ax.plot(
+            [self.prediction, self.base_value],
+            [0, n + 1],
+            "D",
+            color=style.ink(ax),
+            ms=5,
+        )
 
         scale = np.abs([self.base_value, self.prediction, *value]).max()
-        first, last = (number(one, scale=scale) for one in (self.prediction, self.base_value))
+        first, last = (
+            number(one, scale=scale) for one in (self.prediction, self.base_value)
+        )
         texts = [first, *(number(one, signed=True, scale=scale) for one in value), last]
         reach = np.copysign(np.fmax(np.nan_to_num(half), np.nan_to_num(wider)), value)
         places = [self.prediction, *(end + reach), self.base_value]

@@ -25,11 +25,11 @@ class HeatMapDisplay(Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``. ``row`` is 0 for a
-        signal.
+        Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``. ``row``
+        is 0 for a signal.
     labels : ndarray of shape (height, width)
-        The player of each pixel. If the players do not form a grid, ``row`` and ``column`` are the
-        centre of its pixels.
+        The player of each pixel. If the players do not form a grid, ``row`` and
+        ``column`` are the centre of its pixels.
     image : ndarray of shape (height, width), (height, width, 3) or (n,), default=None
         Picture under the attributions.
     response : str, default="response"
@@ -45,8 +45,12 @@ class HeatMapDisplay(Display):
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.plots import HeatMapDisplay
-    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 0.0, 0.0, 2.0]).fit(np.zeros((1, 4)))
-    >>> display = HeatMapDisplay.from_estimator(explainer, np.ones((1, 4)), shape=(2, 2))
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 0.0, 0.0, 2.0]).fit(
+    ...     np.zeros((1, 4))
+    ... )
+    >>> display = HeatMapDisplay.from_estimator(
+    ...     explainer, np.ones((1, 4)), shape=(2, 2)
+    ... )
     >>> display.frame()[["feature", "row", "column", "value"]]
       feature  row  column  value
     0      x0    0       0    1.0
@@ -72,15 +76,18 @@ class HeatMapDisplay(Display):
         ----------
         explanation : Explanation
         shape : tuple (height, width), int, or int array of shape (height, width)
-            The arrangement of the players: the shape of their grid in C order, their number along a
-            signal, or the player of each pixel from 0, such as `TileReward.labels`.
+            The arrangement of the players: the shape of their grid in C order, their
+            number along a signal, or the player of each pixel from 0, such as
+            `TileReward.labels`.
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
-            Picture under the attributions: an image or a signal of any size, divided evenly among
-            the players. None: the players' own values if they are numbers, else nothing.
+            Picture under the attributions: an image or a signal of any size, divided
+            evenly among the players. None: the players' own values if they are numbers,
+            else nothing.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -91,10 +98,13 @@ class HeatMapDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For a shape that does not fit the players, or an invalid row, output, image or ax.
+            For a shape that does not fit the players, or an invalid row, output, image
+            or ax.
         """
         labels = _checked_labels(cls.__name__, shape, len(explanation.feature_names))
-        pixels = pd.DataFrame(np.column_stack([at.ravel() for at in np.indices(labels.shape)]))
+        pixels = pd.DataFrame(
+            np.column_stack([at.ravel() for at in np.indices(labels.shape)])
+        )
         middles = pixels.groupby(labels.ravel()).mean()
         if len(middles) == len(pixels):  # each pixel is a player
             middles = middles.astype(int)
@@ -106,17 +116,22 @@ class HeatMapDisplay(Display):
             table.insert(1, "row", middles[0])
             table.insert(2, "column", middles[1])
             below = image
-            if image is None and all(map(pd.api.types.is_numeric_dtype, shown.data.dtypes)):
+            if image is None and all(
+                map(pd.api.types.is_numeric_dtype, shown.data.dtypes)
+            ):
                 below = shown.data.to_numpy(dtype=float)[0][labels]
             return cls(table, labels, below, response_name(shown))
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, row=row, needs_row=True
+        )
 
     def _size(self, alone) -> tuple[float, float]:
         n_rows, n_columns = self.labels.shape
         if n_rows == 1:
             return 7.0, 2.6
-        # The clip keeps very flat or tall images legible, at the price of empty margins.
+        # The clip keeps very flat or tall images legible, at the price of empty
+        # margins.
         return 5.2, float(np.clip(3.9 * n_rows / n_columns, 1.5, 10.4)) + 0.4
 
     def _draw(self, ax) -> None:
@@ -124,20 +139,30 @@ class HeatMapDisplay(Display):
         values = self.table["value"].to_numpy()[self.labels]
         signal = len(values) == 1
         height, width = (values if self.image is None else self.image).shape[:2]
-        # Pixel centres are integers, as matplotlib's own images have them, with row 0 at the top.
+        # Pixel centres are integers, as matplotlib's own images have them, with row 0
+        # at the top.
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
         # The smallest float avoids a division by 0 if all attributions are 0.
         top = max(np.abs(values).max(), np.finfo(float).tiny)
         if self.image is not None and not signal:
             ax.imshow(self.image, cmap="gray", extent=extent, interpolation="nearest")
         # The square root lifts weak attributions, which would vanish over the image.
-        strength = np.ones(values.shape) if self.image is None else np.sqrt(np.abs(values) / top)
+        strength = (
+            np.ones(values.shape)
+            if self.image is None
+            else np.sqrt(np.abs(values) / top)
+        )
         place = {"extent": extent, "aspect": "auto" if signal else "equal", "zorder": 1}
         # At most 90 % opaque: the image stays visible below the strongest cells.
         painted = style.signed_cells(ax, values, top, 0.9 * strength, **place)
         if signal and self.image is not None:
             twin = ax.twinx()
-            twin.plot(np.arange(width), np.ravel(self.image), color=style.ink(ax), linewidth=1.2)
+            twin.plot(
+                np.arange(width),
+                np.ravel(self.image),
+                color=style.ink(ax),
+                linewidth=1.2,
+            )
         ax.tick_params(left=False, labelleft=False, bottom=signal, labelbottom=signal)
         style.colour_bar(ax, painted, f"attribution ({self._said})")
 
@@ -146,18 +171,20 @@ def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
     """Return the player of each pixel, ``(height, width)``; a signal has height 1."""
     if np.ndim(shape) == 2:
         labels = np.asarray(shape)
-        if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(p)):
+        if labels.dtype.kind not in "iu" or not np.array_equal(
+            np.unique(labels), np.arange(p)
+        ):
             raise ValueError(
-                f"{owner} got labels of shape {labels.shape} for {p} players: pass labels that"
-                f" contain each int from 0 to {p - 1} and no other."
+                f"{owner} got labels of shape {labels.shape} for {p} players: pass "
+                f"labels that contain each int from 0 to {p - 1} and no other."
             )
         return labels
     sides: tuple = (1, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)
     whole = all(isinstance(side, (int, np.integer)) and side > 0 for side in sides)
     if len(sides) != 2 or not whole or sides[0] * sides[1] != p:
         raise ValueError(
-            f"{owner} got shape={shape!r} for {p} players: choose (height, width) of their grid, or"
-            f" their number along a signal."
+            f"{owner} got shape={shape!r} for {p} players: choose (height, width) of "
+            "their grid, or their number along a signal."
         )
     return np.arange(p).reshape(sides)
 
@@ -169,18 +196,22 @@ def _checked_image(owner, image, shape) -> np.ndarray:
     kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
     if signal:
         kinds = "(n,) for players along a signal"
-    fits = given.shape in ((given.size,), (1, given.size)) if signal else given.ndim == 2 or colours
+    fits = (
+        given.shape in ((given.size,), (1, given.size))
+        if signal
+        else given.ndim == 2 or colours
+    )
     if given.dtype.kind not in "biuf" or not (fits and given.size):
         raise ValueError(
-            f"{owner} got an image of shape {given.shape} and type {given.dtype}: choose numbers of"
-            f" shape {kinds}."
+            f"{owner} got an image of shape {given.shape} and type {given.dtype}: "
+            f"choose numbers of shape {kinds}."
         )
     # matplotlib clips colours outside this range silently.
     most = 1 if given.dtype.kind in "bf" else 255
     if colours and not ((given >= 0) & (given <= most)).all():
         raise ValueError(
-            f"{owner} got an image with colours from {given.min()} to {given.max()}: choose floats"
-            f" from 0 to 1, or ints from 0 to 255."
+            f"{owner} got an image with colours from {given.min()} to {given.max()}: "
+            "choose floats from 0 to 1, or ints from 0 to 255."
         )
     return given
 
@@ -193,18 +224,18 @@ MOST_WRITTEN = 14  # features; beyond this number, texts in the cells would be i
 class InteractionsDisplay(Display):
     """Interactions of pairs as a triangle of colours, with their errors written into the cells.
 
-    Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
-    interval; on the diagonal the main effect of each feature, without one. Of one row these
-    have a sign and add up to prediction less base value; of a table they are mean sizes. Where the
-    interval contains 0 the cell is faded.
+    Below the diagonal stands the whole interaction of each pair, with half the width of
+    its 95 % interval; on the diagonal the main effect of each feature, without one. Of
+    one row these have a sign and add up to prediction less base value; of a table they
+    are mean sizes. Where the interval contains 0 the cell is faded.
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``other``, ``value``, ``standard_error``, with one line per cell. Main
-        effects have equal names. Features are sorted from top to bottom.
+        Columns ``feature``, ``other``, ``value``, ``standard_error``, with one line per
+        cell. Main effects have equal names. Features are sorted from top to bottom.
     response : str, default="response"
         Name of the explained response, for the colour bar.
     title : str, default="interaction"
@@ -248,9 +279,11 @@ class InteractionsDisplay(Display):
         explanation : Explanation
             With interactions.
         row : int, default=None
-            Position of the row. None: the mean absolute interactions of all rows, or the only one.
+            Position of the row. None: the mean absolute interactions of all rows, or
+            the only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=8
             Number of features shown, by the largest interactions. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -263,7 +296,8 @@ class InteractionsDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an explanation without interactions, or an invalid row, output, max_features or ax.
+            For an explanation without interactions, or an invalid row, output,
+            max_features or ax.
         """
         check_pairs(cls.__name__, explanation)
 
@@ -280,9 +314,15 @@ class InteractionsDisplay(Display):
 
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names(BELOW)
-        # Names below the columns are turned by 45 degrees, so their height is the length times sin
-        # 45.
-        slanted = max(map(len, names)) * style.LETTER * style.type_size() / 72 * np.sin(np.pi / 4)
+        # Names below the columns are turned by 45 degrees, so their height is the
+        # length times sin 45.
+        slanted = (
+            max(map(len, names))
+            * style.LETTER
+            * style.type_size()
+            / 72
+            * np.sin(np.pi / 4)
+        )
         width = min(3.0 + CELL[0] * len(names), 14.0)
         return width, 1.1 + slanted + CELL[1] * len(names)
 
@@ -293,13 +333,25 @@ class InteractionsDisplay(Display):
         n = len(names)
         values, half = np.full((2, n, n), np.nan)
         cells = np.tril_indices(n)
-        values[cells], half[cells] = self.table["value"], HALF_WIDTH * self.table["standard_error"]
+        values[cells], half[cells] = (
+            self.table["value"],
+            HALF_WIDTH * self.table["standard_error"],
+        )
         limit = np.nanmax(np.abs(values)) or 1.0
         image, faded = style.faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         style.write_names(ax, names)
-        size = style.font_size(ax, n)  # the shorter names below the columns are those of the rows
-        ax.set_xticks(range(n), self._row_names(min(letters, BELOW)), rotation=45, ha="right",
-                      rotation_mode="anchor", fontsize=size, parse_math=False)  # fmt: skip
+        size = style.font_size(
+            ax, n
+        )  # the shorter names below the columns are those of the rows
+        ax.set_xticks(
+            range(n),
+            self._row_names(min(letters, BELOW)),
+            rotation=45,
+            ha="right",
+            rotation_mode="anchor",
+            fontsize=size,
+            parse_math=False,
+        )
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         bar = style.colour_bar(ax, image, self._said)
@@ -321,8 +373,11 @@ def _write_cells(ax, n, values, half, limit) -> None:
     # A cell has two lines, at 1.1 times the font size each.
     width, height = style.width_in_points(ax) / n, style.row_in_points(ax, n)
     size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
-    for i, j, text, value, error in zip(*np.tril_indices(n), texts, values, half, strict=True):
-        # White is legible on the dark end of the colours, above three quarters of the limit.
+    for i, j, text, value, error in zip(
+        *np.tril_indices(n), texts, values, half, strict=True
+    ):
+        # White is legible on the dark end of the colours, above three quarters of the
+        # limit.
         dark = "white" if abs(value) > 0.75 * limit else "#202020"
         colour = style.ink(ax) if abs(value) <= error else dark
         ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,

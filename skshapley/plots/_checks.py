@@ -19,7 +19,9 @@ def are_axes(axes: Any) -> bool:
 
 
 AXES = Constraint(
-    are_axes, "matplotlib Axes, a sequence of them, or None for a new figure", error=TypeError
+    are_axes,
+    "matplotlib Axes, a sequence of them, or None for a new figure",
+    error=TypeError,
 )
 COUNT = Maybe(Count(), hint="None shows all")
 ROW = Maybe(
@@ -42,7 +44,8 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     explanation : Explanation
     output : label or None
     one_row : bool, default=False
-        Whether the display shows one row, so that a row must be given where there are several.
+        Whether the display shows one row, so that a row must be given where there are
+        several.
     **given
         The other parameters.
 
@@ -61,7 +64,9 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
 
 def check_output(owner, explanation, output) -> None:
     """Raise ValueError for an unknown output."""
-    names = [] if explanation.output_names is None else explanation.output_names.tolist()
+    names = (
+        [] if explanation.output_names is None else explanation.output_names.tolist()
+    )
     if output is not None and output not in names:
         choices = f": choose None or one of {names}"
         if not names:
@@ -75,18 +80,22 @@ def check_row(owner, explanation, row) -> None:
     choices = f"choose a position from 0 to {n - 1}"
     if row is None and n != 1:
         raise ValueError(
-            f"{owner} got row=None, but it shows one row and the explanation has {n}: {choices},"
-            f" such as row=0."
+            f"{owner} got row=None, but it shows one row and the explanation has {n}: "
+            f"{choices}, such as row=0."
         )
     if row is not None and not -n <= row < n:
-        raise IndexError(f"{owner} got row={row} for an explanation of {n} rows: {choices}.")
+        raise IndexError(
+            f"{owner} got row={row} for an explanation of {n} rows: {choices}."
+        )
 
 
 def check_names(owner, parameter, names, known) -> None:
     """Raise ValueError for unknown names of features."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(f"{owner} got {parameter}={unknown}: choose among {list(known)}.")
+        raise ValueError(
+            f"{owner} got {parameter}={unknown}: choose among {list(known)}."
+        )
 
 
 def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> Any:
@@ -105,7 +114,8 @@ def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> A
     if hasattr(estimator, "explain"):
         if background is not None:
             raise ValueError(
-                f"{owner} got a background for a {name}, which has its own: leave background out."
+                f"{owner} got a background for a {name}, which has its own: leave "
+                "background out."
             )
         return estimator
     if background is None:

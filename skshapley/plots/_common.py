@@ -14,7 +14,8 @@ from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 HALF_WIDTH = 1.96
 # Largest number of outputs side by side, and the number shown if there are more
 MOST_OUTPUTS, STRONGEST_OUTPUTS = 12, 6
-# Quantiles of a feature at the ends of its colours, so that outliers do not hide differences
+# Quantiles of a feature at the ends of its colours, so that outliers do not hide
+# differences
 LEVEL_ENDS = 0.05, 0.95
 
 _RESPONSES = {
@@ -52,15 +53,16 @@ def fold(explanation, max_features, size=None) -> Explanation:
     explanation : Explanation
         Explanation of one output.
     max_features : int or None
-        Number of players to keep, the largest first. None: all. A single remaining player is kept
-        too.
+        Number of players to keep, the largest first. None: all. A single remaining
+        player is kept too.
     size : ndarray of shape (p,), default=None
         The sizes for sorting; by default mean absolute attributions.
 
     Returns
     -------
     folded : Explanation
-        The sum of the others has no standard error, because their covariances are unknown.
+        The sum of the others has no standard error, because their covariances are
+        unknown.
     """
     size = np.abs(explanation.values).mean(axis=0) if size is None else size
     order = np.argsort(-size, kind="stable")
@@ -84,8 +86,8 @@ def adding_up(explanation) -> Explanation:
     """
     if np.isnan(explanation.predictions).any():
         raise ValueError(
-            "Sizes of attributions, as by abs, do not add up to a prediction: draw them as bars or"
-            " as a beeswarm."
+            "Sizes of attributions, as by abs, do not add up to a prediction: draw "
+            "them as bars or as a beeswarm."
         )
     others = explanation.others
     if others is None:
@@ -96,9 +98,9 @@ def adding_up(explanation) -> Explanation:
 def closed(explanation) -> Explanation:
     """Return an explanation with attributions that sum from base values to predictions.
 
-    Some estimates need not add up, such as those of marginal samplers. A difference above rounding
-    errors becomes a last player. The same holds for the sum of unselected features. Both have no
-    standard error, because covariances are unknown.
+    Some estimates need not add up, such as those of marginal samplers. A difference
+    above rounding errors becomes a last player. The same holds for the sum of
+    unselected features. Both have no standard error, because covariances are unknown.
     """
     explanation = adding_up(explanation)
     if not gap_shows(explanation):
@@ -133,7 +135,9 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
         explanation,
         **parts,
         data=pd.concat([explanation.data, data], axis=1),
-        feature_names=np.append(explanation.feature_names, np.array(names, dtype=object)),
+        feature_names=np.append(
+            explanation.feature_names, np.array(names, dtype=object)
+        ),
         interactions=None,
     )
 
@@ -159,7 +163,11 @@ def response_name(explanation) -> str:
     output = settings.explained_class if settings.output is None else settings.output
     if output == "predicted":
         output = "the predicted class"
-    return name if output is None else f"{name}{of_output(output, kind_of_outputs(explanation))}"
+    return (
+        name
+        if output is None
+        else f"{name}{of_output(output, kind_of_outputs(explanation))}"
+    )
 
 
 def of_output(name, kind="") -> str:
@@ -175,9 +183,13 @@ def kind_of_outputs(explanation) -> str:
 
 def numbers_of_outputs(explanation) -> list[float] | None:
     """Return the names of outputs that are ascending floats, such as times; else None."""
-    names = [] if explanation.output_names is None else explanation.output_names.tolist()
+    names = (
+        [] if explanation.output_names is None else explanation.output_names.tolist()
+    )
     floats = len(names) > 1 and all(isinstance(name, float) for name in names)
-    ascending = floats and not kind_of_outputs(explanation) and (np.diff(names) > 0).all()
+    ascending = (
+        floats and not kind_of_outputs(explanation) and (np.diff(names) > 0).all()
+    )
     return names if ascending else None
 
 
@@ -207,9 +219,12 @@ def ordered_numbers(column) -> NDArray[np.float64]:
     """Return a column as floats, ``(r,)``; NaN for missing values or a column without an order."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy(dtype=np.float64)
-        # Colours from low to high suggest an order, which unordered categories do not have.
+        # Colours from low to high suggest an order, which unordered categories do not
+        # have.
         return np.where(column.cat.ordered & (codes >= 0), codes, np.nan)
-    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+    if pd.api.types.is_datetime64_any_dtype(
+        column
+    ) or pd.api.types.is_timedelta64_dtype(column):
         # NaT is the least int64 and would otherwise be the earliest date.
         counts = column.astype("int64").to_numpy(dtype=np.float64)
         return np.where(column.isna(), np.nan, counts)

@@ -27,7 +27,13 @@ from skshapley.plots._common import (
     response_name,
     row_table,
 )
-from skshapley.plots._display import ByFeature, Display, Drawn, SmallMultiples, by_output
+from skshapley.plots._display import (
+    ByFeature,
+    Display,
+    Drawn,
+    SmallMultiples,
+    by_output,
+)
 from skshapley.plots._places import write_ticks
 from skshapley.plots._text import shorten
 
@@ -42,7 +48,8 @@ class ConvergenceDisplay(ByFeature):
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``feature``, ``n_model_rows``, ``value``, ``standard_error``.
+        Columns ``method``, ``feature``, ``n_model_rows``, ``value``,
+        ``standard_error``.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -61,7 +68,9 @@ class ConvergenceDisplay(ByFeature):
     >>> from skshapley.plots import ConvergenceDisplay
     >>> X = np.random.default_rng(0).normal(size=(20, 8))
     >>> explainer = ShapleyExplainer(lambda X: X.prod(axis=1), sampler="antithetic")
-    >>> display = ConvergenceDisplay.from_estimator(explainer.fit(X), X[:1], budgets=[2000, 4000])
+    >>> display = ConvergenceDisplay.from_estimator(
+    ...     explainer.fit(X), X[:1], budgets=[2000, 4000]
+    ... )
     >>> display.frame()["feature"].nunique()
     4
     """
@@ -77,8 +86,8 @@ class ConvergenceDisplay(ByFeature):
         Parameters
         ----------
         estimator : fitted estimator, function or fitted ShapleyExplainer, or dict of them by name
-            Explainers are not changed: copies with each budget as their `max_rows` explain the
-            rows.
+            Explainers are not changed: copies with each budget as their `max_rows`
+            explain the rows.
         X : array or frame of shape (r, d)
             The rows to explain.
         budgets : sequence of int
@@ -92,10 +101,13 @@ class ConvergenceDisplay(ByFeature):
         -------
         display : ConvergenceDisplay
         """
-        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
+        check_values(
+            cls.__name__, kwargs, cls._constraints
+        )  # before the model is called
         estimators = estimator if isinstance(estimator, Mapping) else {"": estimator}
         explainers = {
-            name: explainer_of(cls.__name__, one, background) for name, one in estimators.items()
+            name: explainer_of(cls.__name__, one, background)
+            for name, one in estimators.items()
         }
         explanations = {
             name: [one._with(max_rows=n).explain(X) for n in sorted(budgets)]
@@ -131,12 +143,18 @@ class ConvergenceDisplay(ByFeature):
         ValueError, TypeError, IndexError
             For no explanations, or an invalid row, output, max_features or axes.
         """
-        methods = explanations if isinstance(explanations, Mapping) else {"": list(explanations)}
-        if not 1 <= len(methods) <= len(style.COLOURS) or not all(map(len, methods.values())):
+        methods = (
+            explanations
+            if isinstance(explanations, Mapping)
+            else {"": list(explanations)}
+        )
+        if not 1 <= len(methods) <= len(style.COLOURS) or not all(
+            map(len, methods.values())
+        ):
             raise ValueError(
-                f"{cls.__name__} got { {name: len(e) for name, e in methods.items()} } explanations"
-                f" by method: choose 1 to {len(style.COLOURS)} methods with 1 explanation or more"
-                f" each."
+                f"{cls.__name__} got { {name: len(e) for name, e in methods.items()} } "
+                f"explanations by method: choose 1 to {len(style.COLOURS)} methods "
+                "with 1 explanation or more each."
             )
         for one in chain.from_iterable(methods.values()):
             given = {"axes": axes, "row": row, "max_features": max_features}
@@ -162,7 +180,9 @@ class ConvergenceDisplay(ByFeature):
             lines = style.curves(ax, part, "n_model_rows", "method")
             style.name_panel(ax, "model rows")
             letters = style.letters_within(ax)
-            ax.set_title(shorten(feature, letters), fontsize=style.tick_size(), parse_math=False)
+            ax.set_title(
+                shorten(feature, letters), fontsize=style.tick_size(), parse_math=False
+            )
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         style.label_y(axes[0], what)
@@ -173,7 +193,9 @@ class ConvergenceDisplay(ByFeature):
 def _lines(method, series, features) -> pd.DataFrame:
     """Return the table of one method's lines, for the features in their order."""
     frames = [
-        row_table(one[:, list(features)]).assign(method=method, n_model_rows=one.n_model_rows[0])
+        row_table(one[:, list(features)]).assign(
+            method=method, n_model_rows=one.n_model_rows[0]
+        )
         for one in series
     ]
     order = ["method", "feature", "n_model_rows", "value", "standard_error"]
@@ -186,15 +208,16 @@ MOST_TICKS = 8
 class ControlChartDisplay(ByFeature):
     """Means of attributions over time, with a panel for each feature.
 
-    The central line is the mean of the baseline. The band has the limits of chance, valid for all
-    panels together. Points outside the band are marked.
+    The central line is the mean of the baseline. The band has the limits of chance,
+    valid for all panels together. Points outside the band are marked.
 
     Use `from_drift` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``period``, ``feature``, ``mean``, ``centre``, ``low``, ``high``, ``alarm``.
+        Columns ``period``, ``feature``, ``mean``, ``centre``, ``low``, ``high``,
+        ``alarm``.
     label : str, default="mean attribution"
         Label of the axis.
 
@@ -215,7 +238,9 @@ class ControlChartDisplay(ByFeature):
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
     >>> X[300:, 1] += 1
     >>> explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(X).explain(X)
-    >>> display = ControlChartDisplay.from_drift(drift(explanation, np.arange(400) // 100))
+    >>> display = ControlChartDisplay.from_drift(
+    ...     drift(explanation, np.arange(400) // 100)
+    ... )
     >>> display.frame().loc[lambda frame: frame["alarm"], ["period", "feature"]]
        period feature
     7       3      x1
@@ -237,11 +262,11 @@ class ControlChartDisplay(ByFeature):
         ----------
         drift : Drift
         features : str or list of str, default=None
-            Names of the features to show. None: the `max_features` farthest beyond their limits, or
-            closest to them.
+            Names of the features to show. None: the `max_features` farthest beyond
+            their limits, or closest to them.
         output : label, default=None
-            The output to draw. None: all, below each other, or the outputs farthest beyond their
-            limits if there are many.
+            The output to draw. None: all, below each other, or the outputs farthest
+            beyond their limits if there are many.
         max_features : int or None, default=6
             Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
@@ -256,14 +281,18 @@ class ControlChartDisplay(ByFeature):
         ValueError, TypeError
             For an invalid feature, output, max_features or ax.
         """
-        check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
+        check_values(
+            cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
+        )
         table = drift.to_frame()
         known = pd.unique(table["feature"]).tolist()
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
             check_names(cls.__name__, "features", features, known)
         check_output(cls.__name__, drift, output)
-        label = "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
+        label = (
+            "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
+        )
 
         def make(name) -> Any:
             part = table if name is None else table[table["output"] == name]
@@ -286,10 +315,21 @@ class ControlChartDisplay(ByFeature):
         """Draw the chart of one feature."""
         x, mean = np.arange(len(part)), part["mean"].to_numpy()
         # Each limit spans its period, from half a step before to half a step after.
-        band = {"baseline": part["low"], "fill": True, "color": style.NEUTRAL, "alpha": 0.25}
+        band = {
+            "baseline": part["low"],
+            "fill": True,
+            "color": style.NEUTRAL,
+            "alpha": 0.25,
+        }
         ax.stairs(part["high"], np.arange(len(part) + 1) - 0.5, lw=0, zorder=1, **band)
         ax.use_sticky_edges = False  # the band does not touch the frame
-        ax.axhline(part["centre"].iloc[0], color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=2)
+        ax.axhline(
+            part["centre"].iloc[0],
+            color=style.ink(ax),
+            linewidth=0.8,
+            alpha=0.6,
+            zorder=2,
+        )
         ax.plot(x, mean, color=style.COLOURS[0], lw=1.2, marker="o", ms=3.5, zorder=3)
         alarm = part["alarm"].to_numpy()
         ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=style.COLOURS[1],
@@ -310,7 +350,8 @@ def _farthest(table) -> list:
 def _beyond(table) -> pd.Series:
     """Return the distance of each mean from the centre, in units of half the band."""
     half = (table["high"] - table["low"]) / 2
-    # Half bands make features of different scales comparable. A band of width 0 has no distance.
+    # Half bands make features of different scales comparable. A band of width 0 has no
+    # distance.
     return (table["mean"] - table["centre"]).abs() / half.where(half > 0)
 
 
@@ -345,7 +386,9 @@ class MaskingCurveDisplay(Drawn):
     --------
     >>> from skshapley.diagnostics import masking_curve
     >>> from skshapley.plots import MaskingCurveDisplay
-    >>> curve = masking_curve(lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1))
+    >>> curve = masking_curve(
+    ...     lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1)
+    ... )
     >>> MaskingCurveDisplay.from_curves({"exact": curve}).frame()[["fraction", "mean"]]
        fraction  mean
     0       0.0   0.0
@@ -360,14 +403,17 @@ class MaskingCurveDisplay(Drawn):
         self.kind = kind
 
     @classmethod
-    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None) -> Self:
+    def from_curves(
+        cls, curves, *, kind="deletion", response="log-odds", ax=None
+    ) -> Self:
         """Draw the curves of some methods.
 
         Parameters
         ----------
         curves : MaskingCurve, or mapping of name to MaskingCurve
         kind : {"deletion", "insertion"}, default="deletion"
-            Whether the features with the highest ranks are masked, or only they are kept.
+            Whether the features with the highest ranks are masked, or only they are
+            kept.
         response : str, default="log-odds"
             Name of the response, for the axis.
         ax : matplotlib Axes, default=None
@@ -407,11 +453,15 @@ class MaskingCurveDisplay(Drawn):
         -------
         display : MaskingCurveDisplay
         """
-        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
+        check_values(
+            cls.__name__, kwargs, cls._constraints
+        )  # before the model is called
         several = len(getattr(estimator, "classes_", ())) > 2
         asked = {"output": "predicted"} if several else {}
         explainer = explainer_of(cls.__name__, estimator, background, **asked)
-        return cls.from_curves(masking_curve(explainer, explainer.explain(X), X), **kwargs)
+        return cls.from_curves(
+            masking_curve(explainer, explainer.explain(X), X), **kwargs
+        )
 
     def _size(self, alone) -> tuple[float, float]:
         return 5.6, 4.2
@@ -419,7 +469,9 @@ class MaskingCurveDisplay(Drawn):
     def _draw(self, ax) -> None:
         """Draw the curves."""
         style.settle(ax)
-        table = self.table.assign(percent=100 * self.table["fraction"], value=self.table["mean"])
+        table = self.table.assign(
+            percent=100 * self.table["fraction"], value=self.table["mean"]
+        )
         lines = style.curves(ax, table, "percent", "method")
         ax.axhline(0, color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
         style.label_x(ax, XLABELS[self.kind])
@@ -431,8 +483,8 @@ class MaskingCurveDisplay(Drawn):
 class OverOutputsDisplay(Display):
     """Attributions as curves over outputs that are numbers, such as the times of `SurvivalAt`.
 
-    Each feature has a line: its attributions for one row, or their mean size over all rows. The
-    bands are 95 % intervals.
+    Each feature has a line: its attributions for one row, or their mean size over all
+    rows. The bands are 95 % intervals.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -466,7 +518,9 @@ class OverOutputsDisplay(Display):
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
 
     @classmethod
-    def from_explanation(cls, explanation, row=None, *, max_features=6, ax=None) -> Self:
+    def from_explanation(
+        cls, explanation, row=None, *, max_features=6, ax=None
+    ) -> Self:
         """Draw the attributions of one row, or the importances over all rows.
 
         Parameters
@@ -493,19 +547,25 @@ class OverOutputsDisplay(Display):
         check_drawing(cls, explanation, output=None, **given)
         if numbers_of_outputs(explanation) is None:
             raise ValueError(
-                f"{cls.__name__} got outputs that are not ascending numbers: explain several times,"
-                f" such as response_method=SurvivalAt([1.0, 2.0])."
+                f"{cls.__name__} got outputs that are not ascending numbers: explain "
+                "several times, such as response_method=SurvivalAt([1.0, 2.0])."
             )
         chosen, what = one_row(explanation, row), response_name(explanation)
         if len(chosen) == 1:
             table = chosen.to_frame("long")
         else:
-            table = chosen.importance().reset_index().rename(columns={"importance": "value"})
+            table = (
+                chosen.importance()
+                .reset_index()
+                .rename(columns={"importance": "value"})
+            )
             what = f"{what}, mean size"
         sizes = table["value"].abs().groupby(table["feature"], sort=False).max()
         kept = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
         table = table.astype({"output": float}).sort_values("output", kind="stable")
-        table = table.set_index("feature").loc[kept, ["output", "value", "standard_error"]]
+        table = table.set_index("feature").loc[
+            kept, ["output", "value", "standard_error"]
+        ]
         return cls(table.reset_index(), what).plot(ax)
 
     def _size(self, alone) -> tuple[float, float]:

@@ -30,18 +30,20 @@ from skshapley.plots._places import (
 from skshapley.plots._text import shorten, value_text
 
 HISTOGRAM = 0.2  # share of the height of the axes
-BAR_LETTERS = 24  # letters of a line beside the colour bar, between the numbers at its ends
+BAR_LETTERS = (
+    24  # letters of a line beside the colour bar, between the numbers at its ends
+)
 
 
 class DependenceDisplay(ByFeature, Display):
     """How the attribution of a feature depends on its value, in a panel for each feature.
 
-    Each point is a row, and the line through it is the 95 % interval of its attribution. The
-    colour is the value of another feature, the partner: the one that interacts most with it or,
-    where the explanation has no interactions, the one that best explains why rows of the same value
-    have different attributions. Categories are side by side, the rarer of more than 20
-    together, and missing values have a place of their own. Where a number has few values, the
-    points of each are spread a little.
+    Each point is a row, and the line through it is the 95 % interval of its
+    attribution. The colour is the value of another feature, the partner: the one that
+    interacts most with it or, where the explanation has no interactions, the one that
+    best explains why rows of the same value have different attributions. Categories are
+    side by side, the rarer of more than 20 together, and missing values have a place of
+    their own. Where a number has few values, the points of each are spread a little.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -49,8 +51,9 @@ class DependenceDisplay(ByFeature, Display):
     ----------
     table : DataFrame
         Columns ``feature``, ``row``, ``data``, ``x`` (position on the axis), ``value``,
-        ``standard_error``, ``partner`` (name, or None), ``partner_data`` and ``level`` (the
-        partner's value in [0, 1], or the number of its category; NaN for missing values).
+        ``standard_error``, ``partner`` (name, or None), ``partner_data`` and ``level``
+        (the partner's value in [0, 1], or the number of its category; NaN for missing
+        values).
     ticks : dict
         For each feature, the positions and texts of its categories; empty for numbers.
     legends : dict
@@ -89,7 +92,9 @@ class DependenceDisplay(ByFeature, Display):
 
     _scale = "y"
 
-    def __init__(self, table, ticks, legends, response="response", kind="attribution") -> None:
+    def __init__(
+        self, table, ticks, legends, response="response", kind="attribution"
+    ) -> None:
         super().__init__(table, response)
         self.ticks = ticks
         self.legends = legends
@@ -115,14 +120,15 @@ class DependenceDisplay(ByFeature, Display):
         features : str or list of str, default=None
             Names of the features to show. None: the `max_features` most important ones.
         partner : str or None, default="auto"
-            Name of the feature that colours the points. "auto": the feature with the strongest
-            measured or estimated interaction. None: no colours.
+            Name of the feature that colours the points. "auto": the feature with the
+            strongest measured or estimated interaction. None: no colours.
         kind : {"attribution", "interaction"}, default="attribution"
-            The quantity drawn against the feature. "interaction": its interaction with the partner.
-            By default, `features` are then the two features with the strongest interaction. A
-            single feature is followed by its partner.
+            The quantity drawn against the feature. "interaction": its interaction with
+            the partner. By default, `features` are then the two features with the
+            strongest interaction. A single feature is followed by its partner.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=4
             Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
@@ -135,14 +141,21 @@ class DependenceDisplay(ByFeature, Display):
         Raises
         ------
         ValueError, TypeError
-            For an invalid feature, partner, kind, output, max_features or ax, or an explanation
-            without interactions.
+            For an invalid feature, partner, kind, output, max_features or ax, or an
+            explanation without interactions.
         """
         if features is not None:
-            features = list(features) if isinstance(features, list | tuple) else [features]
+            features = (
+                list(features) if isinstance(features, list | tuple) else [features]
+            )
         names = explanation.feature_names.tolist()
         check_names(cls.__name__, "features", features or [], names)
-        check_names(cls.__name__, "partner", [] if partner is None else [partner], ["auto", *names])
+        check_names(
+            cls.__name__,
+            "partner",
+            [] if partner is None else [partner],
+            ["auto", *names],
+        )
         if kind == "interaction":
             check_pairs(cls.__name__, explanation)
 
@@ -154,15 +167,22 @@ class DependenceDisplay(ByFeature, Display):
                 known = features or chosen.importance().index[:max_features].tolist()
                 others = [partner] * len(known)
                 if partner == "auto":
-                    others = measured_partners(chosen, [names.index(name) for name in known])
+                    others = measured_partners(
+                        chosen, [names.index(name) for name in known]
+                    )
                 shown = list(zip(known, others, strict=True))
             for feature, other in shown:
                 column = names.index(feature)
                 numbers = chosen.values[:, column], errors_of(chosen)[:, column]
                 if kind == "interaction":
                     pairs, own = chosen.interactions, names.index(other)
-                    numbers = pairs.values[:, column, own], errors_of(pairs)[:, column, own]
-                table, ticks[feature], legends[feature] = _points(chosen, column, other, *numbers)
+                    numbers = (
+                        pairs.values[:, column, own],
+                        errors_of(pairs)[:, column, own],
+                    )
+                table, ticks[feature], legends[feature] = _points(
+                    chosen, column, other, *numbers
+                )
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
             return cls(table, ticks, legends, response_name(chosen), kind)
@@ -189,35 +209,46 @@ class DependenceDisplay(ByFeature, Display):
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=style.ink(ax), linewidth=0.6, alpha=0.5)
         line = {"color": style.NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
-        # Exact values have no interval, and thousands of empty lines would slow the drawing.
+        # Exact values have no interval, and thousands of empty lines would slow the
+        # drawing.
         known = half > 0
         ax.vlines(x[known], (value - half)[known], (value + half)[known], **line)
         size = dot_size(len(part))
         partner, level = part["partner"].iloc[0], part["level"].to_numpy()
         groups = self.legends[feature]
         if groups:
-            # Points without a category stay grey below the coloured ones, instead of disappearing.
+            # Points without a category stay grey below the coloured ones, instead of
+            # disappearing.
             ax.scatter(x, value, s=size, c=style.NEUTRAL, linewidth=0, zorder=3)
             handles = [
-                ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4)
+                ax.scatter(
+                    x[here], value[here], s=size, c=colour, linewidth=0, zorder=4
+                )
                 for place, colour in enumerate(category_colours(groups))
                 for here in [level == place]
             ]
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
-            style.legend(ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place)
+            style.legend(
+                ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place
+            )
         elif partner is None:
             ax.scatter(x, value, s=size, c=style.COLOURS[0], linewidth=0, zorder=3)
         else:
             colours = {"c": level, "cmap": style.level_colours(), "vmin": 0, "vmax": 1}
-            points = ax.scatter(x, value, s=size, lw=0, zorder=3, plotnonfinite=True, **colours)
+            points = ax.scatter(
+                x, value, s=size, lw=0, zorder=3, plotnonfinite=True, **colours
+            )
             label = shorten(partner, BAR_LETTERS)
             style.colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
         style.name_panel(ax, feature)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
         elif np.isfinite(x).any():
-            letters = max(len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x)))
-            # Three letters of space separate the numbers, each as wide as the longer end.
+            letters = max(
+                len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x))
+            )
+            # Three letters of space separate the numbers, each as wide as the longer
+            # end.
             n_ticks = style.width_in_points(ax) / (style.LETTER * 10 * (letters + 3))
             ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(n_ticks, 2, 6)))
 
@@ -229,8 +260,13 @@ def _histogram(ax, x, ticks) -> None:
     ax.set_ylim(low - HISTOGRAM * (high - low), high)
     below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)
     several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
-    # 2 sqrt(n) bins show gaps and spikes; below 10 or above 60 bars, shape or bars are lost.
-    bins = np.arange(len(ticks) + 1) - 0.5 if several else int(np.clip(2 * np.sqrt(len(x)), 10, 60))
+    # 2 sqrt(n) bins show gaps and spikes; below 10 or above 60 bars, shape or bars are
+    # lost.
+    bins = (
+        np.arange(len(ticks) + 1) - 0.5
+        if several
+        else int(np.clip(2 * np.sqrt(len(x)), 10, 60))
+    )
     width = 0.8 if several else None
     below.hist(x.dropna(), bins=bins, rwidth=width, color=style.NEUTRAL, alpha=0.45)
     below.axis("off")
@@ -267,7 +303,9 @@ def _points(
 def _ends(values) -> list[str]:
     """Return the texts of the lowest and the highest value of the colours."""
     column = pd.Series(values).infer_objects()
-    known = column[np.isfinite(ordered_numbers(column))].sort_values(key=ordered_numbers)
+    known = column[np.isfinite(ordered_numbers(column))].sort_values(
+        key=ordered_numbers
+    )
     if known.empty:
         return ["low", "high"]
     return [value_text(known.iloc[round(end * (len(known) - 1))]) for end in LEVEL_ENDS]

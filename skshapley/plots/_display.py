@@ -117,7 +117,9 @@ class Drawn(Hinting, ABC):
     def __repr__(self) -> str:
         """Return a summary of the picture."""
         frame, response = self.frame(), getattr(self, "response", "response")
-        features = counted(pd.Series(frame.get("feature", frame.index)).nunique(), "feature")
+        features = counted(
+            pd.Series(frame.get("feature", frame.index)).nunique(), "feature"
+        )
         about = "" if response == "response" else f" of the {response}"
         hint = ".figure_ is the picture, .frame() its data"
         return f"<{type(self).__name__}: {features}{about}; {hint}>"
@@ -125,11 +127,17 @@ class Drawn(Hinting, ABC):
     @property
     def _said(self) -> str:
         """Return the name of the response for a label, without the output in the title."""
-        return self.response if self._title is None else self.response.removesuffix(self._title)
+        return (
+            self.response
+            if self._title is None
+            else self.response.removesuffix(self._title)
+        )
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
-        return style.panels(axes, self._n_axes, type(self).__name__, self._size(alone=True))
+        return style.panels(
+            axes, self._n_axes, type(self).__name__, self._size(alone=True)
+        )
 
 
 class ByFeature(Drawn):
@@ -209,16 +217,23 @@ class Display(Drawn):
         output, ax, row
             As in `from_explanation`.
         needs_row : bool, default=False
-            Whether the display shows one row, so that a row must be given where there are several.
+            Whether the display shows one row, so that a row must be given where there
+            are several.
         **given
             The other arguments to check.
         """
-        check_drawing(cls, explanation, output=output, one_row=needs_row, row=row, ax=ax, **given)
+        check_drawing(
+            cls, explanation, output=output, one_row=needs_row, row=row, ax=ax, **given
+        )
         chosen = one_row(explanation, row)
-        return by_output(chosen, output, ax, lambda name: make(one_output(chosen, name)))
+        return by_output(
+            chosen, output, ax, lambda name: make(one_output(chosen, name))
+        )
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, background=None, **kwargs) -> "Self | SmallMultiples":
+    def from_estimator(
+        cls, estimator, X, *, background=None, **kwargs
+    ) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
         Parameters
@@ -228,8 +243,8 @@ class Display(Drawn):
         X : array or frame of shape (r, d)
             The rows to explain.
         background : array or frame of shape (b, d), default=None
-            The background rows, such as the training rows. Required except for an explainer, which
-            has its own.
+            The background rows, such as the training rows. Required except for an
+            explainer, which has its own.
         **kwargs
             As in `from_explanation`.
 
@@ -242,7 +257,9 @@ class Display(Drawn):
         ValueError
             For an estimator without a background, or an explainer with another.
         """
-        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
+        check_values(
+            cls.__name__, kwargs, cls._constraints
+        )  # before the model is called
         explainer = explainer_of(cls.__name__, estimator, background, **cls._asked)
         return cls.from_explanation(explainer.explain(X), **kwargs)
 
@@ -250,9 +267,9 @@ class Display(Drawn):
 class SmallMultiples(Drawn):
     """Displays of several outputs side by side, on one scale.
 
-    `from_explanation` of a display returns one of these for an explanation of several outputs,
-    unless its `output` names one of them. With more than 12 outputs, it shows the 6 outputs with
-    the largest attributions.
+    `from_explanation` of a display returns one of these for an explanation of several
+    outputs, unless its `output` names one of them. With more than 12 outputs, it shows
+    the 6 outputs with the largest attributions.
 
     Parameters
     ----------
@@ -299,7 +316,9 @@ class SmallMultiples(Drawn):
     def __repr__(self) -> str:
         """Return a summary of the pictures."""
         names = ", ".join(str(name) for name in self.displays)
-        return f"<{type(self._first).__name__} of {len(self.displays)} outputs: {names}>"
+        return (
+            f"<{type(self._first).__name__} of {len(self.displays)} outputs: {names}>"
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the drawn numbers.
@@ -307,8 +326,8 @@ class SmallMultiples(Drawn):
         Returns
         -------
         frame : DataFrame
-            The frames of all displays, below each other. The first level of the index is
-            ``output``.
+            The frames of all displays, below each other. The first level of the index
+            is ``output``.
         """
         frames = {name: display.frame() for name, display in self.displays.items()}
         return pd.concat(frames, names=["output"])
@@ -318,15 +337,21 @@ class SmallMultiples(Drawn):
 
     def _size(self, alone) -> tuple[float, float]:
         sizes = [display._size(alone=False) for display in self.displays.values()]
-        return max(width for width, _ in sizes), max(height for _, height in sizes) + TITLE_LINE
+        return max(width for width, _ in sizes), max(
+            height for _, height in sizes
+        ) + TITLE_LINE
 
     def _panels(self, axes) -> "list[Axes]":
         each, owner = self._first._n_axes, type(self._first).__name__
         # The panels of one output stay in one line of the figure.
         columns = each if each > 1 else None
-        made = style.panels(axes, each * len(self.displays), owner, self._size(False), columns)
+        made = style.panels(
+            axes, each * len(self.displays), owner, self._size(False), columns
+        )
         if axes is None and self.note:
-            made[0].figure.suptitle(self.note, fontsize=style.tick_size(), parse_math=False)
+            made[0].figure.suptitle(
+                self.note, fontsize=style.tick_size(), parse_math=False
+            )
         return made
 
     def _draw(self, *axes) -> None:
@@ -336,7 +361,8 @@ class SmallMultiples(Drawn):
             if not getattr(ax, f"get_shared_{scale}_axes")().joined(ax, axes[0]):
                 getattr(ax, f"share{scale}")(axes[0])
         parts = [axes[start : start + each] for start in range(0, len(axes), each)]
-        # The names come first: they narrow axes, so each display measures its final space.
+        # The names come first: they narrow axes, so each display measures its final
+        # space.
         for display, own in zip(self.displays.values(), parts, strict=True):
             if names := display._row_names(style.letters_beside(own[0])):
                 style.write_names(own[0], names)
@@ -364,8 +390,8 @@ def by_output(
     make : callable
         Returns the display of an output.
     strength : callable
-        Returns a number for each output, as an array ``(k,)`` or a Series. If there are many, the
-        largest are drawn.
+        Returns a number for each output, as an array ``(k,)`` or a Series. If there are
+        many, the largest are drawn.
 
     Returns
     -------

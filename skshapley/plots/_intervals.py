@@ -9,8 +9,21 @@ import pandas as pd
 from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
 from skshapley.plots import _style as style
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explainer_of
-from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name, row_table
+from skshapley.plots._checks import (
+    AXES,
+    COUNT,
+    ROW,
+    check_drawing,
+    check_output,
+    explainer_of,
+)
+from skshapley.plots._common import (
+    HALF_WIDTH,
+    one_output,
+    one_row,
+    response_name,
+    row_table,
+)
 from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._text import MAX_NAME
 
@@ -20,17 +33,17 @@ LEVEL = 0.95  # the confidence of all intervals in pictures
 class ImportanceDisplay(ByRow, Display):
     """Importances with intervals, ranks and selected features.
 
-    A point is an importance, and its bar the 95 % interval, which holds for all features together.
-    The numbers beside the names are the possible ranks. If features were tested, unselected ones
-    are pale.
+    A point is an importance, and its bar the 95 % interval, which holds for all
+    features together. The numbers beside the names are the possible ranks. If features
+    were tested, unselected ones are pale.
 
     Use `from_explanation`, `from_importance` or `from_selector` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``value``, ``low``, ``high``, ``best_rank``, ``worst_rank`` (NaN
-        without ranks) and ``selected`` (None without a test), from top to bottom.
+        Columns ``feature``, ``value``, ``low``, ``high``, ``best_rank``, ``worst_rank``
+        (NaN without ranks) and ``selected`` (None without a test), from top to bottom.
     label : str, default="importance"
         Name of the quantity, for the axis.
 
@@ -52,7 +65,11 @@ class ImportanceDisplay(ByRow, Display):
     1      x0    9.0          2           2
     """
 
-    _constraints = {"max_features": COUNT, "ax": AXES, "alpha": Number(above=0, below=1)}
+    _constraints = {
+        "max_features": COUNT,
+        "ax": AXES,
+        "alpha": Number(above=0, below=1),
+    }
 
     def __init__(self, table, label="importance") -> None:
         self.table = table
@@ -68,7 +85,8 @@ class ImportanceDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -86,12 +104,19 @@ class ImportanceDisplay(ByRow, Display):
 
         def make(shown) -> Any:
             table = _table(shown.importance(confidence=LEVEL), None)[:max_features]
-            return cls(table, f"mean |attribution| ({response_name(shown)}), with 95 % interval")
+            return cls(
+                table,
+                f"mean |attribution| ({response_name(shown)}), with 95 % interval",
+            )
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, max_features=max_features
+        )
 
     @classmethod
-    def from_importance(cls, importance, *, alpha=0.05, max_features=20, ax=None) -> Self:
+    def from_importance(
+        cls, importance, *, alpha=0.05, max_features=20, ax=None
+    ) -> Self:
         """Draw SAGE values, and mark those significantly above zero.
 
         Parameters
@@ -143,10 +168,14 @@ class ImportanceDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid max_features or ax.
         """
-        check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
+        check_values(
+            cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
+        )
         table = selector.to_frame()
         half = HALF_WIDTH * table["standard_error"]
-        table = table.assign(low=table["importance"] - half, high=table["importance"] + half)
+        table = table.assign(
+            low=table["importance"] - half, high=table["importance"] + half
+        )
         table = _table(table, table["selected"])[:max_features]
         return cls(table, "gain out of fold, with 95 % interval").plot(ax)
 
@@ -156,7 +185,9 @@ class ImportanceDisplay(ByRow, Display):
         if self.table["best_rank"].isna().any():
             return names
         ranks = zip(self.table["best_rank"], self.table["worst_rank"], strict=True)
-        texts = [f"{best}" if best == worst else f"{best}–{worst}" for best, worst in ranks]
+        texts = [
+            f"{best}" if best == worst else f"{best}–{worst}" for best, worst in ranks
+        ]
         return [f"{name}  ({text})" for name, text in zip(names, texts, strict=True)]
 
     def _draw(self, ax) -> None:
@@ -187,16 +218,16 @@ MARKERS = "oDs^vP"
 class ComparisonDisplay(ByRow):
     """The same features in several explanations, for example of two models.
 
-    Each feature is a row with a point for every explanation and its 95 % interval. A point is an
-    attribution of one row, or the mean absolute attribution over all.
+    Each feature is a row with a point for every explanation and its 95 % interval. A
+    point is an attribution of one row, or the mean absolute attribution over all.
 
     Use `from_explanations` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the features from top
-        to bottom.
+        Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the
+        features from top to bottom.
     local : bool, default=False
         Whether the points are of one row.
     response : str, default="response"
@@ -215,7 +246,9 @@ class ComparisonDisplay(ByRow):
     >>> X = np.array([[1.0, 1.0], [3.0, 0.0]])
     >>> one = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(X[:1]).explain(X)
     >>> two = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(X[1:]).explain(X)
-    >>> display = ComparisonDisplay.from_explanations({"first": one, "second": two}, row=0)
+    >>> display = ComparisonDisplay.from_explanations(
+    ...     {"first": one, "second": two}, row=0
+    ... )
     >>> display.frame()[["explanation", "feature", "value"]]
       explanation feature  value
     0       first      x1    0.0
@@ -241,8 +274,8 @@ class ComparisonDisplay(ByRow):
         Parameters
         ----------
         explanations : dict of str to Explanation
-            Two to six explanations by name, of the same players. With a `row`, of the same
-            rows, too.
+            Two to six explanations by name, of the same players. With a `row`, of the
+            same rows, too.
         row : int, default=None
             Position of the one row to compare. None: mean absolute attributions.
         output : label, default=None
@@ -259,26 +292,38 @@ class ComparisonDisplay(ByRow):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For explanations of different players, or an invalid row, output, max_features or ax.
+            For explanations of different players, or an invalid row, output,
+            max_features or ax.
         """
         _check_explanations(cls.__name__, explanations)
         for one in explanations.values():
-            check_drawing(cls, one, ax=ax, output=output, row=row, max_features=max_features)
+            check_drawing(
+                cls, one, ax=ax, output=output, row=row, max_features=max_features
+            )
 
         def make(output) -> Any:
-            chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
+            chosen = {
+                name: one_row(one_output(e, output), row)
+                for name, e in explanations.items()
+            }
             first = next(iter(chosen.values()))
             sizes = sum(abs(e.to_frame()).mean() for e in chosen.values())
-            sizes = sizes[first.feature_names].sort_values(ascending=False, kind="stable")
+            sizes = sizes[first.feature_names].sort_values(
+                ascending=False, kind="stable"
+            )
             names = sizes.index[:max_features]
-            points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
+            points = [
+                _points(name, e, names, row is not None) for name, e in chosen.items()
+            ]
             table = pd.concat(points, ignore_index=True)
             return cls(table, row is not None, response_name(first))
 
         return by_output(next(iter(explanations.values())), output, ax, make)
 
     @classmethod
-    def from_estimator(cls, estimators, X, *, background=None, **kwargs) -> Self | SmallMultiples:
+    def from_estimator(
+        cls, estimators, X, *, background=None, **kwargs
+    ) -> Self | SmallMultiples:
         """Explain rows with several estimators and draw their explanations.
 
         Parameters
@@ -313,9 +358,19 @@ class ComparisonDisplay(ByRow):
         for place, name in enumerate(names):
             part = self.table[self.table["explanation"] == name]
             rows = np.arange(len(part)) + (place - (len(names) - 1) / 2) * step
-            values, half = part["value"].to_numpy(), HALF_WIDTH * part["standard_error"].fillna(0.0)
-            points = {"fmt": MARKERS[place], "color": style.COLOURS[place], "ms": 5, "capsize": 2}
-            handles.append(ax.errorbar(values, rows, xerr=half, elinewidth=1.1, **points))
+            values, half = (
+                part["value"].to_numpy(),
+                HALF_WIDTH * part["standard_error"].fillna(0.0),
+            )
+            points = {
+                "fmt": MARKERS[place],
+                "color": style.COLOURS[place],
+                "ms": 5,
+                "capsize": 2,
+            }
+            handles.append(
+                ax.errorbar(values, rows, xerr=half, elinewidth=1.1, **points)
+            )
         what = "attribution" if self.local else "mean |attribution|"
         style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")
         style.legend_above(ax, handles, names)
@@ -326,8 +381,8 @@ def _check_dict(owner, name, given) -> None:
     if not isinstance(given, Mapping) or not 2 <= len(given) <= len(style.COLOURS):
         got = list(given) if isinstance(given, Mapping) else given
         raise ValueError(
-            f"{owner} got {name}={got!r}: choose a dict of 2 to {len(style.COLOURS)} {name} by"
-            f" name."
+            f"{owner} got {name}={got!r}: choose a dict of 2 to {len(style.COLOURS)} "
+            f"{name} by name."
         )
 
 
@@ -339,8 +394,9 @@ def _check_explanations(owner, explanations) -> None:
         ours, theirs = set(one.feature_names), set(other.feature_names)
         if ours != theirs:
             raise ValueError(
-                f"{owner} got explanations of different players: only one of {first!r} and"
-                f" {name!r} has {sorted(ours ^ theirs)[:5]}; choose explanations of equal players."
+                f"{owner} got explanations of different players: only one of {first!r} "
+                f"and {name!r} has {sorted(ours ^ theirs)[:5]}; choose explanations of "
+                "equal players."
             )
 
 
@@ -351,7 +407,11 @@ def _points(name, explanation, features, local) -> pd.DataFrame:
     else:
         frame = explanation.importance().rename(columns={"importance": "value"})
     # pandas 2.2 takes the name of the index from `features`, which may have none.
-    frame = frame.loc[features, ["value", "standard_error"]].rename_axis("feature").reset_index()
+    frame = (
+        frame.loc[features, ["value", "standard_error"]]
+        .rename_axis("feature")
+        .reset_index()
+    )
     frame.insert(0, "explanation", str(name))
     return frame
 
@@ -362,17 +422,17 @@ CLEAR = 0.05  # largest adjusted p-value of a difference that is not pale
 class DumbbellDisplay(ByRow):
     """Two explanations beside each other: a dumbbell for each feature.
 
-    The bar leads from the first explanation to the second. The second point has the 95 % interval
-    of the difference, which holds for all features (and outputs) together. It is pale if the
-    difference may be due to chance (adjusted p-value above .05).
+    The bar leads from the first explanation to the second. The second point has the 95
+    % interval of the difference, which holds for all features (and outputs) together.
+    It is pale if the difference may be due to chance (adjusted p-value above .05).
 
     Use `from_comparison` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``first``, ``second``, ``difference``, ``low``, ``high`` (of the
-        difference), ``p_adjusted``; the features from top to bottom.
+        Columns ``feature``, ``first``, ``second``, ``difference``, ``low``, ``high``
+        (of the difference), ``p_adjusted``; the features from top to bottom.
     names : tuple of two str
         Names of the explanations.
     label : str, default="mean |attribution|"
@@ -420,8 +480,8 @@ class DumbbellDisplay(ByRow):
         kind : {"importance", "attribution"}, default="importance"
             Whether mean absolute attributions are compared, or mean attributions.
         output : label, default=None
-            One of `comparison.output_names`. None: all, side by side, or the ones that differ most
-            if there are many.
+            One of `comparison.output_names`. None: all, side by side, or the ones that
+            differ most if there are many.
         max_features : int or None, default=10
             Features shown, the largest differences first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -458,10 +518,22 @@ class DumbbellDisplay(ByRow):
         rows, handles = np.arange(len(first)), []
         alphas = np.where(self.table["p_adjusted"] <= CLEAR, 1.0, 0.35)
         style.zero_line(ax)
-        ax.hlines(rows, first, second, color=style.NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
-        style.interval_bars(ax, second, first + self.table["low"], first + self.table["high"], rows)
+        ax.hlines(
+            rows,
+            first,
+            second,
+            color=style.NEUTRAL,
+            linewidth=3.5,
+            alpha=0.45,
+            zorder=2,
+        )
+        style.interval_bars(
+            ax, second, first + self.table["low"], first + self.table["high"], rows
+        )
         for values, colour in ((first, style.COLOURS[0]), (second, style.COLOURS[1])):
-            ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
+            ax.scatter(
+                values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5
+            )
             # Empty points for the legend: those in the picture may be pale.
             handles.append(ax.scatter([], [], s=46, color=colour))
         style.label_x(ax, self.label)
@@ -473,5 +545,7 @@ def _differences(differences, comparison) -> pd.DataFrame:
     known = differences[differences.index.isin(comparison.feature_names)]
     first, second = comparison.names
     columns = ["difference", "low", "high", "p_adjusted"]
-    table = known[[first, second, *columns]].set_axis(["first", "second", *columns], axis=1)
+    table = known[[first, second, *columns]].set_axis(
+        ["first", "second", *columns], axis=1
+    )
     return table.rename_axis("feature").reset_index()

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from skshapley._records._importance import errors_of
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT
-from skshapley.plots._common import HALF_WIDTH, closed, fold, levels, points, response_name
+from skshapley.plots._common import (
+    HALF_WIDTH,
+    closed,
+    fold,
+    levels,
+    points,
+    response_name,
+)
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._places import dot_size, faintness, swarm
 from skshapley.plots._text import MAX_NAME, number, short_names
@@ -21,18 +28,19 @@ MANY = 1000
 class BeeswarmDisplay(ByRow, Display):
     """Attributions of all rows, one line of points for each feature.
 
-    Each point is a row. Its place along the axis is the attribution, and its colour is the
-    value of the feature, from low to high. Missing values and categories without an order are grey;
-    `DependenceDisplay` shows each category. Points pile up where many rows have nearly the same
-    attribution. The line through a point is the 95 % interval of its attribution.
+    Each point is a row. Its place along the axis is the attribution, and its colour is
+    the value of the feature, from low to high. Missing values and categories without an
+    order are grey; `DependenceDisplay` shows each category. Points pile up where many
+    rows have nearly the same attribution. The line through a point is the 95 % interval
+    of its attribution.
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``row`` (label of the row), ``feature``, ``data``, ``level`` (in [0, 1], or
-        NaN), ``value``, ``standard_error``; the features from top to bottom.
+        Columns ``row`` (label of the row), ``feature``, ``data``, ``level`` (in [0, 1],
+        or NaN), ``value``, ``standard_error``; the features from top to bottom.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -70,10 +78,11 @@ class BeeswarmDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=10
-            Features shown one by one, the most important first; the others are summed for each
-            row. None: all.
+            Features shown one by one, the most important first; the others are summed
+            for each row. None: all.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -90,7 +99,9 @@ class BeeswarmDisplay(ByRow, Display):
         def make(shown) -> Any:
             return cls(_by_feature(fold(shown, max_features)), response_name(shown))
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, max_features=max_features
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the points.
@@ -98,9 +109,9 @@ class BeeswarmDisplay(ByRow, Display):
         Returns
         -------
         frame : DataFrame
-            Columns ``row``, ``feature``, ``data``, ``level``, ``value``, ``standard_error`` and
-            ``y``, where the point is drawn: the position of its feature from the top, plus or minus
-            0.4.
+            Columns ``row``, ``feature``, ``data``, ``level``, ``value``,
+            ``standard_error`` and ``y``, where the point is drawn: the position of its
+            feature from the top, plus or minus 0.4.
         """
         places = pd.factorize(self.table["feature"])[0]
         value = self.table["value"].to_numpy()
@@ -116,11 +127,17 @@ class BeeswarmDisplay(ByRow, Display):
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         # Intervals lie below the points, which would otherwise disappear.
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
-        line = {"ecolor": style.NEUTRAL, "elinewidth": 0.7, "capsize": 0, "alpha": faintness(n)}
+        line = {
+            "ecolor": style.NEUTRAL,
+            "elinewidth": 0.7,
+            "capsize": 0,
+            "alpha": faintness(n),
+        }
         style.error_bars(ax, x, y, half, zorder=2, **line)
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
         ax.scatter(x, y, s=dot_size(n), c=style.level_colours()(level), linewidth=0, zorder=3,
-                   # Beyond 5,000 points, a vector file is slow to open and larger than an image.
+                   # Beyond 5,000 points, a vector file is slow to open and larger than
+                   # an image.
                    rasterized=len(frame) > 5000)  # fmt: skip
         style.label_x(ax, f"attribution ({self._said}){style.interval_note(frame)}")
         if frame["level"].notna().any():
@@ -132,7 +149,12 @@ def _by_feature(shown) -> pd.DataFrame:
     """Return the table of all points, feature by feature, with the level of each value."""
     r, p = shown.values.shape
     order = np.arange(r * p).reshape(r, p).T.ravel()
-    table = points(shown).drop(columns="background_error").iloc[order].reset_index(drop=True)
+    table = (
+        points(shown)
+        .drop(columns="background_error")
+        .iloc[order]
+        .reset_index(drop=True)
+    )
     found = [levels(shown.data.iloc[:, player]) for player in range(p)]
     table.insert(3, "level", np.concatenate(found))
     return table
@@ -141,8 +163,9 @@ def _by_feature(shown) -> pd.DataFrame:
 class MatrixDisplay(ByRow, Display):
     """All attributions as a matrix of colours, with features as lines and rows as columns.
 
-    Similar rows are next to each other. Cells are faded if their 95 % interval contains 0. The
-    line above the matrix shows the predictions; the bars beside it are mean absolute attributions.
+    Similar rows are next to each other. Cells are faded if their 95 % interval contains
+    0. The line above the matrix shows the predictions; the bars beside it are mean
+    absolute attributions.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -167,7 +190,9 @@ class MatrixDisplay(ByRow, Display):
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.plots import MatrixDisplay
     >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(np.zeros((1, 2)))
-    >>> display = MatrixDisplay.from_estimator(explainer, np.array([[0.0, 1], [5, 0], [1, 1]]))
+    >>> display = MatrixDisplay.from_estimator(
+    ...     explainer, np.array([[0.0, 1], [5, 0], [1, 1]])
+    ... )
     >>> display.frame()
           1    2    0
     x0  5.0  1.0  0.0
@@ -179,7 +204,9 @@ class MatrixDisplay(ByRow, Display):
     _scale = None
     _row_height = 1.3
 
-    def __init__(self, values, standard_errors, predictions, response="response") -> None:
+    def __init__(
+        self, values, standard_errors, predictions, response="response"
+    ) -> None:
         self.values = values
         self.standard_errors = standard_errors
         self.predictions = predictions
@@ -195,10 +222,11 @@ class MatrixDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=10
-            Features shown one by one, the most important first; the others are summed for each
-            row. None: all.
+            Features shown one by one, the most important first; the others are summed
+            for each row. None: all.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -218,11 +246,15 @@ class MatrixDisplay(ByRow, Display):
             shown = fold(shown, max_features)
             columns = shown.index[order]
             values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
-            errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
+            errors = pd.DataFrame(
+                errors_of(shown)[order].T, shown.feature_names, columns
+            )
             predictions = pd.Series(shown.predictions[order], columns)
             return cls(values, errors, predictions, response_name(shown))
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, max_features=max_features
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the attributions.
@@ -241,8 +273,9 @@ class MatrixDisplay(ByRow, Display):
         """Draw the matrix."""
         values = self.values.to_numpy()
         p, r = values.shape
-        # A few extreme cells, or the sum of many features, should not wash out all others.
-        # If 99 % of the cells are 0, the quantile is 0 and the maximum takes its place.
+        # A few extreme cells, or the sum of many features, should not wash out all
+        # others. If 99 % of the cells are 0, the quantile is 0 and the maximum takes
+        # its place.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         half = HALF_WIDTH * self.standard_errors.to_numpy()
         image, faded = style.faded_cells(ax, values, half, limit)
@@ -254,17 +287,29 @@ class MatrixDisplay(ByRow, Display):
 
         # At most 1.6 rows high, so that the predictions do not outgrow the matrix.
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
-        top.plot(np.arange(r), self.predictions.to_numpy(), color=style.ink(ax), linewidth=0.9)
+        top.plot(
+            np.arange(r),
+            self.predictions.to_numpy(),
+            color=style.ink(ax),
+            linewidth=0.9,
+        )
         top.tick_params(bottom=False, labelbottom=False, labelsize=style.tick_size())
         ends = np.unique([self.predictions.min(), self.predictions.max()])
         top.set_yticks(ends, [number(end, scale=np.abs(ends).max()) for end in ends])
         top.margins(y=0.25)  # for the upper number
-        top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=style.tick_size())
+        top.set_ylabel(
+            "prediction", rotation=0, ha="right", va="center", size=style.tick_size()
+        )
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
         if self._title is None:  # several have little room
             side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
-            side.barh(range(p), np.abs(values).mean(axis=1), height=0.7, color=style.COLOURS[0])
+            side.barh(
+                range(p),
+                np.abs(values).mean(axis=1),
+                height=0.7,
+                color=style.COLOURS[0],
+            )
             side.axis("off")
 
 
@@ -276,10 +321,14 @@ def _order(values) -> np.ndarray:
         return np.arange(len(values))
     values = values.reshape(len(values), -1)
     if len(values) < MANY:
-        # Hierarchical clustering needs all distances; the optimal order of leaves is slower still.
-        return leaves_list(linkage(values, "average", optimal_ordering=len(values) <= 300))
+        # Hierarchical clustering needs all distances; the optimal order of leaves is
+        # slower still.
+        return leaves_list(
+            linkage(values, "average", optimal_ordering=len(values) <= 300)
+        )
     centred = values - values.mean(axis=0)
-    # The sum of products has a column for each player, so its cost is linear in the rows.
+    # The sum of products has a column for each player, so its cost is linear in the
+    # rows.
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     return np.argsort(centred @ axis, kind="stable")
 
@@ -288,19 +337,20 @@ class DecisionDisplay(ByRow, Display):
     """Paths of many rows from the base value, at the bottom, to their predictions on top.
 
     Each line is a row. At each feature it moves by the row's attribution, the least
-    important feature first, and its colour is the prediction at its end. Lines that stay together
-    for long and part at the top differ only in the most important features.
+    important feature first, and its colour is the prediction at its end. Lines that
+    stay together for long and part at the top differ only in the most important
+    features.
 
-    There are no intervals, because intervals of sums need unknown covariances. If estimates do not
-    add up exactly, the difference is the first step, "unexplained".
+    There are no intervals, because intervals of sums need unknown covariances. If
+    estimates do not add up exactly, the difference is the first step, "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``row``, ``feature``, ``value``, ``base_value``; for each row the features from
-        top to bottom.
+        Columns ``row``, ``feature``, ``value``, ``base_value``; for each row the
+        features from top to bottom.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -334,10 +384,11 @@ class DecisionDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         max_features : int or None, default=20
-            Number of features with separate steps, the most important ones. The others together are
-            the first step. None: all.
+            Number of features with separate steps, the most important ones. The others
+            together are the first step. None: all.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -357,7 +408,9 @@ class DecisionDisplay(ByRow, Display):
             table["base_value"] = np.repeat(shown.base_values, len(shown.feature_names))
             return cls(table, response_name(shown))
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, max_features=max_features)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, max_features=max_features
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the steps, for each row from top to bottom.
@@ -365,8 +418,8 @@ class DecisionDisplay(ByRow, Display):
         Returns
         -------
         frame : DataFrame
-            Columns ``row``, ``feature``, ``value``, ``base_value`` and ``end``, the position of the
-            path after the step.
+            Columns ``row``, ``feature``, ``value``, ``base_value`` and ``end``, the
+            position of the path after the step.
         """
         return self.table.assign(end=self._paths()[:, :-1].ravel())
 
@@ -389,7 +442,9 @@ class DecisionDisplay(ByRow, Display):
         level = levels(pd.Series(paths[:, 0]))
         # Thirty opaque lines' worth of ink, whatever the number of rows.
         alpha = float(np.clip(30 / len(paths), 0.15, 0.9))
-        lines = LineCollection(segments, cmap=style.level_colours(), linewidths=1.2, alpha=alpha)
+        lines = LineCollection(
+            segments, cmap=style.level_colours(), linewidths=1.2, alpha=alpha
+        )
         lines.set(array=level, clim=(0, 1))
         ax.add_collection(lines)
         ax.set_yticks(heights, minor=True)

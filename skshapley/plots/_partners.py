@@ -20,14 +20,15 @@ ROUNDING = 1e-9
 def strongest_partners(explanation, features) -> list[str | None]:
     """Return, for each feature, the feature with the strongest estimated interaction, or None.
 
-    Within bins of similar values of a feature, its attribution would be a straight line if no other
-    feature mattered. Candidates explain a part of the sum of squares around this line. A
-    candidate's score is that part, minus the score that the best of as many noise candidates would
-    explain. The largest positive score wins. It is a hint, not an estimate of an interaction.
+    Within bins of similar values of a feature, its attribution would be a straight line
+    if no other feature mattered. Candidates explain a part of the sum of squares around
+    this line. A candidate's score is that part, minus the score that the best of as
+    many noise candidates would explain. The largest positive score wins. It is a hint,
+    not an estimate of an interaction.
 
-    Noise of variance s^2 explains s^2 chi^2(q), where q counts the bins. With probability
-    1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 m), the chance that any
-    of m candidates exceeds it is one in twenty at most.
+    Noise of variance s^2 explains s^2 chi^2(q), where q counts the bins. With
+    probability 1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20
+    m), the chance that any of m candidates exceeds it is one in twenty at most.
 
     Parameters
     ----------
@@ -43,26 +44,32 @@ def strongest_partners(explanation, features) -> list[str | None]:
 
     References
     ----------
-    Laurent & Massart (2000), Adaptive estimation of a quadratic functional by model selection,
-    Annals of Statistics 28, Lemma 1.
+    Laurent & Massart (2000), Adaptive estimation of a quadratic functional by model
+    selection, Annals of Statistics 28, Lemma 1.
     """
     if not len(features):
         return []
     candidates, player = _candidates(explanation.data)
-    # Twenty for one in twenty, and the number of candidates by the union bound. Of 1,800 features
-    # with additive attributions and noise (20 features; 50, 200 or 1,000 rows), two got a partner.
-    # Of 30 true partners, 24 were found in 50 rows, and all in 200.
+    # Twenty for one in twenty, and the number of candidates by the union bound. Of
+    # 1,800 features with additive attributions and noise (20 features; 50, 200 or 1,000
+    # rows), two got a partner. Of 30 true partners, 24 were found in 50 rows, and all
+    # in 200.
     t = np.log(20 * len(player))
     partners: list[str | None] = []
     for feature in features:
         column = explanation.data.iloc[:, feature]
-        value, own = _scaled(explanation.values[:, feature]), _scaled(ordered_numbers(column))
+        value, own = (
+            _scaled(explanation.values[:, feature]),
+            _scaled(ordered_numbers(column)),
+        )
         explained, rest, q = _explained(value, own, candidates, _bins(column))
         scores = explained - rest * (q + 2 * np.sqrt(q * t) + 2 * t)
         # A feature explains itself best and is no partner.
         scores[player == feature] = -np.inf
         found = rest > ROUNDING**2 and scores.max(initial=0.0) > 0
-        partners.append(explanation.feature_names[player[scores.argmax()]] if found else None)
+        partners.append(
+            explanation.feature_names[player[scores.argmax()]] if found else None
+        )
     return partners
 
 
@@ -84,7 +91,9 @@ def _candidates(data) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
             ranks = pd.Series(ordered_numbers(column)).rank()
             found = [ranks.fillna(ranks.mean()).fillna(0.0)]
         else:
-            found = [column == group for group in groups if len(groups) <= MAX_CATEGORIES]
+            found = [
+                column == group for group in groups if len(groups) <= MAX_CATEGORIES
+            ]
         columns += [np.asarray(one, dtype=np.float64) for one in found]
         players += [player] * len(found)
     return np.reshape(columns, (-1, len(data))).T, np.array(players, dtype=np.intp)
@@ -120,11 +129,15 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
     explained, rest, labels = np.zeros(candidates.shape[1]), 0.0, np.unique(bins)
     for label in labels:
         here = bins == label
-        y, x, z = (part[here] - part[here].mean(axis=0) for part in (value, own, candidates))
+        y, x, z = (
+            part[here] - part[here].mean(axis=0) for part in (value, own, candidates)
+        )
         # Within a bin, the feature's own slope is removed first.
         y = y - x * (x @ y / (x @ x or 1.0))
         joint, squares = z.T @ y, (z**2).sum(axis=0)
-        explained += np.divide(joint**2, squares, out=np.zeros(len(joint)), where=squares > 0)
+        explained += np.divide(
+            joint**2, squares, out=np.zeros(len(joint)), where=squares > 0
+        )
         rest += y @ y / len(value)
     return explained, rest, len(labels)
 
@@ -133,14 +146,16 @@ def check_pairs(owner, explanation) -> None:
     """Raise ValueError for an explanation without interactions."""
     if explanation.interactions is None:
         raise ValueError(
-            f"{owner} got an explanation without interactions: explain with interactions=True."
+            f"{owner} got an explanation without interactions: explain with "
+            "interactions=True."
         )
 
 
 def measured_partners(explanation, features) -> list[str | None]:
     """Return, for each feature, the feature with the strongest interaction, or None.
 
-    The mean sizes of the measured interactions decide; without interactions, `strongest_partners`.
+    The mean sizes of the measured interactions decide; without interactions,
+    `strongest_partners`.
 
     Parameters
     ----------
@@ -152,7 +167,10 @@ def measured_partners(explanation, features) -> list[str | None]:
     if explanation.interactions is None:
         return strongest_partners(explanation, features)
     sizes = np.abs(explanation.interactions.values[:, features]).mean(axis=0)
-    return [explanation.feature_names[size.argmax()] if size.any() else None for size in sizes]
+    return [
+        explanation.feature_names[size.argmax()] if size.any() else None
+        for size in sizes
+    ]
 
 
 def interacting(explanation, features, partner) -> list[tuple[str, str]]:
@@ -163,12 +181,15 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
     explanation : Explanation
         Explanation of one output, with interactions.
     features : list of str, or None
-        None: the two features with the strongest interaction. A single feature is followed by its
-        partner.
+        None: the two features with the strongest interaction. A single feature is
+        followed by its partner.
     partner : str or None
         The name; "auto" and None select the strongest partner of each feature.
     """
-    names, size = explanation.feature_names, np.abs(explanation.interactions.values).mean(axis=0)
+    names, size = (
+        explanation.feature_names,
+        np.abs(explanation.interactions.values).mean(axis=0),
+    )
     # Below every size of an interaction, even if all are 0.
     np.fill_diagonal(size, -1.0)
     strongest = dict(zip(names, names[size.argmax(axis=1)], strict=True))
@@ -181,8 +202,8 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
 def with_pairs(explanation, n) -> Explanation:
     """Return an explanation with the strongest pairs of a row as separate players.
 
-    Each of the two players loses half of the interaction, so the sum does not change. Their
-    remaining values have no standard errors, because covariances are unknown.
+    Each of the two players loses half of the interaction, so the sum does not change.
+    Their remaining values have no standard errors, because covariances are unknown.
 
     Parameters
     ----------

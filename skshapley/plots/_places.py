@@ -24,7 +24,8 @@ STEP = 0.12  # at most, between points of a pile
 
 def dot_size(n: int) -> float:
     """Return the area of n dots, in square points, that shows their density."""
-    # Up to 150 dots have the full size; then the total area grows with the square root of n.
+    # Up to 150 dots have the full size; then the total area grows with the square root
+    # of n.
     return float(np.clip(16 * np.sqrt(150 / max(n, 1)), 3, 16))
 
 
@@ -34,11 +35,13 @@ def faintness(n: int) -> float:
     return float(np.clip(20 / max(n, 1), 0.04, 0.45))
 
 
-def keyed(column, most: int = len(style.COLOURS)) -> tuple[NDArray[np.float64], list[str]] | None:
+def keyed(
+    column, most: int = len(style.COLOURS)
+) -> tuple[NDArray[np.float64], list[str]] | None:
     """Return the number of each value's category, ``(r,)``, and the texts of the categories.
 
-    Beyond `most` categories, the rarer ones share the last. A token of documents is only present or
-    absent.
+    Beyond `most` categories, the rarer ones share the last. A token of documents is
+    only present or absent.
 
     Parameters
     ----------
@@ -55,7 +58,10 @@ def keyed(column, most: int = len(style.COLOURS)) -> tuple[NDArray[np.float64], 
         return None
     if isinstance(groups[0], Piece):
         return np.where(pd.Series(column).isna(), np.nan, 0.0), [THERE]
-    codes, texts = positions(column, groups), [value_text(group, LETTERS) for group in groups]
+    codes, texts = (
+        positions(column, groups),
+        [value_text(group, LETTERS) for group in groups],
+    )
     if len(groups) <= most:
         return codes, texts
     counts = [-np.sum(codes == code) for code in range(len(groups))]
@@ -63,13 +69,18 @@ def keyed(column, most: int = len(style.COLOURS)) -> tuple[NDArray[np.float64], 
     kept = np.sort(np.argsort(counts, kind="stable")[: most - 1])
     shared = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), most - 1.0)
     others = f"{len(groups) - most + 1}{OTHERS}"
-    return np.where(np.isnan(codes), np.nan, shared), [*(texts[code] for code in kept), others]
+    return np.where(np.isnan(codes), np.nan, shared), [
+        *(texts[code] for code in kept),
+        others,
+    ]
 
 
 def positions(column, groups) -> NDArray[np.float64]:
     """Return the position of each value among `groups`, ``(r,)``; NaN for missing values."""
     # as objects, because pandas warns of categories without rows
-    codes = pd.Categorical(pd.Series(column).astype(object), groups).codes.astype(np.float64)
+    codes = pd.Categorical(pd.Series(column).astype(object), groups).codes.astype(
+        np.float64
+    )
     return np.where(codes < 0, np.nan, codes)
 
 
@@ -79,8 +90,12 @@ def category_colours(texts: list[str]) -> list[str]:
     return [*style.COLOURS[: len(texts) - shared], *[style.NEUTRAL] * shared]
 
 
-MOST_PLACES = 30  # categories side by side; beyond this number, the rarer ones share a position
-FEW_VALUES = 10  # distinct numbers; up to this number, each has a tick and spread points
+MOST_PLACES = (
+    30  # categories side by side; beyond this number, the rarer ones share a position
+)
+FEW_VALUES = (
+    10  # distinct numbers; up to this number, each has a tick and spread points
+)
 LEAST_GAP = 0.04  # share of the axis between the ticks of two values
 SPREAD = 0.15  # largest share of the axis for the points of one number
 NEAR = 0.3  # share of the axis between "missing" and the smallest number
@@ -100,7 +115,8 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     data : Series of shape (r,)
         Values of the feature.
     value : ndarray of shape (r,)
-        Their attributions; points with equal values and similar attributions are separated.
+        Their attributions; points with equal values and similar attributions are
+        separated.
 
     Returns
     -------
@@ -111,7 +127,10 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     missing = data.isna().to_numpy()
     if isinstance(data.dtype, pd.CategoricalDtype) and data.cat.ordered:
         groups = list(data.cat.categories)
-        codes, texts = positions(data, groups), [value_text(group, LETTERS) for group in groups]
+        codes, texts = (
+            positions(data, groups),
+            [value_text(group, LETTERS) for group in groups],
+        )
     elif pd.api.types.is_bool_dtype(data.dropna().infer_objects()):
         codes, texts = positions(data, [False, True]), ["False", "True"]
     elif (found := keyed(data, MOST_PLACES)) is not None:
@@ -135,7 +154,8 @@ def _on_a_scale(
     x = np.where(missing, aside, np.where(finite, numbers, np.nan))
     few = 0 < len(known) <= FEW_VALUES
     if few and len(known) < finite.sum():
-        # The swarm reaches .4 of the gap on each side, so that neighbouring piles do not meet.
+        # The swarm reaches .4 of the gap on each side, so that neighbouring piles do
+        # not meet.
         placed = finite | missing
         x[placed] += min(gap, SPREAD * span) * swarm(value[placed], x[placed])
     at: Any = []
@@ -172,10 +192,16 @@ def write_ticks(ax, ticks: Ticks) -> None:
     at, texts = list(ticks), list(ticks.values())
     turned: dict = {}
     if sum(map(len, texts)) > MOST_LETTERS:
-        turned = {"rotation": 90 if upright(ticks) else 30, "ha": "right", "va": "center",
-                  "rotation_mode": "anchor",
-                  "fontsize": np.clip(style.width_in_points(ax) / len(at), 4, 9)}  # fmt: skip
-    elif texts[0] == MISSING and len(at) > 1 and at[1] - at[0] < NEAR * (at[-1] - at[0]):
+        turned = {
+            "rotation": 90 if upright(ticks) else 30,
+            "ha": "right",
+            "va": "center",
+            "rotation_mode": "anchor",
+            "fontsize": np.clip(style.width_in_points(ax) / len(at), 4, 9),
+        }
+    elif (
+        texts[0] == MISSING and len(at) > 1 and at[1] - at[0] < NEAR * (at[-1] - at[0])
+    ):
         texts[0] = f"\n{MISSING}"  # below the others, which it would touch
     ax.set_xticks(at, texts, parse_math=False, **turned)
 
@@ -183,9 +209,10 @@ def write_ticks(ax, ticks: Ticks) -> None:
 def swarm(x, rows) -> NDArray[np.float64]:
     """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
 
-    The range of x has 120 bins. Points of a row in the same bin pile up around the middle of the
-    row: they move by 0, +1, -1, +2, ... steps, in their order. The highest pile of a row determines
-    its step, so that each row shows the density of its own points.
+    The range of x has 120 bins. Points of a row in the same bin pile up around the
+    middle of the row: they move by 0, +1, -1, +2, ... steps, in their order. The
+    highest pile of a row determines its step, so that each row shows the density of its
+    own points.
     """
     span = np.ptp(x) or 1.0
     bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)

@@ -29,15 +29,17 @@ LOWEST, HIGHEST = 0.2, 0.8
 class SentenceDisplay(Display):
     """A text with words coloured by their attributions, in matplotlib or HTML.
 
-    White means no attribution. The largest attribution, of either sign, has the full colour.
+    White means no attribution. The largest attribution, of either sign, has the full
+    colour.
 
-    Use `from_explanation` or `from_estimator` to make one. A notebook shows the display as HTML.
+    Use `from_explanation` or `from_estimator` to make one. A notebook shows the display
+    as HTML.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``token`` (with the space and punctuation after it), ``value``, ``standard_error``;
-        in the order of the text.
+        Columns ``token`` (with the space and punctuation after it), ``value``,
+        ``standard_error``; in the order of the text.
     response : str, default="response"
         Name of the explained response, for the title.
 
@@ -51,8 +53,12 @@ class SentenceDisplay(Display):
     >>> from skshapley import shapley_values
     >>> from skshapley.plots import SentenceDisplay
     >>> from skshapley.rewards import TokenReward
-    >>> reward = TokenReward(lambda texts: [text.count("o") for text in texts], "No good.")
-    >>> display = SentenceDisplay.from_explanation(reward.explanation(shapley_values(reward)))
+    >>> reward = TokenReward(
+    ...     lambda texts: [text.count("o") for text in texts], "No good."
+    ... )
+    >>> display = SentenceDisplay.from_explanation(
+    ...     reward.explanation(shapley_values(reward))
+    ... )
     >>> display.frame()[["token", "value"]]
        token  value
     0    No     1.0
@@ -74,7 +80,8 @@ class SentenceDisplay(Display):
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+            One of `explanation.output_names`. None: all, side by side, or the strongest
+            of many.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
 
@@ -89,11 +96,21 @@ class SentenceDisplay(Display):
         """
 
         def make(shown) -> Any:
-            table = row_table(shown).drop(columns="feature").rename(columns={"data": "token"})
-            table = table.iloc[_in_order(table["token"].tolist())].reset_index(drop=True)
-            return cls(table.assign(token=table["token"].map(str)), response_name(shown))
+            table = (
+                row_table(shown)
+                .drop(columns="feature")
+                .rename(columns={"data": "token"})
+            )
+            table = table.iloc[_in_order(table["token"].tolist())].reset_index(
+                drop=True
+            )
+            return cls(
+                table.assign(token=table["token"].map(str)), response_name(shown)
+            )
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, row=row, needs_row=True)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, row=row, needs_row=True
+        )
 
     def html(self) -> str:
         """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
@@ -103,10 +120,13 @@ class SentenceDisplay(Display):
         ):
             word, gap = _parted(token)
             spans.append(
-                f'<span title="{escape(number(value, signed=True))}" style="background:{colour};'
+                f'<span title="{escape(number(value, signed=True))}" '
+                f'style="background:{colour};'
                 f'color:black;border-radius:2px">{escape(word)}</span>{escape(gap)}'
             )
-        return f'<p style="white-space:pre-wrap;line-height:{LINE}">{"".join(spans)}</p>'
+        return (
+            f'<p style="white-space:pre-wrap;line-height:{LINE}">{"".join(spans)}</p>'
+        )
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -136,7 +156,9 @@ class SentenceDisplay(Display):
         """Draw the text, broken into lines that fit the axes."""
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
-        title = fill(f"attribution ({self.response}): {ends}", 2 * style.letters_within(ax))
+        title = fill(
+            f"attribution ({self.response}): {ends}", 2 * style.letters_within(ax)
+        )
         ax.set_title(title, loc="left", color=style.ink(ax), parse_math=False)
         ax.axis("off")
         style.settle(ax)
@@ -152,12 +174,14 @@ class SentenceDisplay(Display):
 def _in_order(pieces) -> list[int]:
     """Return the positions of a document's own tokens among all tokens, in order."""
     own = [place for place, piece in enumerate(pieces) if not pd.isna(piece)]
-    if len(own) == len(pieces) or not all(isinstance(pieces[place], str) for place in own):
+    if len(own) == len(pieces) or not all(
+        isinstance(pieces[place], str) for place in own
+    ):
         return list(range(len(pieces)))
     if not all(hasattr(pieces[place], "place") for place in own):
         raise ValueError(
-            "SentenceDisplay got a document without the order of its tokens, which explanations of"
-            " several documents do not keep: explain the document alone."
+            "SentenceDisplay got a document without the order of its tokens, which "
+            "explanations of several documents do not keep: explain the document alone."
         )
     return sorted(own, key=lambda place: pieces[place].place)
 

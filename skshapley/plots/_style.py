@@ -1,7 +1,7 @@
 """Colours, axes and rows: the shared style of displays.
 
-Blue and orange differ for any kind of colour vision, and contrast with white and black. Lines and
-text have the colour of the axes' labels, so they follow style sheets.
+Blue and orange differ for any kind of colour vision, and contrast with white and black.
+Lines and text have the colour of the axes' labels, so they follow style sheets.
 """
 
 from textwrap import fill
@@ -33,7 +33,10 @@ NAME, TICK = 1.3, 1.1  # font sizes relative to tick labels, as in shap
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # size of a single panel, in inches
-LETTER, DIGIT = 0.55, 0.65  # mean widths of a letter and of a digit, relative to the font size
+LETTER, DIGIT = (
+    0.55,
+    0.65,
+)  # mean widths of a letter and of a digit, relative to the font size
 NAMES = 0.46  # largest share of the names in the width of the axes and of their names
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
@@ -66,7 +69,8 @@ def colour_of(values) -> list[str]:
 
 def height_of_rows(n_rows) -> float:
     """Return the height of axes with `n_rows` rows, in inches."""
-    # Up to 25 rows have the full height, from 100 rows on the least; figures stay printable.
+    # Up to 25 rows have the full height, from 100 rows on the least; figures stay
+    # printable.
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
@@ -87,8 +91,8 @@ def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
         ax.tick_params(labelsize=tick_size())
     if len(axes) != n:
         raise ValueError(
-            f"{owner} got {len(axes)} axes for {n} panels: pass as many axes as panels, or None for"
-            f" a new figure."
+            f"{owner} got {len(axes)} axes for {n} panels: pass as many axes as "
+            "panels, or None for a new figure."
         )
     return axes
 
@@ -136,7 +140,9 @@ def label_x(ax, text) -> None:
 
 def name_panel(ax, name) -> None:
     """Write the name of a feature below its panel, and leave two spines."""
-    ax.set_xlabel(shorten(name, letters_within(ax)), fontsize=type_size(), parse_math=False)
+    ax.set_xlabel(
+        shorten(name, letters_within(ax)), fontsize=type_size(), parse_math=False
+    )
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -164,9 +170,17 @@ def curves(ax, table, x, by) -> dict[str, Any]:
     for place, (name, part) in enumerate(table.groupby(by, sort=False)):
         # Line styles distinguish the lines after the colours are used up.
         styles, place = divmod(place, len(COLOURS))
-        line = {"color": COLOURS[place], "linestyle": STYLES[styles % len(STYLES)], "label": name}
-        ax.fill_between(part[x], part["low"], part["high"], color=COLOURS[place], alpha=0.2, lw=0)
-        lines[name] = ax.plot(part[x], part["value"], marker="o", ms=3.5, lw=1.3, **line)[0]
+        line = {
+            "color": COLOURS[place],
+            "linestyle": STYLES[styles % len(STYLES)],
+            "label": name,
+        }
+        ax.fill_between(
+            part[x], part["low"], part["high"], color=COLOURS[place], alpha=0.2, lw=0
+        )
+        lines[name] = ax.plot(
+            part[x], part["value"], marker="o", ms=3.5, lw=1.3, **line
+        )[0]
     return lines
 
 
@@ -195,7 +209,9 @@ def legend_above(ax, handles, names) -> None:
 def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes, in a size that fits their height."""
     # Names are literal: "$" and "_" have no special meaning.
-    ax.set_yticks(range(len(names)), names, fontsize=font_size(ax, len(names)), parse_math=False)
+    ax.set_yticks(
+        range(len(names)), names, fontsize=font_size(ax, len(names)), parse_math=False
+    )
 
 
 def name_rows(ax, names) -> None:
@@ -210,12 +226,15 @@ def name_rows(ax, names) -> None:
     ax.grid(axis="y", color=ink(ax), alpha=0.25, linewidth=0.6, linestyle=(0, (1, 4)))
     ax.set_axisbelow(True)
     # A tick each 40 points has room for about five letters and the space between.
-    ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
+    ax.xaxis.get_major_locator().set_params(
+        nbins=int(np.clip(width_in_points(ax) / 40, 2, 7))
+    )
 
 
 def font_size(ax, n_rows) -> float:
     """Return the font size, in points, for one-line rows that share the height of the axes."""
-    # Text with ascenders fills 72 % of the height of its line, and labels take some of the height.
+    # Text with ascenders fills 72 % of the height of its line, and labels take some of
+    # the height.
     return float(np.clip(0.65 * row_in_points(ax, n_rows), LEAST_SIZE, type_size()))
 
 
@@ -229,7 +248,9 @@ def type_size(factor=NAME) -> float:
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
-    return factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+    return (
+        factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+    )
 
 
 def tick_size() -> float:
@@ -325,8 +346,17 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
     size = min(font_size(ax, n_rows), tick_size(), fitting)
     for place, row, text, side in zip(x, y, texts, sides, strict=True):
         gap, align = (-5, "right") if side < 0 else (5, "left")
-        ax.annotate(text, (place, row), (gap, 0), textcoords="offset points", va="center",
-                    ha=align, fontsize=size, color=ink(ax), parse_math=False)  # fmt: skip
+        ax.annotate(
+            text,
+            (place, row),
+            (gap, 0),
+            textcoords="offset points",
+            va="center",
+            ha=align,
+            fontsize=size,
+            color=ink(ax),
+            parse_math=False,
+        )
     room = min((letters * size + 8) / width, MOST_ROOM)
     margin = room / (1 - room * (1 + both))
     # Axes that share a scale have the same margins, as shares of the data.

@@ -44,7 +44,9 @@ def short_names(names, width=MAX_NAME) -> list[str]:
         alike.setdefault(shorten(name, width), []).append(name)
     shared = {short: len(commonprefix(group)) - KEPT for short, group in alike.items()}  # noqa: RUF071
     return [
-        short if len({*alike[short]}) == 1 else shorten(f"…{name[shared[short] :]}", width)
+        short
+        if len({*alike[short]}) == 1
+        else shorten(f"…{name[shared[short] :]}", width)
         for name in names
         for short in [shorten(name, width)]
     ]
@@ -87,5 +89,7 @@ def named_values(frame, width=MAX_NAME) -> list[str]:
         "" if value is None or isinstance(value, Piece) else f" = {value_text(value)}"
         for value in frame["data"]
     ]
-    names = short_names(frame["feature"], max(width - max(map(len, values)), LEAST_NAME))
+    names = short_names(
+        frame["feature"], max(width - max(map(len, values)), LEAST_NAME)
+    )
     return [name + value for name, value in zip(names, values, strict=True)]

@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import as_pandas, check_columns, column_names, is_frame, narwhal
+from skshapley._tables._inputs import (
+    as_pandas,
+    check_columns,
+    column_names,
+    is_frame,
+    narwhal,
+)
 from skshapley._tables._service import as_rows_of
 from skshapley._tools._constraints import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
@@ -16,7 +22,11 @@ from skshapley.rewards._rows import codes_of
 
 def is_row(baseline: object) -> bool:
     """Return True for None or a valid single row of a table."""
-    if baseline is None or is_frame(baseline) or isinstance(baseline, pd.Series | Mapping):
+    if (
+        baseline is None
+        or is_frame(baseline)
+        or isinstance(baseline, pd.Series | Mapping)
+    ):
         return True
     return not isinstance(baseline, str | bytes) and np.iterable(baseline)
 
@@ -24,14 +34,14 @@ def is_row(baseline: object) -> bool:
 class BaselineReward(InterventionalReward):
     """The model's response if absent players take the values of one baseline row.
 
-    v(S) = f(x_S, baseline outside S). Each value of v costs a single model row, but the baseline
-    may be a row that does not exist.
+    v(S) = f(x_S, baseline outside S). Each value of v costs a single model row, but the
+    baseline may be a row that does not exist.
 
     Parameters
     ----------
     baseline : None, or a table, mapping or sequence of one row, default=None
-        The row. None: the weighted mean of each numeric column of the background, and the mode of
-        each other column.
+        The row. None: the weighted mean of each numeric column of the background, and
+        the mode of each other column.
     transformed : bool, default=True
         As in `InterventionalReward`.
 
@@ -44,13 +54,17 @@ class BaselineReward(InterventionalReward):
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], reward="baseline")
-    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
+    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(
+    ...     np.array([[1.0, 1.0]])
+    ... ).values
     array([[1., 0.]])
     """
 
     _constraints = {
         "transformed": Flag(),
-        "baseline": Constraint(is_row, "None or one row: an array, a mapping, a Series or a frame"),
+        "baseline": Constraint(
+            is_row, "None or one row: an array, a mapping, a Series or a frame"
+        ),
     }
 
     def __init__(self, baseline=None, transformed=True) -> None:
@@ -68,15 +82,21 @@ class BaselineReward(InterventionalReward):
         row = self.baseline
         if is_frame(background) and not is_frame(row):
             if not isinstance(row, pd.Series | Mapping):
-                row = zip(column_names(background), np.ravel(np.asarray(row, object)), strict=False)
+                row = zip(
+                    column_names(background),
+                    np.ravel(np.asarray(row, object)),
+                    strict=False,
+                )
             row = as_rows_of(dict(row), background, "BaselineReward")
         elif not is_frame(row):
-            row = np.atleast_2d(row.toarray() if sparse.issparse(row) else np.asarray(row))
+            row = np.atleast_2d(
+                row.toarray() if sparse.issparse(row) else np.asarray(row)
+            )
             row = type(background)(row) if sparse.issparse(background) else row
         if row.shape[0] != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
-                f"BaselineReward got a baseline of shape {row.shape}: pass one row with the"
-                f" {background.shape[1]} columns of the background, or None."
+                f"BaselineReward got a baseline of shape {row.shape}: pass one row "
+                f"with the {background.shape[1]} columns of the background, or None."
             )
         return check_columns(row, background, "BaselineReward")
 
@@ -86,7 +106,9 @@ def _typical_row(background, weights) -> Any:
     if sparse.issparse(background):
         return type(background)(np.atleast_2d(background.T @ weights))
     frame = as_pandas(background)
-    row = pd.DataFrame({name: _typical(column, weights) for name, column in frame.items()})
+    row = pd.DataFrame(
+        {name: _typical(column, weights) for name, column in frame.items()}
+    )
     if isinstance(background, pd.DataFrame):
         return row
     if not is_frame(background):
@@ -97,13 +119,17 @@ def _typical_row(background, weights) -> Any:
 
     table = narwhal(background)
     kinds = table.schema.items()
-    schema = {name: nw.Float64 if _is_number(frame[name]) else kind for name, kind in kinds}
+    schema = {
+        name: nw.Float64 if _is_number(frame[name]) else kind for name, kind in kinds
+    }
     cells = row.to_dict(orient="list")
     return nw.from_dict(cells, schema=schema, backend=table.implementation).to_native()
 
 
 def _is_number(column) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(
+        column
+    )
 
 
 def _typical(column, weights) -> pd.Series:
@@ -111,7 +137,9 @@ def _typical(column, weights) -> pd.Series:
     known = column.notna().to_numpy()
     if _is_number(column):
         values = column[known].to_numpy(np.float64)
-        return pd.Series([np.average(values, weights=weights[known]) if known.any() else np.nan])
+        return pd.Series(
+            [np.average(values, weights=weights[known]) if known.any() else np.nan]
+        )
     # Codes instead of values, since values may be of types that cannot be sorted.
     codes = codes_of(column)
     totals = np.bincount(codes[known], weights=weights[known], minlength=1)

@@ -1,9 +1,9 @@
 """Causal Shapley values: the response if the present columns were set, not observed.
 
-Heskes, Sijben, Bucur & Claassen (2020), Eq 3 and Corollary 1: columns form components, causes
-before effects. Given do(x_S), the absent columns of a component follow all columns of earlier
-components. They also follow the present columns of their own component, unless their dependence
-comes from a common cause (confounding).
+Heskes, Sijben, Bucur & Claassen (2020), Eq 3 and Corollary 1: columns form components,
+causes before effects. Given do(x_S), the absent columns of a component follow all
+columns of earlier components. They also follow the present columns of their own
+component, unless their dependence comes from a common cause (confounding).
 """
 
 from collections.abc import Sequence
@@ -24,22 +24,26 @@ def _are_components(value) -> bool:
         isinstance(value, Sequence)
         and not isinstance(value, str)
         and len(value) > 0
-        and all(isinstance(part, list | tuple | np.ndarray) and len(part) for part in value)
+        and all(
+            isinstance(part, list | tuple | np.ndarray) and len(part) for part in value
+        )
     )
 
 
 class CausalReward(ConditionalReward):
     """The model's mean response under an intervention that sets the present columns.
 
-    v(S) = E[f(X) | do(X_S = x_S)] for normal columns with a causal chain graph of components.
-    Causes come before effects. Setting a column moves its effects but not its causes. In contrast,
-    `ConditionalReward` also infers causes from effects. With ``confounded=False``, the columns of
-    a component act on each other, so the present columns move the others. With
-    ``confounded=True``, they share an unmeasured cause, so setting one does not move the others.
+    v(S) = E[f(X) | do(X_S = x_S)] for normal columns with a causal chain graph of
+    components. Causes come before effects. Setting a column moves its effects but not
+    its causes. In contrast, `ConditionalReward` also infers causes from effects. With
+    ``confounded=False``, the columns of a component act on each other, so the present
+    columns move the others. With ``confounded=True``, they share an unmeasured cause,
+    so setting one does not move the others.
 
-    A single component without confounding gives `ConditionalReward`. A single confounded component
-    gives `InterventionalReward`. The graph is not tested; the values are correct only if the graph
-    is. Columns must be numbers without missing values. A coalition costs one matrix per component.
+    A single component without confounding gives `ConditionalReward`. A single
+    confounded component gives `InterventionalReward`. The graph is not tested; the
+    values are correct only if the graph is. Columns must be numbers without missing
+    values. A coalition costs one matrix per component.
 
     Parameters
     ----------
@@ -56,8 +60,9 @@ class CausalReward(ConditionalReward):
 
     References
     ----------
-    Heskes, Sijben, Bucur & Claassen (2020), Causal Shapley values: exploiting causal knowledge to
-    explain individual predictions of complex models, NeurIPS, Eq 3 and Corollary 1.
+    Heskes, Sijben, Bucur & Claassen (2020), Causal Shapley values: exploiting causal
+    knowledge to explain individual predictions of complex models, NeurIPS, Eq 3 and
+    Corollary 1.
 
     Examples
     --------
@@ -77,13 +82,18 @@ class CausalReward(ConditionalReward):
 
     _constraints = {
         **ConditionalReward._constraints,
-        "components": Constraint(_are_components, "a list of lists of columns, causes first"),
+        "components": Constraint(
+            _are_components, "a list of lists of columns, causes first"
+        ),
         "confounded": Constraint(
-            lambda value: np.asarray(value).dtype == bool, "True or False, or a list of them"
+            lambda value: np.asarray(value).dtype == bool,
+            "True or False, or a list of them",
         ),
     }
 
-    def __init__(self, components: Any, confounded: Any = False, covariance: Any = None) -> None:
+    def __init__(
+        self, components: Any, confounded: Any = False, covariance: Any = None
+    ) -> None:
         super().__init__(covariance)
         self.components = components
         self.confounded = confounded
@@ -92,19 +102,19 @@ class CausalReward(ConditionalReward):
         names = column_names(self.background_)
         groups = {f"component {i}": part for i, part in enumerate(self.components)}
         made = Players.from_groups(groups, names, "CausalReward")
-        # Columns outside the groups would become players of their own, without a place among the
-        # causes.
+        # Columns outside the groups would become players of their own, without a place
+        # among the causes.
         if made.n_players > len(groups):
             raise ValueError(
-                f"CausalReward got components {self.components!r}: name each of the columns {names}"
-                f" once."
+                f"CausalReward got components {self.components!r}: name each of the "
+                f"columns {names} once."
             )
         components = tuple((made.names == name)[made.column_player] for name in groups)
         flags, n = np.asarray(self.confounded), len(groups)
         if flags.shape not in ((), (n,)):
             raise ValueError(
-                f"CausalReward got confounded={self.confounded!r} for {n} components: pass one flag"
-                f" for each, or a single one."
+                f"CausalReward got confounded={self.confounded!r} for {n} components: "
+                "pass one flag for each, or a single one."
             )
         confounded = tuple(np.broadcast_to(flags, n).tolist())
         return CausalModel(**parts, components=components, confounded=confounded)

@@ -1,9 +1,10 @@
 """The input column of each output column of a fitted transformer.
 
-It is known for scikit-learn's transformers that compute each column from one column, row by row,
-and for ColumnTransformer, FeatureUnion and Pipeline of these. Subclasses may behave differently, so
-classes are compared by name, which imports none of them. Functions and transformers of other
-libraries are tried on some rows; scikit-learn's other transformers are refused.
+It is known for scikit-learn's transformers that compute each column from one column,
+row by row, and for ColumnTransformer, FeatureUnion and Pipeline of these. Subclasses
+may behave differently, so classes are compared by name, which imports none of them.
+Functions and transformers of other libraries are tried on some rows; scikit-learn's
+other transformers are refused.
 """
 
 from collections import UserList
@@ -59,14 +60,19 @@ def sources(transformer, width) -> np.ndarray:
             return _READERS[kind.__name__](transformer, width)
         if any(base.__name__ == "SelectorMixin" for base in kind.__mro__):
             return transformer.get_support(indices=True)
-        # A trial of some rows could miss a dependence that scikit-learn's documentation states.
-        raise MixedColumnsError(f"{kind.__name__} is not known to work column by column")
+        # A trial of some rows could miss a dependence that scikit-learn's documentation
+        # states.
+        raise MixedColumnsError(
+            f"{kind.__name__} is not known to work column by column"
+        )
     raise UnknownStepError(f"{kind.__name__} is not known to work column by column")
 
 
 def _alike(transformer, width) -> NDArray[np.intp]:
     """Return the sources if all columns make the same number of output columns."""
-    return np.repeat(np.arange(width), len(transformer.get_feature_names_out()) // width)
+    return np.repeat(
+        np.arange(width), len(transformer.get_feature_names_out()) // width
+    )
 
 
 def _of_one_hot(encoder, width) -> NDArray[np.intp]:
@@ -74,14 +80,18 @@ def _of_one_hot(encoder, width) -> NDArray[np.intp]:
     if encoder.min_frequency is not None or encoder.max_categories is not None:
         rare = encoder.infrequent_categories_
         # Infrequent categories share one output column.
-        counts -= [0 if categories is None else len(categories) - 1 for categories in rare]
+        counts -= [
+            0 if categories is None else len(categories) - 1 for categories in rare
+        ]
     if encoder.drop_idx_ is not None:
         counts -= [dropped is not None for dropped in encoder.drop_idx_]
     return np.repeat(np.arange(width), counts)
 
 
 def _of_bins(binner, width) -> NDArray[np.intp]:
-    return np.repeat(np.arange(width), 1 if binner.encode == "ordinal" else binner.n_bins_)
+    return np.repeat(
+        np.arange(width), 1 if binner.encode == "ordinal" else binner.n_bins_
+    )
 
 
 def _of_imputer(imputer, width) -> NDArray[np.intp]:
@@ -93,11 +103,16 @@ def _of_imputer(imputer, width) -> NDArray[np.intp]:
 
 def _of_function(transformer, width) -> NDArray[np.intp]:
     function = transformer.func
-    by_element = isinstance(function, np.ufunc) and (function.nin, function.nout) == (1, 1)
+    by_element = isinstance(function, np.ufunc) and (function.nin, function.nout) == (
+        1,
+        1,
+    )
     if function is None or (by_element and not transformer.kw_args):
         return np.arange(width)
     name = getattr(function, "__name__", repr(function))
-    raise UnknownStepError(f"FunctionTransformer of {name} is not known to work column by column")
+    raise UnknownStepError(
+        f"FunctionTransformer of {name} is not known to work column by column"
+    )
 
 
 def sources_or_trial(transformer, width, sample) -> np.ndarray:
@@ -119,7 +134,8 @@ def sources_or_trial(transformer, width, sample) -> np.ndarray:
 def tried_sources(transformer, table) -> NDArray[np.intp]:
     """Return the input column of each output column, by a trial on some rows.
 
-    Each column in turn takes the values of other rows. The output columns that change depend on it.
+    Each column in turn takes the values of other rows. The output columns that change
+    depend on it.
 
     Parameters
     ----------
@@ -129,21 +145,34 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     Raises
     ------
     MixedColumnsError
-        If changes of two columns change the same output column, no change changes it, or the trial
-        fails.
+        If changes of two columns change the same output column, no change changes it,
+        or the trial fails.
     """
     n, d = table.shape
     pool, rows = row_pool(table, table, np.arange(d)), np.arange(n)
-    # One pass for the unchanged rows and for each changed column: the transformer is called once.
-    kept = np.repeat(np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]), n, axis=0)
+    # One pass for the unchanged rows and for each changed column: the transformer is
+    # called once.
+    kept = np.repeat(
+        np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]), n, axis=0
+    )
     others = np.concatenate(
         [rows, *(np.roll(rows, 1 + column % max(1, n - 1)) for column in range(d))]
     )
     name = type(transformer).__name__
     try:
-        made = transformer.transform(pool.hybrid(kept, np.tile(rows, d + 1), others[:, None]))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise MixedColumnsError(f"{name} raised {type(error).__name__} in a trial") from error
+        made = transformer.transform(
+            pool.hybrid(kept, np.tile(rows, d + 1), others[:, None])
+        )
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise MixedColumnsError(
+            f"{name} raised {type(error).__name__} in a trial"
+        ) from error
     made = as_pandas(made.toarray() if sparse.issparse(made) else made)
     # Codes compare values of any type, and equal missing values have equal codes.
     columns = [pd.factorize(column.astype(object))[0] for _, column in made.items()]
@@ -152,7 +181,9 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     if (changes.sum(axis=1) > 1).any():
         raise MixedColumnsError(f"{name} mixes columns")
     if not changes.any(axis=1).all():  # a category that these rows do not have
-        raise MixedColumnsError(f"an output of {name} is constant on {n} background rows")
+        raise MixedColumnsError(
+            f"an output of {name} is constant on {n} background rows"
+        )
     return changes.argmax(axis=1)
 
 
@@ -202,7 +233,9 @@ _MAPS = ("Binarizer", "OrdinalEncoder", "PowerTransformer", "QuantileTransformer
 _EXPANSIONS = ("SplineTransformer", "TargetEncoder")
 _READERS = {
     **dict.fromkeys((*_SCALERS, *_MAPS, *_EXPANSIONS), _alike),
-    **dict.fromkeys(("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"), _of_text),
+    **dict.fromkeys(
+        ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"), _of_text
+    ),
     "ColumnTransformer": _of_column_transformer,
     "FeatureUnion": _of_union,
     "FrozenEstimator": lambda frozen, width: sources(frozen.estimator, width),

@@ -73,8 +73,8 @@ class _TransportReward(NumericReward):
     def split(self, rng) -> None:
         """Fit the quadratic part of the response, and compute its Shapley values.
 
-        This is omitted if a player is constant, because players without effect are left out of
-        games.
+        This is omitted if a player is constant, because players without effect are left
+        out of games.
         """
         model, column = self.masked_, self.response_.column
         if (
@@ -94,17 +94,20 @@ class _TransportReward(NumericReward):
         return TransportGame(*parts)
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
-        # One row has no correlation, and zero correlations would look like independent columns.
+        # One row has no correlation, and zero correlations would look like independent
+        # columns.
         if len(standard) == 1:
             raise ValueError(
-                f"{type(self).__name__} learns correlations from the background, and got 1"
-                f" sample: pass the training table, or choose another reward."
+                f"{type(self).__name__} learns correlations from the background, and "
+                "got 1 sample: pass the training table, or choose another reward."
             )
         self.n_factors_, shrinkage = chosen_factors(standard, self.weights_)
         if self.n_factors_ == 0:
             return super()._learned(standard)
         own = sample_correlation(standard, self.weights_)
-        return shrunk(own, shrinkage, factor_correlation(own, self.n_factors_)), shrinkage
+        return shrunk(
+            own, shrinkage, factor_correlation(own, self.n_factors_)
+        ), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect, including constant ones that others move."""
@@ -127,7 +130,9 @@ def _is_covariance(value) -> bool:
         return False
     # Relative, since covariances have the squared units of the columns.
     slack = 1e-9 * np.abs(matrix).max()
-    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T, 0, slack):
+    if matrix.shape[0] != matrix.shape[1] or not np.allclose(
+        matrix, matrix.T, 0, slack
+    ):
         return False
     return bool(np.linalg.eigvalsh(matrix).min() >= -slack)
 
@@ -135,26 +140,28 @@ def _is_covariance(value) -> bool:
 class ConditionalReward(_TransportReward):
     """The model's mean response if absent columns follow the present ones, as for normal columns.
 
-    v(S) is the mean over background rows r of f(z). The row z has the present columns of the row to
-    explain. Its absent columns have the values of r, moved by their regression on the present ones:
+    v(S) is the mean over background rows r of f(z). The row z has the present columns
+    of the row to explain. Its absent columns have the values of r, moved by their
+    regression on the present ones:
 
         z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S).
 
-    This is E[f(X) | X_S = x_S] for normal columns, and keeps the residuals of the rows. Values show
-    the information of the columns about the response, also through other columns: an unused column
-    may have a large value.
+    This is E[f(X) | X_S = x_S] for normal columns, and keeps the residuals of the rows.
+    Values show the information of the columns about the response, also through other
+    columns: an unused column may have a large value.
 
-    Columns must be numbers without missing values. Fit the reward to many rows, such as the
-    training table, because it learns the correlations from them. With samplers of permutations, a
-    coalition costs one update of rank one.
+    Columns must be numbers without missing values. Fit the reward to many rows, such as
+    the training table, because it learns the correlations from them. With samplers of
+    permutations, a coalition costs one update of rank one.
 
     Parameters
     ----------
     covariance : None or array of shape (d, d), default=None
-        Sigma, if it is known or was estimated from other rows. None: the covariance of the
-        background, shrunk as Ledoit & Wolf propose, which matters for few rows. It is shrunk
-        towards a model of one to three common factors instead if held-out rows are clearly
-        likelier. Factors are tried for 128 rows or more, and 3 to 128 columns.
+        Sigma, if it is known or was estimated from other rows. None: the covariance of
+        the background, shrunk as Ledoit & Wolf propose, which matters for few rows. It
+        is shrunk towards a model of one to three common factors instead if held-out
+        rows are clearly likelier. Factors are tried for 128 rows or more, and 3 to 128
+        columns.
     link : None, "log", "logit" or callable, default=None
         A function of the mean, as in `InterventionalReward`.
 
@@ -174,22 +181,22 @@ class ConditionalReward(_TransportReward):
 
     Notes
     -----
-    With permutations, a quadratic function of the columns is fitted to the response in ``fit``. Its
-    values are not sampled; they are known up to a small error, which is in the standard errors.
-    Only the rest of the response is sampled.
+    With permutations, a quadratic function of the columns is fitted to the response in
+    ``fit``. Its values are not sampled; they are known up to a small error, which is in
+    the standard errors. Only the rest of the response is sampled.
 
-    Standard errors describe the sampling of coalitions and rows. They do not include the error of
-    the normal model or of the estimated Sigma. `skshapley.diagnostics.conditional_error` compares
-    rewards on held-out rows.
+    Standard errors describe the sampling of coalitions and rows. They do not include
+    the error of the normal model or of the estimated Sigma.
+    `skshapley.diagnostics.conditional_error` compares rewards on held-out rows.
 
     References
     ----------
-    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
-    accurate approximations to Shapley values, Artificial Intelligence 298, section 3.2 (there by
-    draws from the normal distribution). Ledoit & Wolf (2004), A well-conditioned estimator for
-    large-dimensional covariance matrices, Journal of Multivariate Analysis 88. Fan, Fan & Lv
-    (2008), High dimensional covariance matrix estimation using a factor model, Journal of
-    Econometrics 147.
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are
+    dependent: more accurate approximations to Shapley values, Artificial Intelligence
+    298, section 3.2 (there by draws from the normal distribution). Ledoit & Wolf
+    (2004), A well-conditioned estimator for large-dimensional covariance matrices,
+    Journal of Multivariate Analysis 88. Fan, Fan & Lv (2008), High dimensional
+    covariance matrix estimation using a factor model, Journal of Econometrics 147.
 
     Examples
     --------
@@ -198,9 +205,13 @@ class ConditionalReward(_TransportReward):
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.rewards import ConditionalReward
-    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> X = np.random.default_rng(0).multivariate_normal(
+    ...     [0, 0], [[1, 0.8], [0.8, 1]], size=500
+    ... )
     >>> reward = ConditionalReward(covariance=[[1, 0.8], [0.8, 1]])
-    >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward=reward).fit(X - X.mean(axis=0))
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward=reward).fit(
+    ...     X - X.mean(axis=0)
+    ... )
     >>> explainer.explain(np.array([[1.0, 2.0]])).values.round(2)
     array([[0.2, 0.8]])
     """
@@ -222,10 +233,11 @@ class ConditionalReward(_TransportReward):
         shape, d = np.shape(self.covariance), table.shape[1]
         if shape != (d, d):
             raise ValueError(
-                f"ConditionalReward got a covariance of shape {shape} for {d} columns: pass one of"
-                f" shape ({d}, {d}), in the order of the columns."
+                f"ConditionalReward got a covariance of shape {shape} for {d} columns: "
+                f"pass one of shape ({d}, {d}), in the order of the columns."
             )
-        # The scale of the given matrix, which may come from other rows than the background.
+        # The scale of the given matrix, which may come from other rows than the
+        # background.
         return NormalMargins(table, weights, np.sqrt(np.diagonal(self.covariance)))
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
@@ -235,20 +247,22 @@ class ConditionalReward(_TransportReward):
         covariance = np.asarray(self.covariance, dtype=np.float64)
         spread = np.sqrt(np.diagonal(covariance))
         spread = np.where(spread > 0, spread, 1.0)
-        return shrunk(covariance / np.outer(spread, spread), LEAST_SHRINKAGE), LEAST_SHRINKAGE
+        return shrunk(
+            covariance / np.outer(spread, spread), LEAST_SHRINKAGE
+        ), LEAST_SHRINKAGE
 
 
 class CopulaReward(_TransportReward):
     """A `ConditionalReward` on the normal scores of ranks: a normal copula with free margins.
 
-    Each column is replaced by the normal quantiles of its ranks among the background rows. Rows are
-    moved on this scale, and converted back by the quantiles of the column. Moved values stay in the
-    range of the column, and monotone transforms of a column do not change the reward. Between
-    different numbers the conversion is linear. Repeated numbers (counts, codes) are returned as
-    such.
+    Each column is replaced by the normal quantiles of its ranks among the background
+    rows. Rows are moved on this scale, and converted back by the quantiles of the
+    column. Moved values stay in the range of the column, and monotone transforms of a
+    column do not change the reward. Between different numbers the conversion is linear.
+    Repeated numbers (counts, codes) are returned as such.
 
-    Columns must be numbers without missing values. Fit the reward to many rows, because it learns
-    margins and correlations from them.
+    Columns must be numbers without missing values. Fit the reward to many rows, because
+    it learns margins and correlations from them.
 
     Parameters
     ----------
@@ -270,16 +284,21 @@ class CopulaReward(_TransportReward):
 
     References
     ----------
-    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
-    accurate approximations to Shapley values, Artificial Intelligence 298, section 3.3.
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are
+    dependent: more accurate approximations to Shapley values, Artificial Intelligence
+    298, section 3.3.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
-    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> X = np.random.default_rng(0).multivariate_normal(
+    ...     [0, 0], [[1, 0.8], [0.8, 1]], size=500
+    ... )
     >>> skewed = np.exp(X)
-    >>> explainer = ShapleyExplainer(lambda X: np.log(X[:, 0]), reward="copula").fit(skewed)
+    >>> explainer = ShapleyExplainer(lambda X: np.log(X[:, 0]), reward="copula").fit(
+    ...     skewed
+    ... )
     >>> explainer.explain(np.exp([[1.0, 2.0]])).values.round(1)
     array([[0.2, 0.7]])
     """

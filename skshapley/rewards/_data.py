@@ -51,27 +51,29 @@ class AllClasses(ClassifierMixin, BaseEstimator):
 class DataGame(Game):
     """The game of training points: v(S) is the validation score of a model fitted to S.
 
-    The players are training points, or groups of them. The game has one row and one output, and one
-    evaluation is one fit. The empty coalition has the score of the constant prediction from all
-    labels. A coalition with a single class has the score of predicting this class. If a coalition
-    lacks a class, its probability is 0.
+    The players are training points, or groups of them. The game has one row and one
+    output, and one evaluation is one fit. The empty coalition has the score of the
+    constant prediction from all labels. A coalition with a single class has the score
+    of predicting this class. If a coalition lacks a class, its probability is 0.
 
     Parameters
     ----------
     estimator : estimator
-        The model; clones of it are fitted. Set its `random_state`, so that v(S) is reproducible.
+        The model; clones of it are fitted. Set its `random_state`, so that v(S) is
+        reproducible.
     X, y : training data, ``(n, d)`` and ``(n,)``
     X_val, y_val : validation data
     scorer : callable(estimator, X, y) -> float
     members : ndarray of shape (n,), int
         The player of each training point.
     truncation : float or None
-        Saves fits along chains of growing coalitions, such as permutations. If a score is this
-        close to the score with all points, larger coalitions of the chain take the score of all
-        points without a fit (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
+        Saves fits along chains of growing coalitions, such as permutations. If a score
+        is this close to the score with all points, larger coalitions of the chain take
+        the score of all points without a fit (Ghorbani & Zou 2019, Algorithm 1). None:
+        no truncation.
     error_score : "empty", "raise" or float, default="empty"
-        The worth of a coalition if fitting or scoring fails: the worth of no points, or a number.
-        "raise": the error ends the run.
+        The worth of a coalition if fitting or scoring fails: the worth of no points, or
+        a number. "raise": the error ends the run.
     """
 
     n_rows = n_outputs = 1
@@ -91,9 +93,14 @@ class DataGame(Game):
     ) -> None:
         self.estimator, self.scorer = estimator, scorer
         self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
-        self.members, self.truncation, self.error_score = members, truncation, error_score
+        self.members, self.truncation, self.error_score = (
+            members,
+            truncation,
+            error_score,
+        )
         self.n_players = int(members.max()) + 1
-        # Truncation needs whole chains in one call; otherwise each fit may go to another worker.
+        # Truncation needs whole chains in one call; otherwise each fit may go to
+        # another worker.
         self.most_values = self.n_players - 1 if truncation is not None else 1
         self._classifier = is_classifier(estimator)
         self._classes = np.unique(np.asarray(y)) if self._classifier else None
@@ -110,8 +117,8 @@ class DataGame(Game):
         r, m, p = coalitions.shape
         values, done, last = np.empty(r * m), False, None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
-            # Truncation holds along one chain only; the next permutation begins with a smaller
-            # coalition.
+            # Truncation holds along one chain only; the next permutation begins with a
+            # smaller coalition.
             grows = last is not None and not (last & ~coalition).any()
             done = done and grows
             values[i] = self._v_full if done else self._value(coalition)
@@ -130,10 +137,11 @@ class DataGame(Game):
             self._fitted(first)
         except Exception as error:
             warn(
-                f"DataGame cannot fit or score {self.estimator!r} on {n_unfitted} coalitions; they"
-                f" count as {self.unvalued.worth:.6g} (error_score={self.error_score!r})."
-                f" The first, of {first[self.members].sum()} training points:"
-                f" {type(error).__name__}: {error}",
+                f"DataGame cannot fit or score {self.estimator!r} on {n_unfitted} "
+                f"coalitions; they count as {self.unvalued.worth:.6g} "
+                f"(error_score={self.error_score!r}). The first, of "
+                f"{first[self.members].sum()} training points: {type(error).__name__}: "
+                f"{error}",
                 FitFailedWarning,
                 stacklevel=3,
             )
@@ -160,7 +168,11 @@ class DataGame(Game):
             model = DummyClassifier()
         model.fit(_safe_indexing(self.X, rows), y)
         known = getattr(model, "classes_", None)
-        if self._classes is not None and known is not None and len(known) < len(self._classes):
+        if (
+            self._classes is not None
+            and known is not None
+            and len(known) < len(self._classes)
+        ):
             model = AllClasses(model, self._classes)
         return self._scored(model)
 
@@ -169,8 +181,9 @@ class DataGame(Game):
         score = float(self.scorer(model, self.X_val, self.y_val))
         if not np.isfinite(score):
             raise ModelOutputError(
-                f"DataGame got the score {score} of {model!r} on the validation data: choose a"
-                f" scoring that is finite for every coalition of training points."
+                f"DataGame got the score {score} of {model!r} on the validation data: "
+                "choose a scoring that is finite for every coalition of training "
+                "points."
             )
         return score
 

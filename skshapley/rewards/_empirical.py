@@ -1,8 +1,8 @@
 """The empirical conditional reward: weights of background rows by distance in the present columns.
 
-Aas, Jullum & Loland (2021), section 3.4. In their notation x* is the instance, D_S(x*, x_i) the
-distance in the present columns (Eq 10), and w_S(x*, x_i) = exp(-D_S^2 / (2 sigma^2)) the weight of
-row i (Eq 11).
+Aas, Jullum & Loland (2021), section 3.4. In their notation x* is the instance, D_S(x*,
+x_i) the distance in the present columns (Eq 10), and w_S(x*, x_i) = exp(-D_S^2 / (2
+sigma^2)) the weight of row i (Eq 11).
 """
 
 from dataclasses import dataclass
@@ -40,11 +40,15 @@ class NearModel(NumericModel):
         coalitions : ndarray of shape (n, p), bool
         """
         present = coalitions.take(self.column_player, axis=1)
-        squares = squared_distances(self.correlation, present, given[:, None] - self.scores)
+        squares = squared_distances(
+            self.correlation, present, given[:, None] - self.scores
+        )
         # constant columns do not separate rows, and are ignored
         varied = (self.scores != self.scores[0]).any(axis=0)
         squares /= np.maximum(present[:, varied].sum(axis=1), 1)[:, None]
-        squares -= squares.min(axis=1, keepdims=True)  # the weights of distant rows would be 0
+        squares -= squares.min(
+            axis=1, keepdims=True
+        )  # the weights of distant rows would be 0
         weights = self.weights * np.exp(squares / (-2 * self.sigma**2))
         weights /= weights.sum(axis=1, keepdims=True)
         nobody = ~present.any(axis=1, keepdims=True)  # v(empty) uses all rows
@@ -65,14 +69,16 @@ def _largest(weights, share) -> NDArray[np.float64]:
 class EmpiricalReward(NumericReward):
     """The model's mean response over background rows that are close in the present columns.
 
-    v(S) = sum_i w_i f(x_S, background_i outside S), where w_i falls with the distance of row i from
-    the row to explain in the present columns: exp(-D^2 / (2 sigma^2)) with the squared Mahalanobis
-    distance D^2, divided by the number of present columns. There is no assumption on the dependence
-    of columns. The reward uses existing rows and needs many of them: if several columns are
-    present, few rows are close. `effective_rows` counts them.
+    v(S) = sum_i w_i f(x_S, background_i outside S), where w_i falls with the distance
+    of row i from the row to explain in the present columns: exp(-D^2 / (2 sigma^2))
+    with the squared Mahalanobis distance D^2, divided by the number of present columns.
+    There is no assumption on the dependence of columns. The reward uses existing rows
+    and needs many of them: if several columns are present, few rows are close.
+    `effective_rows` counts them.
 
-    Columns must be numbers without missing values. Every coalition uses all background rows. An
-    evaluation therefore costs up to b model rows, and permutations cannot use single rows.
+    Columns must be numbers without missing values. Every coalition uses all background
+    rows. An evaluation therefore costs up to b model rows, and permutations cannot use
+    single rows.
 
     Parameters
     ----------
@@ -84,7 +90,8 @@ class EmpiricalReward(NumericReward):
     Attributes
     ----------
     correlation_ : ndarray of shape (d, d)
-        Correlation of the columns, shrunk as Ledoit & Wolf propose; it defines the distances.
+        Correlation of the columns, shrunk as Ledoit & Wolf propose; it defines the
+        distances.
     shrinkage_ : float
         The weight of the identity in it.
 
@@ -94,21 +101,24 @@ class EmpiricalReward(NumericReward):
 
     Notes
     -----
-    Version 1.0 of the R package shapr divides squared distances by the square of the number of
-    columns; the paper divides by the number. This equals a larger bandwidth, and changes values by
-    up to 4 of 20 on its own example. At the limit of `eta`, shapr keeps some of the rows at equal
-    distance. Here, all of them are kept.
+    Version 1.0 of the R package shapr divides squared distances by the square of the
+    number of columns; the paper divides by the number. This equals a larger bandwidth,
+    and changes values by up to 4 of 20 on its own example. At the limit of `eta`, shapr
+    keeps some of the rows at equal distance. Here, all of them are kept.
 
     References
     ----------
-    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
-    accurate approximations to Shapley values, Artificial Intelligence 298, Eq 10-12.
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are
+    dependent: more accurate approximations to Shapley values, Artificial Intelligence
+    298, Eq 10-12.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
-    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> X = np.random.default_rng(0).multivariate_normal(
+    ...     [0, 0], [[1, 0.8], [0.8, 1]], size=500
+    ... )
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward="empirical").fit(X)
     >>> explainer.explain(np.array([[1.0, 1.0]])).values.round(1)
     array([[0.6, 0.3]])
@@ -123,7 +133,8 @@ class EmpiricalReward(NumericReward):
     _constraints = {
         "sigma": Number(above=0),
         "eta": Constraint(
-            lambda eta: Number(above=0).allows(eta) and eta <= 1, "a number above 0, 1 at most"
+            lambda eta: Number(above=0).allows(eta) and eta <= 1,
+            "a number above 0, 1 at most",
         ),
     }
 
@@ -142,8 +153,8 @@ class EmpiricalReward(NumericReward):
     def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
         """Return the effective number of background rows of each coalition.
 
-        This is 1 / (sum of the squared weights): b for equal weights, 1 for a single row. If it is
-        small, v(S) is close to the response at the nearest row.
+        This is 1 / (sum of the squared weights): b for equal weights, 1 for a single
+        row. If it is small, v(S) is close to the response at the nearest row.
 
         Parameters
         ----------
@@ -188,8 +199,12 @@ class EmpiricalGame(WrappedGame):
         weights = self.shared.row_weights(self._given[repeated], flat)
         # Rows of weight 0 are never passed to the model.
         line, reference = np.nonzero(weights)
-        outputs = self._game.against(flat[line], repeated[line], reference[:, None])[:, 0]
+        outputs = self._game.against(flat[line], repeated[line], reference[:, None])[
+            :, 0
+        ]
         # Every coalition keeps at least its nearest row, so no sum is empty.
         starts = np.flatnonzero(np.diff(line, prepend=-1))
-        values = np.add.reduceat(weights[line, reference][:, None] * outputs, starts, axis=0)
+        values = np.add.reduceat(
+            weights[line, reference][:, None] * outputs, starts, axis=0
+        )
         return values.reshape(r, m, -1)

@@ -16,7 +16,8 @@ from skshapley.rewards._response import Response, finite_numbers
 class FunctionGame(Game):
     """The game of a function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``.
 
-    It has one row. The empty and the full coalition are evaluated once, at construction.
+    It has one row. The empty and the full coalition are evaluated once, at
+    construction.
 
     Parameters
     ----------
@@ -26,7 +27,8 @@ class FunctionGame(Game):
     Raises
     ------
     ModelOutputError
-        If the function returns NaN or infinity, or another number of values than coalitions.
+        If the function returns NaN or infinity, or another number of values than
+        coalitions.
     """
 
     n_rows = 1
@@ -36,7 +38,8 @@ class FunctionGame(Game):
         self.bytes_per_row = n_players
         ends = np.zeros((2, n_players), dtype=bool)
         ends[1] = True
-        # Both ends in one call also show the number of outputs, before any budget is spent.
+        # Both ends in one call also show the number of outputs, before any budget is
+        # spent.
         raw = function(ends)
         self.one_output = np.ndim(raw) < 2
         self.n_outputs = 1 if self.one_output else np.shape(raw)[1]
@@ -54,9 +57,10 @@ class FunctionGame(Game):
         shape = (n,) if self.one_output else (n, self.n_outputs)
         if np.shape(raw) != shape:
             raise ModelOutputError(
-                f"The reward returned values of shape {np.shape(raw)} for {n} coalitions, instead"
-                f" of {shape}; it must return one value (or one row of values) per coalition, as"
-                f" does lambda coalitions: coalitions.sum(axis=1)."
+                f"The reward returned values of shape {np.shape(raw)} for {n} "
+                f"coalitions, instead of {shape}; it must return one value (or one row "
+                "of values) per coalition, as does lambda coalitions: "
+                "coalitions.sum(axis=1)."
             )
         return finite_numbers(raw, "The reward", "coalition").reshape(n, -1)
 
@@ -95,7 +99,11 @@ class InputReward:
         )
 
     def _record(
-        self, result: Any, data: pd.DataFrame, settings: Settings, rows_per_value: int = 1
+        self,
+        result: Any,
+        data: pd.DataFrame,
+        settings: Settings,
+        rows_per_value: int = 1,
     ) -> Explanation:
         """Return a result of `shapley_values` as an explanation of one row.
 
@@ -107,7 +115,11 @@ class InputReward:
         rows_per_value : int, default=1
             Model rows of an evaluation.
         """
-        names, errors, p = self.response.output_names, result.standard_errors, self.n_players
+        names, errors, p = (
+            self.response.output_names,
+            result.standard_errors,
+            self.n_players,
+        )
         return Explanation(
             values=result.values[None, :p],
             standard_errors=None if errors is None else errors[None, :p],

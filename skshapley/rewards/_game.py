@@ -45,8 +45,8 @@ class Unvalued:
 class Game(ABC):
     """Base class of games: v(S) for r rows to explain, p players and k outputs.
 
-    A game is a reward bound to rows. It is picklable, and a pure function: all random numbers were
-    drawn before.
+    A game is a reward bound to rows. It is picklable, and a pure function: all random
+    numbers were drawn before.
 
     Attributes
     ----------
@@ -57,30 +57,31 @@ class Game(ABC):
     reference_weights : ndarray of shape (b,)
         Their weights, with sum 1.
     row_order : RowOrder or None
-        The background rows in balanced order, if not all of them are used. None: random order.
+        The background rows in balanced order, if not all of them are used. None: random
+        order.
     rows_per_value : int
         Model rows per evaluation.
     bytes_per_row : int
         Memory of one model row.
     most_values : int
-        Largest number of coalitions per call. With 1, as for a costly reward, every evaluation can
-        go to another worker.
+        Largest number of coalitions per call. With 1, as for a costly reward, every
+        evaluation can go to another worker.
     parted_by_instance : bool
-        Whether coalitions of a row share computations, so that dividing them may change the
-        rounding. Calls then divide them in the same way for any other rows.
+        Whether coalitions of a row share computations, so that dividing them may change
+        the rounding. Calls then divide them in the same way for any other rows.
     v_empty : ndarray of shape (n_rows, k) or None
-        v(empty) against the whole table, if the background rows are a sample; None: the mean over
-        these rows.
+        v(empty) against the whole table, if the background rows are a sample; None: the
+        mean over these rows.
     margins : ndarray of shape (n_rows, p) or None
-        Known Shapley values of the log-odds, if the values are probabilities of one class: a
-        control variate. NaN for rows without.
+        Known Shapley values of the log-odds, if the values are probabilities of one
+        class: a control variate. NaN for rows without.
     trees : SampledTrees or None
         The trees of the model, if they are sampled instead of coalitions.
     unvalued : Unvalued or None
         Record of coalitions that may be NaN; None: NaN raises ModelOutputError.
     shared : object or None
-        The shared part of the games of all rows, such as the model. `take` passes it on. Workers
-        receive it separately, so a cluster sends it only once.
+        The shared part of the games of all rows, such as the model. `take` passes it
+        on. Workers receive it separately, so a cluster sends it only once.
     """
 
     n_players: int
@@ -143,8 +144,9 @@ class Game(ABC):
     def keys(self, rows) -> np.ndarray:
         """Return the key of each row to explain, used to seed random numbers, ``(r,)`` int.
 
-        Rows with equal keys have equal explanations. By default, the keys are positions. Rewards
-        use a hash of the content, so that the same row has the same explanation in every table.
+        Rows with equal keys have equal explanations. By default, the keys are
+        positions. Rewards use a hash of the content, so that the same row has the same
+        explanation in every table.
 
         Parameters
         ----------
@@ -166,8 +168,9 @@ class Game(ABC):
     def differing(self, rows, references) -> np.ndarray | None:
         """Return True for players that differ from a background row, ``(n, p)`` bool, or None.
 
-        Other players have no effect against this background row, so coalitions with and without
-        them are evaluated once, and permutations skip their steps. None: unknown.
+        Other players have no effect against this background row, so coalitions with and
+        without them are evaluated once, and permutations skip their steps. None:
+        unknown.
 
         Parameters
         ----------
@@ -189,8 +192,8 @@ class Game(ABC):
         # A game of one row needs no method, so simple games stay simple.
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
-                f"{type(self).__name__} has {self.n_rows} rows to explain but no take(rows), which"
-                f" workers need: write one, or choose n_jobs=None."
+                f"{type(self).__name__} has {self.n_rows} rows to explain but no "
+                "take(rows), which workers need: write one, or choose n_jobs=None."
             )
         return self
 

@@ -4,33 +4,33 @@ For x ~ N(mu, Sigma), a background row r and columns S,
 
     z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S)
 
-has z_S = x_S. Elsewhere, it has the conditional distribution of the other columns given x_S,
-because the residuals of r do not depend on r_S. Growing sets share one Cholesky factor. Sort the
-columns by their entry, and let Sigma = L L' and e = L^-1 (x - r). The move for the first k columns
-is the first k columns of L times the first k entries of e. This is one update of rank one per
-column.
+has z_S = x_S. Elsewhere, it has the conditional distribution of the other columns given
+x_S, because the residuals of r do not depend on r_S. Growing sets share one Cholesky
+factor. Sort the columns by their entry, and let Sigma = L L' and e = L^-1 (x - r). The
+move for the first k columns is the first k columns of L times the first k entries of e.
+This is one update of rank one per column.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Smallest weight of the identity. It separates equal columns by a millionth of their variance, so
-# rounding stays below 1e-9, and contradicting copies are averaged.
+# Smallest weight of the identity. It separates equal columns by a millionth of their
+# variance, so rounding stays below 1e-9, and contradicting copies are averaged.
 LEAST_SHRINKAGE = 1e-6
-# From this number of references, one matrix per coalition is cheaper than one update per column:
-# with 8 references, 8,192 rows of 30 columns take 25 ms either way
+# From this number of references, one matrix per coalition is cheaper than one update
+# per column: with 8 references, 8,192 rows of 30 columns take 25 ms either way
 FEW_REFERENCES = 8
 CHUNK_BYTES = 2**24  # memory of the matrices that are factorised together
-# Rows multiplied by a matrix in one call. BLAS rounds differently for other numbers of rows, and a
-# result must not depend on the other rows.
+# Rows multiplied by a matrix in one call. BLAS rounds differently for other numbers of
+# rows, and a result must not depend on the other rows.
 BLOCK_ROWS = 16
 LEAST_ROWS = 128  # smallest number of rows for common factors
 MOST_COLUMNS = 128
 MOST_FACTORS = 3
 SHRINKAGES = (0.5, 0.8, 0.95, 1.0)  # towards the correlation of the factors
 FOLDS = 4
-# Twelve models are tried: three numbers of factors with four shrinkages. By the union bound, a
-# useless one is chosen with a probability of at most 1.6 %.
+# Twelve models are tried: three numbers of factors with four shrinkages. By the union
+# bound, a useless one is chosen with a probability of at most 1.6 %.
 CLEARLY = 3.0  # standard errors by which held-out rows must be likelier
 ROUNDS = 20  # iterations of principal axes
 MOST_COMMON = 0.999  # largest share of a column's variance due to common factors
@@ -39,8 +39,8 @@ MOST_COMMON = 0.999  # largest share of a column's variance due to common factor
 def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     """Return the shrunk correlation of a table's columns, and the shrinkage.
 
-    The shrinkage is Ledoit & Wolf's (2004) estimate of the optimal one. With weights, row i is
-    scaled by sqrt(n w_i). A constant column has no correlation.
+    The shrinkage is Ledoit & Wolf's (2004) estimate of the optimal one. With weights,
+    row i is scaled by sqrt(n w_i). A constant column has no correlation.
 
     Parameters
     ----------
@@ -61,7 +61,9 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     varied = rows[:, rows.any(axis=0)]
     if varied.shape[1] > 1:
         # The estimate may be 0, which would leave equal columns inseparable.
-        shrinkage = max(shrinkage, float(ledoit_wolf_shrinkage(varied, assume_centered=True)))
+        shrinkage = max(
+            shrinkage, float(ledoit_wolf_shrinkage(varied, assume_centered=True))
+        )
     return shrunk(rows.T @ rows / len(rows), shrinkage), shrinkage
 
 
@@ -74,17 +76,19 @@ def sample_correlation(table, weights) -> NDArray[np.float64]:
 def _scaled(table, weights) -> NDArray[np.float64]:
     """Return centred rows, scaled so that their mean product is the correlation."""
     centre, spread = location(table, weights)
-    rows = np.divide(table - centre, spread, out=np.zeros(table.shape), where=spread > 0)
+    rows = np.divide(
+        table - centre, spread, out=np.zeros(table.shape), where=spread > 0
+    )
     return rows * np.sqrt(len(table) * weights)[:, None]
 
 
 def chosen_factors(table, weights) -> tuple[int, float]:
     """Return the number of common factors that predict held-out rows best, and the shrinkage.
 
-    The correlation becomes a mixture of the table's correlation and the factors' correlation. The
-    shrinkage is the weight of the latter. The normal likelihood of held-out rows is compared in
-    four folds. Both numbers are 0 unless it exceeds the likelihood of `learned_correlation` by
-    three standard errors.
+    The correlation becomes a mixture of the table's correlation and the factors'
+    correlation. The shrinkage is the weight of the latter. The normal likelihood of
+    held-out rows is compared in four folds. Both numbers are 0 unless it exceeds the
+    likelihood of `learned_correlation` by three standard errors.
 
     Parameters
     ----------
@@ -100,14 +104,19 @@ def chosen_factors(table, weights) -> tuple[int, float]:
         return 0, 0.0
     # every fourth row, so that sorted tables do not put a group into one fold
     rows, fold = (table - centre) / spread, np.arange(n) % FOLDS
-    counts = range(1, min(MOST_FACTORS, (d - 1) // 2) + 1)  # fewer than half the columns
+    counts = range(
+        1, min(MOST_FACTORS, (d - 1) // 2) + 1
+    )  # fewer than half the columns
     choices = [(count, shrinkage) for count in counts for shrinkage in SHRINKAGES]
     # Gains are kept by row: differences on the same rows vary less than likelihoods.
     gains = np.empty((len(choices), n))
     for k in range(FOLDS):
         held, known = rows[fold == k], rows[fold != k]
         mass = weights[fold != k] / weights[fold != k].sum()
-        own, (plain, _) = sample_correlation(known, mass), learned_correlation(known, mass)
+        own, (plain, _) = (
+            sample_correlation(known, mass),
+            learned_correlation(known, mass),
+        )
         factors = {count: factor_correlation(own, count) for count in counts}
         without = multivariate_normal.logpdf(held, cov=plain)
         for i, (count, shrinkage) in enumerate(choices):
@@ -122,13 +131,15 @@ def chosen_factors(table, weights) -> tuple[int, float]:
 
 def factor_correlation(correlation, n_factors) -> NDArray[np.float64]:
     """Return the correlation of a factor model, fitted by iterated principal axes."""
-    # start from squared multiple correlations: the share of a column that the others explain
+    # start from squared multiple correlations: the share of a column that the others
+    # explain
     common = 1 - 1 / np.diagonal(np.linalg.inv(correlation))
     for _ in range(ROUNDS):
         reduced = correlation.copy()
         np.fill_diagonal(reduced, common)
         sizes, axes = np.linalg.eigh(reduced)
-        # `eigh` sorts ascending. Negative eigenvalues of the reduced matrix are estimation errors.
+        # `eigh` sorts ascending. Negative eigenvalues of the reduced matrix are
+        # estimation errors.
         loadings = axes[:, -n_factors:] * np.sqrt(np.maximum(sizes[-n_factors:], 0.0))
         explained = (loadings**2).sum(axis=1)
         common = np.minimum(explained, MOST_COMMON)
@@ -168,8 +179,8 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     starts : ndarray of shape (m,), int
         The first line of each chain; the first is 0.
     gaps : ndarray of shape (m, q, d)
-        Row to explain minus reference, in standard units, for each chain and each of its
-        references.
+        Row to explain minus reference, in standard units, for each chain and each of
+        its references.
 
     Returns
     -------
@@ -186,7 +197,9 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     for i in range(0, len(starts), chunk):
         first, some = starts[i], slice(i, i + chunk)
         lines = slice(first, ends[some][-1])
-        found[lines] = _along(correlation, present[lines], starts[some] - first, gaps[some])
+        found[lines] = _along(
+            correlation, present[lines], starts[some] - first, gaps[some]
+        )
     return found
 
 
@@ -195,9 +208,14 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     (n, d), m = present.shape, len(starts)
     size, line = present.sum(axis=1), np.arange(m)
     # in a growing chain, the column that is present most often entered first
-    order = np.argsort(-np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable")
-    # all factors of a chunk in one call of LAPACK; columns are permuted by flat positions
-    factor = np.linalg.cholesky(correlation.take(order[:, :, None] * d + order[:, None, :]))
+    order = np.argsort(
+        -np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable"
+    )
+    # all factors of a chunk in one call of LAPACK; columns are permuted by flat
+    # positions
+    factor = np.linalg.cholesky(
+        correlation.take(order[:, :, None] * d + order[:, None, :])
+    )
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
     # All chains advance together, one column at a time.
@@ -206,7 +224,8 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
         entering = order[:, k]
         # the gap of the entering column that earlier columns do not explain
         left = gaps[line, :, entering] - so_far[line, :, entering]
-        # Forward substitution: one entry of e = L^-1 (x - r) for each column that enters.
+        # Forward substitution: one entry of e = L^-1 (x - r) for each column that
+        # enters.
         left /= factor[:, None, k, k]
         moved[k + 1] = so_far + left[:, :, None] * columns[k][:, None]
     return moved[size, np.repeat(line, np.diff(np.append(starts, n)))]
@@ -223,18 +242,23 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     moves : ndarray of shape (n, q, d)
         Moves of unknown columns are ignored.
     """
-    # rows with the same known columns share a factorisation; bytes sort faster than bools
+    # rows with the same known columns share a factorisation; bytes sort faster than
+    # bools
     patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
-    given = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[:, :, None]
+    given = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[
+        :, :, None
+    ]
     found, order = np.empty(moves.shape), np.argsort(index.ravel(), kind="stable")
     ends = np.searchsorted(index.ravel()[order], np.arange(len(patterns) + 1))
     step = max(1, CHUNK_BYTES // (8 * correlation.size))
     for i in range(0, len(patterns), step):
         some = given[i : i + step]
         both = some & np.swapaxes(some, 1, 2)
-        # Absent columns become identity rows, so systems of different sizes are solved in one call.
+        # Absent columns become identity rows, so systems of different sizes are solved
+        # in one call.
         gains = np.linalg.solve(
-            np.where(both, correlation, np.eye(len(correlation))), np.where(some, correlation, 0)
+            np.where(both, correlation, np.eye(len(correlation))),
+            np.where(some, correlation, 0),
         )
         lines = order[ends[i] : ends[min(i + step, len(patterns))]]
         found[lines] = moves[lines] @ gains[index.ravel()[lines] - i]
@@ -247,7 +271,9 @@ def row_products(rows, matrix) -> NDArray[np.float64]:
     # Zero rows fill the last block, so each product has the same shape.
     filled = np.zeros((blocks * BLOCK_ROWS, d))
     filled[:n] = rows
-    return (filled.reshape(blocks, BLOCK_ROWS, d) @ matrix).reshape(blocks * BLOCK_ROWS, -1)[:n]
+    return (filled.reshape(blocks, BLOCK_ROWS, d) @ matrix).reshape(
+        blocks * BLOCK_ROWS, -1
+    )[:n]
 
 
 def chain_starts(present, *labels) -> NDArray[np.intp]:
@@ -279,6 +305,7 @@ def squared_distances(correlation, present, gaps) -> NDArray[np.float64]:
         Differences in standard units.
     """
     both = present[:, :, None] & present[:, None]
-    # Absent columns become identity rows, so systems of different sizes are inverted in one call.
+    # Absent columns become identity rows, so systems of different sizes are inverted in
+    # one call.
     inverse = np.linalg.inv(np.where(both, correlation, np.eye(len(correlation))))
     return ((gaps @ np.where(both, inverse, 0.0)) * gaps).sum(axis=2)

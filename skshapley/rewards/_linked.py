@@ -1,7 +1,7 @@
 """A link after the mean: the worth of a coalition is a function of its mean response.
 
-Chen, Song, Wainwright & Jordan (2018), section 2.1, score a coalition by the logarithm of the mean
-probability. The mean of the logarithms is a different game.
+Chen, Song, Wainwright & Jordan (2018), section 2.1, score a coalition by the logarithm
+of the mean probability. The mean of the logarithms is a different game.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,8 @@ from skshapley.rewards._game import Game, empty_values
 class WrappedGame(Game):
     """Base class of games on the rows, players and model of another game.
 
-    Samplers see a single reference, because averages over the background are computed inside.
+    Samplers see a single reference, because averages over the background are computed
+    inside.
 
     Parameters
     ----------
@@ -36,8 +37,15 @@ class WrappedGame(Game):
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self.n_players, self.n_rows, self.n_outputs = game.n_players, game.n_rows, game.n_outputs
-        self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
+        self.n_players, self.n_rows, self.n_outputs = (
+            game.n_players,
+            game.n_rows,
+            game.n_outputs,
+        )
+        self.rows_per_value, self.bytes_per_row = (
+            game.rows_per_value,
+            game.bytes_per_row,
+        )
         self.parted_by_instance = game.parted_by_instance
 
     @property
@@ -77,9 +85,14 @@ class WrappedGame(Game):
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}
-SLOPES: dict[str, Callable[[Any], Any]] = {"log": np.reciprocal, "logit": lambda m: 1 / (m - m**2)}
+SLOPES: dict[str, Callable[[Any], Any]] = {
+    "log": np.reciprocal,
+    "logit": lambda m: 1 / (m - m**2),
+}
 LINK = Constraint(
-    lambda link: link is None or callable(link) or (isinstance(link, str) and link in LINKS),
+    lambda link: (
+        link is None or callable(link) or (isinstance(link, str) and link in LINKS)
+    ),
     'None, "log", "logit" or a function of an array of means',
 )
 MOST_FOLDS = 20  # parts of the background, for its standard errors
@@ -106,12 +119,15 @@ class LinkedGame(WrappedGame):
 
     def _linked(self, means) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.asarray(LINKS.get(self.link, self.link)(means), dtype=np.float64)
+            values = np.asarray(
+                LINKS.get(self.link, self.link)(means), dtype=np.float64
+            )
         if values.shape != np.shape(means) or not np.isfinite(values).all():
             low, high = np.min(means), np.max(means)
             raise ModelOutputError(
-                f"link={self.link!r} returned no finite number for each mean response; they are"
-                f" between {low:.4g} and {high:.4g}. Choose a link that accepts them, or link=None."
+                f"link={self.link!r} returned no finite number for each mean response; "
+                f"they are between {low:.4g} and {high:.4g}. Choose a link that "
+                "accepts them, or link=None."
             )
         return values
 
@@ -127,9 +143,9 @@ class LinkedGame(WrappedGame):
 class InfluenceGame(LinkedGame):
     """The share of each part of the background in the error of a linked game (delta method).
 
-    The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, with adjacent
-    outputs of a part. Their Shapley values are the contributions of the part to the values of the
-    linked game.
+    The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, with
+    adjacent outputs of a part. Their Shapley values are the contributions of the part
+    to the values of the linked game.
     """
 
     def __init__(self, game: Any, link: Any) -> None:
@@ -168,7 +184,8 @@ class InfluenceGame(LinkedGame):
         """Return the derivative of the link at means; by a central difference for a function."""
         if self.link in SLOPES:  # a step from a mean next to 1 could leave the domain
             return SLOPES[self.link](mean)
-        # Relative to the mean, with a floor for means of 0; the relative error is about STEP^2.
+        # Relative to the mean, with a floor for means of 0; the relative error is about
+        # STEP^2.
         step = STEP * (np.abs(mean) + STEP)
         return (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
 

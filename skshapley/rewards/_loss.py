@@ -1,10 +1,11 @@
 """The game of SAGE, row by row: minus the loss of the mean response over the background.
 
-Covert, Lundberg & Lee (2020), Understanding global feature contributions with additive importance
-measures, NeurIPS. In their notation x is a row, y its target, and f_S(x_S) the mean response when
-the features outside S are removed (Eq 2; here by background rows, their marginal distribution).
-v(S) = -E[l(f_S(x_S), y)] (Eq 3 up to a constant) is the mean of the games of single rows, and so
-are its Shapley values. Every row may therefore have its own design.
+Covert, Lundberg & Lee (2020), Understanding global feature contributions with additive
+importance measures, NeurIPS. In their notation x is a row, y its target, and f_S(x_S)
+the mean response when the features outside S are removed (Eq 2; here by background
+rows, their marginal distribution). v(S) = -E[l(f_S(x_S), y)] (Eq 3 up to a constant) is
+the mean of the games of single rows, and so are its Shapley values. Every row may
+therefore have its own design.
 """
 
 from abc import ABC, abstractmethod
@@ -73,7 +74,11 @@ class SquaredError(Loss):
                 f" {(n,) if k == 1 else (n, k)}, like the response; got {y.shape}."
             )
         numbers = as_floats(y)
-        finite = np.zeros(n) if numbers is None else np.isfinite(numbers.reshape(n, k)).all(axis=1)
+        finite = (
+            np.zeros(n)
+            if numbers is None
+            else np.isfinite(numbers.reshape(n, k)).all(axis=1)
+        )
         if numbers is None or not finite.all():
             row = np.argmin(finite)
             raise ValueError(
@@ -98,27 +103,31 @@ class LogLoss(Loss):
         named = isinstance(response.method, str) and response.method != FUNCTION
         if named and (response.method != "predict_proba" or self._classes is None):
             raise ValueError(
-                f'{owner} with loss="log_loss" needs the predict_proba of a classifier of one'
-                f" target; got {response.method} of {type(response.estimator).__name__}. Wrap it in"
-                f" sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
+                f'{owner} with loss="log_loss" needs the predict_proba of a classifier '
+                f"of one target; got {response.method} of "
+                f"{type(response.estimator).__name__}. Wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
             )
 
     def targets(self, y, n) -> NDArray[np.intp]:
         """Return the column of each row's class, ``(n,)`` int."""
         if np.shape(y) != (n,):
             raise ValueError(
-                f'{self.owner} with loss="log_loss" needs one label per row as y, shape ({n},); got'
-                f" shape {np.shape(y)}."
+                f'{self.owner} with loss="log_loss" needs one label per row as y, '
+                f"shape ({n},); got shape {np.shape(y)}."
             )
-        k = max(self.response.n_columns, 2)  # one column is the probability of the second class
+        k = max(
+            self.response.n_columns, 2
+        )  # one column is the probability of the second class
         known = self._classes
         classes = known if known is not None and len(known) == k else list(range(k))
         columns = pd.Index(classes).get_indexer(y)
         if (columns < 0).any():
             row = np.argmin(columns)
             raise ValueError(
-                f'{self.owner} with loss="log_loss" got the label {np.asarray(y).tolist()[row]!r}'
-                f" at row {row}, but the model has probabilities only for {classes}."
+                f'{self.owner} with loss="log_loss" got the label '
+                f"{np.asarray(y).tolist()[row]!r} at row {row}, but the model has "
+                f"probabilities only for {classes}."
             )
         return columns
 
@@ -128,12 +137,13 @@ class LogLoss(Loss):
             # Binary responses keep the second class only.
             values = np.column_stack([1 - values, values])
         chosen = values[np.arange(len(values)), targets]
-        # Written with `not`, so that NaN fails too. The slack is for rounding in single precision.
+        # Written with `not`, so that NaN fails too. The slack is for rounding in single
+        # precision.
         if not (chosen.min() >= -SLACK and chosen.max() <= 1 + SLACK):
             wrong = chosen[np.abs(chosen - 0.5).argmax()]
             raise ModelOutputError(
-                f'{self.owner} with loss="log_loss" needs probabilities; the model returned'
-                f" {wrong:.6g}. Choose another response_method or loss."
+                f'{self.owner} with loss="log_loss" needs probabilities; the model '
+                f"returned {wrong:.6g}. Choose another response_method or loss."
             )
         # A probability of 0 would make the loss infinite, and every mean with it.
         return -np.log(np.clip(chosen, TINY, 1.0))
@@ -150,25 +160,31 @@ class GivenLoss(Loss):
         """Return y as an array."""
         if not np.ndim(y) or len(y) != n:
             raise ValueError(
-                f"{self.owner} needs one value of y for each of {n} rows; got shape {np.shape(y)}."
+                f"{self.owner} needs one value of y for each of {n} rows; got shape "
+                f"{np.shape(y)}."
             )
         return np.asarray(y)
 
     def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the checked losses of the function, ``(n,)``."""
         n = len(values)
-        raw = self.function(targets, values if self.response.names is not None else values[:, 0])
+        raw = self.function(
+            targets, values if self.response.names is not None else values[:, 0]
+        )
         losses = as_floats(raw)
         if np.shape(raw) != (n,) or losses is None or not np.isfinite(losses).all():
             raise ModelOutputError(
-                f"{self.owner} needs a loss(y, response) that returns one finite number per row,"
-                f" shape ({n},); got shape {np.shape(raw)}: {raw!r:.40}."
+                f"{self.owner} needs a loss(y, response) that returns one finite "
+                f"number per row, shape ({n},); got shape {np.shape(raw)}: {raw!r:.40}."
             )
         return losses
 
 
 LOSSES = {loss.name: loss for loss in (LogLoss, SquaredError)}
-DEFAULTS: dict[str | None, str] = {"classifier": "log_loss", "regressor": "squared_error"}
+DEFAULTS: dict[str | None, str] = {
+    "classifier": "log_loss",
+    "regressor": "squared_error",
+}
 
 
 def resolve_loss(loss, response: Response, owner: str) -> Loss:
@@ -177,8 +193,8 @@ def resolve_loss(loss, response: Response, owner: str) -> Loss:
     Raises
     ------
     ValueError
-        For anything else, "auto" with a model that is neither a classifier nor a regressor, or a
-        loss that does not fit the response.
+        For anything else, "auto" with a model that is neither a classifier nor a
+        regressor, or a loss that does not fit the response.
     """
     if callable(loss):
         return GivenLoss(response, owner, loss)
@@ -186,18 +202,19 @@ def resolve_loss(loss, response: Response, owner: str) -> Loss:
     if isinstance(name, str) and name in LOSSES:
         return LOSSES[name](response, owner)
     raise ValueError(
-        f"{owner} got loss={loss!r} for {response.estimator!r}: choose one of {sorted(LOSSES)}, a"
-        f' function of (y, response) that returns one loss per row, or "auto" for a classifier or'
-        f" a regressor."
+        f"{owner} got loss={loss!r} for {response.estimator!r}: choose one of "
+        f"{sorted(LOSSES)}, a function of (y, response) that returns one loss per row, "
+        'or "auto" for a classifier or a regressor.'
     )
 
 
 class LossGame(WrappedGame):
     """The game of a row: minus the loss of its mean response over the background.
 
-    The loss is computed from a mean, so every coalition needs the whole background, or the row's
-    own sample of it. The loss of a mean over q sampled rows has a bias proportional to 1/q. The
-    losses of both halves remove it: 2 l(mean) - (l(first) + l(second))/2.
+    The loss is computed from a mean, so every coalition needs the whole background, or
+    the row's own sample of it. The loss of a mean over q sampled rows has a bias
+    proportional to 1/q. The losses of both halves remove it: 2 l(mean) - (l(first) +
+    l(second))/2.
 
     Parameters
     ----------
@@ -207,16 +224,27 @@ class LossGame(WrappedGame):
     targets : ndarray of shape (r, ...)
         From `Loss.targets`.
     references : ndarray of shape (r, q), int, or None
-        The background rows of each row to explain, an even number; None for all of them.
+        The background rows of each row to explain, an even number; None for all of
+        them.
     """
 
     def __init__(
-        self, game: Game, loss: Loss, targets: np.ndarray, references: np.ndarray | None = None
+        self,
+        game: Game,
+        loss: Loss,
+        targets: np.ndarray,
+        references: np.ndarray | None = None,
     ) -> None:
         super().__init__(game)
         self.n_outputs = 1
-        self._loss, self._targets, self._references = loss.without_model(), targets, references
-        self.by_row = ("_targets",) if references is None else ("_targets", "_references")
+        self._loss, self._targets, self._references = (
+            loss.without_model(),
+            targets,
+            references,
+        )
+        self.by_row = (
+            ("_targets",) if references is None else ("_targets", "_references")
+        )
         if references is not None:
             self.rows_per_value = references.shape[1]
 
@@ -224,14 +252,19 @@ class LossGame(WrappedGame):
         """Return minus the losses, ``(r, m, 1)``."""
         if self._references is None:
             return self._worth(self._game(coalitions, rows), rows)
-        (r, m, _), halves = coalitions.shape, self._references[rows].reshape(len(rows), 2, -1)
+        (r, m, _), halves = (
+            coalitions.shape,
+            self._references[rows].reshape(len(rows), 2, -1),
+        )
         # Halves, not two samples: the mean over both is the mean that is needed anyway.
-        against = np.tile(halves, (1, m, 1))  # for each coalition one half, then the other
+        against = np.tile(
+            halves, (1, m, 1)
+        )  # for each coalition one half, then the other
         values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
         both = values.reshape(r, m, 2, -1).mean(axis=2)
         parts = self._worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)
-        # The bias of the halves is twice that of the whole, so the difference removes it
-        # (Richardson).
+        # The bias of the halves is twice that of the whole, so the difference removes
+        # it (Richardson).
         return 2 * self._worth(both, rows) - parts
 
     def _worth(self, values, rows) -> NDArray[np.float64]:

@@ -1,9 +1,10 @@
 """The columns of mixed rows: raw columns, or columns made by a pipeline.
 
-A step that computes each column from one raw column commutes with mixing: mixing two transformed
-rows gives the transformed mixed row. The first steps of a pipeline, as far as they work column by
-column, therefore transform the rows and the background once. The rest of the pipeline is called
-with mixtures of transformed rows, in which the columns of one raw column stay together.
+A step that computes each column from one raw column commutes with mixing: mixing two
+transformed rows gives the transformed mixed row. The first steps of a pipeline, as far
+as they work column by column, therefore transform the rows and the background once. The
+rest of the pipeline is called with mixtures of transformed rows, in which the columns
+of one raw column stay together.
 """
 
 from dataclasses import dataclass, field, replace
@@ -63,7 +64,11 @@ class MaskedModel(Portable):
 
     def transform(self, X) -> Any:
         """Return the columns to mix, from a table of raw columns ``(n, d)``."""
-        return X if self.whole is None else _transformed(self.whole.response, self.steps, X)
+        return (
+            X
+            if self.whole is None
+            else _transformed(self.whole.response, self.steps, X)
+        )
 
     def take(self, rows, weights) -> Self:
         """Return the model with some of the background rows.
@@ -85,14 +90,17 @@ class MaskedModel(Portable):
     def bytes_per_row(self) -> int:
         """Return the approximate memory of one mixed row."""
         if sparse.issparse(self.background) and not self.response.dense:
-            # About three arrays of 32 bytes per stored entry, and the overhead of a row.
+            # About three arrays of 32 bytes per stored entry, and the overhead of a
+            # row.
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
 
 
 def _transformed(response, steps, X) -> Any:
     """Return a table after the first steps of a model."""
-    X = response.in_its_container(take_rows(X, np.arange(n_rows(X))))  # a copy: some write into it
+    X = response.in_its_container(
+        take_rows(X, np.arange(n_rows(X)))
+    )  # a copy: some write into it
     for step in steps:
         X = step.transform(X)
     return X
@@ -116,7 +124,9 @@ def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
         steps = tuple(named.values())
         table = _transformed(raw.response, steps, raw.background)
         if table.shape[1] != len(source):
-            raise MixedColumnsError(f"the steps made {table.shape[1]} columns, not {len(source)}")
+            raise MixedColumnsError(
+                f"the steps made {table.shape[1]} columns, not {len(source)}"
+            )
         label = f"columns made once by {', '.join(named)}"
         parts = raw.response.of(rest), table, raw.weights, raw.column_player[source]
         model = MaskedModel(*parts, label=label, steps=steps, whole=raw)
@@ -135,8 +145,12 @@ def _split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]
         raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
-    if names is not None and is_frame(background):  # the model may leave out some of its columns
-        place = {name: position for position, name in enumerate(column_names(background))}
+    if names is not None and is_frame(
+        background
+    ):  # the model may leave out some of its columns
+        place = {
+            name: position for position, name in enumerate(column_names(background))
+        }
         source = np.array([place.get(name, -1) for name in names])
     n = n_rows(background)
     rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
@@ -167,18 +181,23 @@ def _split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]
 def _check(raw, model, p) -> None:
     """Raise an error if transformed mixed rows differ from mixed transformed rows."""
     b = len(model.weights)
-    # Four pairs of rows for each player, so that rare values have a chance to show a difference.
+    # Four pairs of rows for each player, so that rare values have a chance to show a
+    # difference.
     m = min(max(4 * p, 64), CHECKED_ROWS)
     number = np.arange(m)
     # every single player, with different pairs of rows
     coalitions = (number % p)[:, None] == np.arange(p)
-    # 7 and the extra shift keep the two rows different from player to player, without random
-    # numbers.
+    # 7 and the extra shift keep the two rows different from player to player, without
+    # random numbers.
     rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
-    theirs = model.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))
+    theirs = model.transform(
+        raw.pool(raw.background).hybrid(coalitions, rows, references)
+    )
     ours = model.pool(model.background).hybrid(coalitions, rows, references)
     if not _same(ours, theirs):
-        raise MixedColumnsError("transformed mixed rows differ from mixed transformed rows")
+        raise MixedColumnsError(
+            "transformed mixed rows differ from mixed transformed rows"
+        )
 
 
 def _same(ours, theirs) -> bool:
@@ -196,7 +215,9 @@ def _same(ours, theirs) -> bool:
     if isinstance(ours, np.ndarray) and ours.dtype.kind in "biuf":
         return np.allclose(ours, theirs, 1e-12, 0, equal_nan=True)
     try:
-        pd.testing.assert_frame_equal(as_pandas(ours), as_pandas(theirs), rtol=1e-12, atol=0)
+        pd.testing.assert_frame_equal(
+            as_pandas(ours), as_pandas(theirs), rtol=1e-12, atol=0
+        )
     except AssertionError:
         return False
     return True

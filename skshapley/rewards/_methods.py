@@ -55,8 +55,12 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
         For an unknown method, or one that the model does not have.
     """
     has = [name for name in METHODS if hasattr(estimator, name)]
-    if isinstance(estimator, type) or not (has or callable(estimator) or hasattr(estimator, "fit")):
-        hint = f"; fit {estimator.__name__}() first" if isinstance(estimator, type) else ""
+    if isinstance(estimator, type) or not (
+        has or callable(estimator) or hasattr(estimator, "fit")
+    ):
+        hint = (
+            f"; fit {estimator.__name__}() first" if isinstance(estimator, type) else ""
+        )
         raise TypeError(
             f"{owner} explains a fitted estimator, or a function of a table; got"
             f" {estimator!r}{hint}."
@@ -64,17 +68,20 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     own = type(estimator)
     if (own.__module__.split(".")[0], own.__name__) == ("xgboost", "Booster"):
         raise TypeError(
-            f"{owner} explains models that predict from a table; an XGBoost Booster predicts from a"
-            f" DMatrix: use skshapley.trees.TreeExplainer, or a function such as"
-            f" lambda X: booster.predict(xgboost.DMatrix(X))."
+            f"{owner} explains models that predict from a table; an XGBoost Booster "
+            "predicts from a DMatrix: use skshapley.trees.TreeExplainer, or a function "
+            "such as lambda X: booster.predict(xgboost.DMatrix(X))."
         )
     if callable(method):
         return method
-    if is_torch_module(estimator) or (callable(estimator) and not hasattr(estimator, "predict")):
+    if is_torch_module(estimator) or (
+        callable(estimator) and not hasattr(estimator, "predict")
+    ):
         if method != "auto":
             raise ValueError(
-                f"{owner} got response_method={method!r} for a {own.__name__}, which is called"
-                f' directly: leave it at "auto", or pass a function of (model, X) for a table X.'
+                f"{owner} got response_method={method!r} for a {own.__name__}, which "
+                'is called directly: leave it at "auto", or pass a function of (model, '
+                "X) for a table X."
             )
         return FUNCTION
     kind = estimator_type(estimator)
@@ -82,9 +89,9 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
         distances = 'response_method="transform" for the distances to the clusters, or '
         raise ValueError(
             f"{owner} got response_method={method!r} for {own.__name__}, which predicts"
-            f" labels of clusters, not a quantity: choose"
-            f" {distances if 'transform' in has else ''}a function of (estimator, X), such as"
-            f" lambda model, X: model.predict(X) == 0."
+            " labels of clusters, not a quantity: choose "
+            f"{distances if 'transform' in has else ''}a function of (estimator, X), "
+            "such as lambda model, X: model.predict(X) == 0."
         )
     asked = method
     if method == "auto":
@@ -99,8 +106,9 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     if needed not in has:
         refuse_unfitted(estimator, owner)
         raise ValueError(
-            f"{owner} got response_method={asked!r}, but {own.__name__} has no {needed}: it has"
-            f" {has}; choose one of these, or pass a function of (estimator, X)."
+            f"{owner} got response_method={asked!r}, but {own.__name__} has no "
+            f"{needed}: it has {has}; choose one of these, or pass a function of "
+            "(estimator, X)."
         )
     return method
 
@@ -116,12 +124,15 @@ def refuse_unfitted(estimator, owner) -> None:
         check_is_fitted(estimator)
     except NotFittedError as error:
         raise NotFittedError(
-            f"{owner} explains a fitted model and never fits it, but this"
-            f" {type(estimator).__name__} is not fitted: fit it first, and wrap it in"
-            f" sklearn.frozen.FrozenEstimator where the explainer is cloned (GridSearchCV,"
-            f" Pipeline)."
+            f"{owner} explains a fitted model and never fits it, but this "
+            f"{type(estimator).__name__} is not fitted: fit it first, and wrap it in "
+            "sklearn.frozen.FrozenEstimator where the explainer is cloned "
+            "(GridSearchCV, Pipeline)."
         ) from error
-    except (AttributeError, TypeError):  # not a scikit-learn estimator: its own error follows
+    except (
+        AttributeError,
+        TypeError,
+    ):  # not a scikit-learn estimator: its own error follows
         return
 
 
@@ -152,8 +163,8 @@ def final_estimator(estimator) -> Any:
 def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     """Return the raw score of a boosted classifier, else the logit of the probabilities.
 
-    The score is found inside frozen estimators, searches and pipelines. Probabilities are clipped
-    at the resolution of float64, so that 0 and 1 give about -36 and 36.
+    The score is found inside frozen estimators, searches and pipelines. Probabilities
+    are clipped at the resolution of float64, so that 0 and 1 give about -36 and 36.
     """
     estimator = unwrapped(estimator)
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
@@ -170,17 +181,30 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
 def _raw_score(model) -> Callable[[Any], Any] | None:
     """Return the function of X with the exact logit of the probability, or None."""
     kind = type(model)
-    library, two = kind.__module__.partition(".")[0], len(getattr(model, "classes_", ())) == 2
+    library, two = (
+        kind.__module__.partition(".")[0],
+        len(getattr(model, "classes_", ())) == 2,
+    )
     if library == "xgboost":
         return lambda X: model.predict(X, output_margin=True)
     if library == "lightgbm" and two:
-        # One iteration is enough for the header, and thousands of trees would take seconds.
+        # One iteration is enough for the header, and thousands of trees would take
+        # seconds.
         head = model.booster_.dump_model(num_iteration=1)
         if head["objective"] == "binary sigmoid:1" and not head["average_output"]:
             return lambda X: model.predict(X, raw_score=True)
-    if library == "catboost" and two and model.get_all_params()["loss_function"] in SIGMOIDS:
+    if (
+        library == "catboost"
+        and two
+        and model.get_all_params()["loss_function"] in SIGMOIDS
+    ):
         return lambda X: model.predict(X, prediction_type="RawFormulaVal")
     if library == "sklearn" and two and kind.__name__ in LOGISTIC:
-        # With the exponential loss, the probability is the logistic function of twice the score.
-        return model.decision_function if getattr(model, "loss", "log_loss") == "log_loss" else None
+        # With the exponential loss, the probability is the logistic function of twice
+        # the score.
+        return (
+            model.decision_function
+            if getattr(model, "loss", "log_loss") == "log_loss"
+            else None
+        )
     return None

@@ -68,19 +68,21 @@ class Players(Portable):
             for position in positions:
                 if position in taken:
                     raise ValueError(
-                        f"{owner} got column {columns[position]!r} in group {name!r} and in group"
-                        f" {taken[position]!r}; a column belongs to at most one group."
+                        f"{owner} got column {columns[position]!r} in group {name!r} "
+                        f"and in group {taken[position]!r}; a column belongs to at "
+                        "most one group."
                     )
                 taken[position] = name
-            # The first column represents the group, so players keep the order of the table.
+            # The first column represents the group, so players keep the order of the
+            # table.
             owners[positions] = min(positions)
             labels[min(positions)] = name
         kept, column_player = np.unique(owners, return_inverse=True)
         names = np.array([str(labels[position]) for position in kept], dtype=object)
         if len(set(names)) < len(names):
             raise ValueError(
-                f"{owner} got players of the same name among {names.tolist()}: rename a group or a"
-                f" column."
+                f"{owner} got players of the same name among {names.tolist()}: rename "
+                "a group or a column."
             )
         return cls(names, column_player)
 
@@ -133,8 +135,8 @@ def _checked(groups, owner) -> Mapping[Any, Any]:
         for members in groups.values()
     ):
         raise ValueError(
-            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least one column"
-            f" each; got {groups!r}."
+            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least "
+            f"one column each; got {groups!r}."
         )
     return groups
 
@@ -147,7 +149,8 @@ def _position(column, columns, group, owner) -> int:
     if isinstance(column, int | np.integer) and 0 <= column < len(columns):
         return int(column)
     raise ValueError(
-        f"{owner} got an unknown column {column!r} in group {group!r}: choose among {columns}."
+        f"{owner} got an unknown column {column!r} in group {group!r}: choose among "
+        f"{columns}."
     )
 
 

@@ -1,8 +1,8 @@
 """The quadratic part of a response in standard units, fitted to the background.
 
-Conditional rewards of a quadratic function of the rows are known without the model. Only the rest
-of the response, which varies less, is sampled. The quadratic part is a control variate, fitted in
-``fit``.
+Conditional rewards of a quadratic function of the rows are known without the model.
+Only the rest of the response, which varies less, is sampled. The quadratic part is a
+control variate, fitted in ``fit``.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,9 @@ from skshapley.rewards._gaussian import location, row_products
 
 LEAST_ROWS = 64  # background rows for the fit
 MOST_ROWS = 4096
-MOST_CROSSED = 32  # columns with products in the fit: those with the largest main effects
+MOST_CROSSED = (
+    32  # columns with products in the fit: those with the largest main effects
+)
 LEAST_SHARE = 0.2  # smallest explained share of the variance on held-out rows
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)  # penalty, as a number of rows without effect
 
@@ -53,7 +55,8 @@ class Quadratic:
 def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     """Return the quadratic parts of responses, or None if they explain too little.
 
-    They are ridge regressions, with the penalty of the best prediction of held-out rows.
+    They are ridge regressions, with the penalty of the best prediction of held-out
+    rows.
 
     Parameters
     ----------
@@ -91,7 +94,8 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     # The fit has each product once; half on either side makes the matrix symmetric.
     curves = (curves + np.swapaxes(curves, 1, 2)) / 2
     part = Quadratic(centre, np.zeros(len(found)), found[:, :d], curves)
-    # The constant makes the mean residual 0, so the sampled rest has no mean to estimate.
+    # The constant makes the mean residual 0, so the sampled rest has no mean to
+    # estimate.
     return replace(part, constants=mass @ (targets - part(standard)))
 
 
@@ -108,7 +112,9 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
     ridge = RidgeCV(PENALTIES, alpha_per_target=True)
     ridge.fit((terms - centre) / scale, targets, sample_weight=len(mass) * mass)
     variance = mass @ (targets - mass @ targets) ** 2
-    missed = np.divide(ridge.best_score_, variance, out=-np.ones_like(variance), where=variance > 0)
+    missed = np.divide(
+        ridge.best_score_, variance, out=-np.ones_like(variance), where=variance > 0
+    )
     return np.atleast_2d(ridge.coef_) / scale, 1 + missed
 
 
@@ -203,13 +209,19 @@ def known_part(
         return None
     apart = standard - part.centre
     covariance = (apart * weights[:, None]).T @ apart
-    n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (2 * GROUPS)
+    n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (
+        2 * GROUPS
+    )
     moved = correlation, covariance, column_player
     groups = [_means(part, *moved, n_pairs, rng) for _ in range(GROUPS)]
     # (c, GROUPS, p, ...)
-    constants, lines, squares, crosses = (np.stack(g, axis=1) for g in zip(*groups, strict=True))
+    constants, lines, squares, crosses = (
+        np.stack(g, axis=1) for g in zip(*groups, strict=True)
+    )
     leans, curves, mixed = (each.mean(axis=1) for each in (lines, squares, crosses))
-    rows = apart[rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)]
+    rows = apart[
+        rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)
+    ]
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
     tilts = 2 * np.swapaxes(mixed, 2, 3) - curves - np.swapaxes(curves, 2, 3)
     bends = np.einsum("ud,cpde,ue->cup", rows, curves - 2 * mixed, rows, optimize=True)
@@ -217,10 +229,13 @@ def known_part(
     return KnownPart(part, weights @ part(standard), columns, *coefficients)
 
 
-def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[NDArray[np.float64]]:
+def _means(
+    part, correlation, covariance, column_player, n_pairs, rng
+) -> list[NDArray[np.float64]]:
     """Return mean coefficients over random pairs of opposite orders of the players.
 
-    They are the coefficients of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r' ``(c, p, d, d)``.
+    They are the coefficients of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r'
+    ``(c, p, d, d)``.
     """
     d, p = len(column_player), column_player.max() + 1
     size = max(1, BATCH_BYTES // (16 * d * d))
@@ -244,14 +259,20 @@ def _added(part, correlation, covariance, columns) -> tuple[NDArray[np.float64],
     place = np.argsort(columns, axis=1)
     factor = np.linalg.cholesky(correlation[columns[:, :, None], columns[:, None, :]])
     # Rows and steps are in the order of the table's columns.
-    moved = factor[np.arange(len(place))[:, None, None], place[:, :, None], place[:, None]]
+    moved = factor[
+        np.arange(len(place))[:, None, None], place[:, :, None], place[:, None]
+    ]
     entered = np.linalg.inv(moved)  # (n, steps, d)
-    # A column's step changes x'Ax by its own square and twice its products with earlier steps.
+    # A column's step changes x'Ax by its own square and twice its products with earlier
+    # steps.
     twice = 2.0 * (place[:, None] < place[:, :, None]) + np.eye(len(correlation))
     bent = np.swapaxes(part.curves[:, None] @ moved, 2, 3)  # (c, n, steps, d)
     pushed = (bent @ moved * twice) @ entered
     constants = (entered @ covariance * (pushed - 2 * bent)).sum(axis=(1, 3))
-    lines = np.einsum("cns,nsd->csd", np.tensordot(part.slopes, moved, ([1], [1])), entered)
-    # Products of the same step are summed over orders: (steps, d, n) @ (c, steps, n, d).
+    lines = np.einsum(
+        "cns,nsd->csd", np.tensordot(part.slopes, moved, ([1], [1])), entered
+    )
+    # Products of the same step are summed over orders: (steps, d, n) @ (c, steps, n,
+    # d).
     own = entered.transpose(1, 2, 0)
     return constants, lines, own @ pushed.swapaxes(1, 2), own @ bent.swapaxes(1, 2)

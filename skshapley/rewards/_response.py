@@ -45,19 +45,32 @@ class Response:
     Attributes
     ----------
     n_columns : int
-        Number of columns K of the raw response. Set by `probe`, like `names` and `column`.
+        Number of columns K of the raw response. Set by `probe`, like `names` and
+        `column`.
     names : list or None
         Labels of the columns; None for a response with one column.
     column : int or None
-        The column to explain. None: all columns, or the column of each row's predicted class.
+        The column to explain. None: all columns, or the column of each row's predicted
+        class.
     dense : bool
-        Whether the model refused a sparse table, and gets arrays instead. Set by `probe`.
+        Whether the model refused a sparse table, and gets arrays instead. Set by
+        `probe`.
     """
 
     def __init__(
-        self, estimator, method="auto", output=None, owner="ShapleyExplainer", whole=False
+        self,
+        estimator,
+        method="auto",
+        output=None,
+        owner="ShapleyExplainer",
+        whole=False,
     ) -> None:
-        self.estimator, self.output, self.owner, self.whole = estimator, output, owner, whole
+        self.estimator, self.output, self.owner, self.whole = (
+            estimator,
+            output,
+            owner,
+            whole,
+        )
         self.method = checked_method(estimator, method, owner)
         self._is_module = is_torch_module(estimator)
         self.predicted = isinstance(output, str) and output == "predicted"
@@ -117,14 +130,17 @@ class Response:
             raw = self._asked(self.in_its_container(X))
             values = self._numbers(raw, n_rows(X), where)
         except Exception as error:
-            # Models refuse sparse tables by different errors, so one more call with an array
-            # decides.
-            fits = isinstance(error, TypeError | ValueError | AttributeError | IndexError)
+            # Models refuse sparse tables by different errors, so one more call with an
+            # array decides.
+            fits = isinstance(
+                error, TypeError | ValueError | AttributeError | IndexError
+            )
             if fits and not self.dense and sparse.issparse(X):
                 self.dense = True
                 return self.probe(X, where)
             if not isinstance(error, ModelOutputError):
-                # Failed calls of unfitted models have obscure errors; this one names the reason.
+                # Failed calls of unfitted models have obscure errors; this one names
+                # the reason.
                 refuse_unfitted(self.estimator, self.owner)
             raise
         self._learn(raw, values)
@@ -142,8 +158,8 @@ class Response:
         values = self._numbers(raw, n_rows(X), where).reshape(n_rows(X), -1)
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
-                f"The model returned {values.shape[1]} outputs{where}, and {self.n_columns}"
-                f" before: the number of outputs must not change."
+                f"The model returned {values.shape[1]} outputs{where}, and "
+                f"{self.n_columns} before: the number of outputs must not change."
             )
         return values
 
@@ -153,7 +169,8 @@ class Response:
         Parameters
         ----------
         estimator : fitted estimator
-            The rest of the model. It is called with the unchanged output of those steps.
+            The rest of the model. It is called with the unchanged output of those
+            steps.
         """
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
@@ -175,7 +192,11 @@ class Response:
         rest : Response
             A probed response.
         """
-        self.n_columns, self.names, self.column = rest.n_columns, rest.names, rest.column
+        self.n_columns, self.names, self.column = (
+            rest.n_columns,
+            rest.names,
+            rest.column,
+        )
 
     def _learn(self, raw, values) -> None:
         """Determine the outputs from the first response."""
@@ -198,8 +219,9 @@ class Response:
         if self.predicted:
             if self.n_columns == 1 or self.method == "predict":
                 raise ValueError(
-                    f'{self.owner} got output="predicted", which needs one output per class, as of'
-                    f' response_method="predict_proba"; {self._label} returns {self.n_columns}.'
+                    f'{self.owner} got output="predicted", which needs one output per '
+                    f'class, as of response_method="predict_proba"; {self._label} '
+                    f"returns {self.n_columns}."
                 )
             return None
         if self.output is None:
@@ -210,8 +232,8 @@ class Response:
         if names is None or self.output not in names:
             choices = [] if names is None else [*names, "predicted"]
             raise ValueError(
-                f"{self.owner} got output={self.output!r}, which the response does not have:"
-                f" choose None{''.join(f', {choice!r}' for choice in choices)}."
+                f"{self.owner} got output={self.output!r}, which the response does not "
+                f"have: choose None{''.join(f', {choice!r}' for choice in choices)}."
             )
         return names.index(self.output)
 
@@ -246,8 +268,9 @@ class Response:
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
 
-        This is the class returned by `predict`, which need not be the most probable one. For a
-        function, it is the column with the largest output. Zeros unless ``output="predicted"``.
+        This is the class returned by `predict`, which need not be the most probable
+        one. For a function, it is the column with the largest output. Zeros unless
+        ``output="predicted"``.
 
         Parameters
         ----------
@@ -264,8 +287,9 @@ class Response:
         winners = pd.Index(self._classes or []).get_indexer(labels.ravel())
         if labels.ndim != 1 or (winners < 0).any():
             raise ValueError(
-                f'{self.owner} got output="predicted", but the outputs of {self._label},'
-                f" {self.names}, are not the classes that predict returns."
+                f'{self.owner} got output="predicted", but the outputs of '
+                f"{self._label}, {self.names}, are not the classes that predict "
+                "returns."
             )
         return winners
 
@@ -285,14 +309,20 @@ class Response:
         if self.predicted:
             index = np.broadcast_to(winners, values.shape[:-1])[..., None]
             return np.take_along_axis(values, index, axis=-1)
-        return values if self.column is None else values[..., self.column : self.column + 1]
+        return (
+            values
+            if self.column is None
+            else values[..., self.column : self.column + 1]
+        )
 
     def _numbers(self, raw, n, where) -> NDArray[np.float64]:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or raise ModelOutputError."""
         if isinstance(raw, list) and self.method in BY_CLASS:
             # for two classes, only the positive one
             parts = map(np.asarray, raw)
-            raw = np.hstack([part[:, 1:] if part.shape[1] == 2 else part for part in parts])
+            raw = np.hstack(
+                [part[:, 1:] if part.shape[1] == 2 else part for part in parts]
+            )
         shape = np.shape(raw)
         if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
             raise ModelOutputError(
@@ -320,17 +350,24 @@ class Response:
         """
         if is_frame(X):
             # A model fitted without names warns about text names.
-            if self._nameless and all(isinstance(name, str) for name in column_names(X)):
+            if self._nameless and all(
+                isinstance(name, str) for name in column_names(X)
+            ):
                 return as_array(X)
             return X
         if self._width is not None and X.shape[1] != self._width:
             raise ValueError(
-                f"{self.owner} got a table of {X.shape[1]} columns for a model that was fitted on"
-                f" {self._width}: pass the columns that the model was fitted on."
+                f"{self.owner} got a table of {X.shape[1]} columns for a model that "
+                f"was fitted on {self._width}: pass the columns that the model was "
+                "fitted on."
             )
         if sparse.issparse(X) and (self.dense or self._column_names is not None):
             X = X.toarray()
-        return X if self._column_names is None else pd.DataFrame(X, columns=self._column_names)
+        return (
+            X
+            if self._column_names is None
+            else pd.DataFrame(X, columns=self._column_names)
+        )
 
     @property
     def _label(self) -> str:
@@ -339,8 +376,8 @@ class Response:
     def _asked(self, X) -> Any:
         """Return the model's output, computed without the workers of joblib's context.
 
-        The workers are for the explainer. A model that uses them may round differently in each
-        call: a forest sums its trees in the order in which threads end.
+        The workers are for the explainer. A model that uses them may round differently
+        in each call: a forest sums its trees in the order in which threads end.
         """
         with parallel_config("sequential"):
             return self._raw(X)
@@ -356,9 +393,14 @@ class Response:
             values: Any = log_odds(self.estimator, X)
         else:
             values = as_numpy(getattr(self.estimator, self.method)(X))
-        # A single decision value belongs to the second class; the first class has its negative.
+        # A single decision value belongs to the second class; the first class has its
+        # negative.
         two = self._classes is not None and len(self._classes) == 2
-        if two and self.method in ("decision_function", "log_odds") and np.ndim(values) == 1:
+        if (
+            two
+            and self.method in ("decision_function", "log_odds")
+            and np.ndim(values) == 1
+        ):
             return np.column_stack([-values, values])
         return values
 
@@ -369,7 +411,9 @@ def flat_classes(estimator) -> list | None:
     if classes is None or not len(classes) or np.ndim(classes[0]):
         return None
     # one-versus-one decisions belong to pairs of classes
-    pairs = getattr(final_estimator(estimator), "decision_function_shape", None) == "ovo"
+    pairs = (
+        getattr(final_estimator(estimator), "decision_function_shape", None) == "ovo"
+    )
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
@@ -392,8 +436,8 @@ def _are_complements(values, method) -> bool:
 def as_floats(raw) -> np.ndarray | None:
     """Return `raw` as a float64 array, or None unless it contains only real numbers.
 
-    NumPy converts the text "1" to a number. Text is refused, because class labels often look like
-    numbers.
+    NumPy converts the text "1" to a number. Text is refused, because class labels often
+    look like numbers.
     """
     values = np.asarray(raw)
     if values.dtype.kind == "O":
@@ -419,15 +463,20 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
     values = as_floats(raw)
     if values is None:
         raise ModelOutputError(
-            f"{who} returned values that are not numbers{where}, such as {np.ravel(raw)[0]!r}; it"
-            f" must return one number, or one row of numbers, per {unit}{hints[0]}."
+            f"{who} returned values that are not numbers{where}, such as "
+            f"{np.ravel(raw)[0]!r}; it must return one number, or one row of numbers, "
+            f"per {unit}{hints[0]}."
         )
     right = np.abs(values) <= LARGEST
     if not right.all():
         bad = np.flatnonzero(~right.reshape(len(values), -1).all(axis=1))
-        what = f"numbers beyond {LARGEST:.0e}" if np.isfinite(values).all() else "NaN or infinity"
+        what = (
+            f"numbers beyond {LARGEST:.0e}"
+            if np.isfinite(values).all()
+            else "NaN or infinity"
+        )
         raise ModelOutputError(
-            f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, first for"
-            f" {unit} {bad[0]}; such values have no attributions{hints[1]}."
+            f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, "
+            f"first for {unit} {bad[0]}; such values have no attributions{hints[1]}."
         )
     return values

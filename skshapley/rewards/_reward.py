@@ -26,7 +26,8 @@ HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one ca
 class Reward(Parametrised, ABC):
     """Base class of rewards, which define the worth v(S) of a coalition S of features.
 
-    A reward has parameters only. `fit` takes the background, and `game` returns v for some rows.
+    A reward has parameters only. `fit` takes the background, and `game` returns v for
+    some rows.
 
     Attributes
     ----------
@@ -39,8 +40,8 @@ class Reward(Parametrised, ABC):
     masked_columns_ : str
         Description of the mixed columns and the reason, for the record.
     takes : tuple of str
-        The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing values), and
-        with columns of "text".
+        The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing
+        values), and with columns of "text".
     """
 
     n_references_: int
@@ -50,7 +51,9 @@ class Reward(Parametrised, ABC):
     takes: ClassVar[tuple[str, ...]] = ("gaps", "text")
 
     @abstractmethod
-    def fit(self, response: Response, background, weights, players: Players) -> "Reward":
+    def fit(
+        self, response: Response, background, weights, players: Players
+    ) -> "Reward":
         """Take the background.
 
         Parameters
@@ -119,7 +122,9 @@ class BackgroundReward(Portable, Reward):
         self._set_sizes(len(weights))
         self.row_order_: RowOrder | None = None
         self.__dict__.pop("varies_", None)  # computed for another background
-        raw = MaskedModel(response, background, weights, players.column_player, label=self.mixed)
+        raw = MaskedModel(
+            response, background, weights, players.column_player, label=self.mixed
+        )
         self.masked_ = self._prepared(raw)
         rest = self.masked_.response
         self.empty_ = rest.over(self.masked_.background, "background rows")
@@ -133,7 +138,9 @@ class BackgroundReward(Portable, Reward):
     def varies_(self) -> NDArray[np.bool_]:
         """Whether each column differs between background rows, ``(d,)``."""
         chunks = row_chunks(self.background_, "")
-        return np.any([self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks], axis=0)
+        return np.any(
+            [self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks], axis=0
+        )
 
     def _unlike_first(self, table) -> NDArray[np.bool_]:
         """Return True where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
@@ -145,7 +152,9 @@ class BackgroundReward(Portable, Reward):
         """Sort the background into balanced order; a very large one is reduced."""
         weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
-        order = RowOrder.balanced(self.background_, self.empty_, weights, column_player, rng)
+        order = RowOrder.balanced(
+            self.background_, self.empty_, weights, column_player, rng
+        )
         self.row_order_ = order
         if n > MOST_PLACES:
             _ = self.varies_  # computed from all rows, before the reduction
@@ -159,7 +168,8 @@ class BackgroundReward(Portable, Reward):
     def _set_sizes(self, n) -> None:
         """Set the sizes of the game against n background rows."""
         self.rows_per_value_ = n
-        # Means over the background are inside the value, so samplers must not sample rows.
+        # Means over the background are inside the value, so samplers must not sample
+        # rows.
         self.n_references_ = 1 if self.pooled or self.link is not None else n
 
     @abstractmethod
@@ -178,7 +188,9 @@ class BackgroundReward(Portable, Reward):
         ----------
         X : array or frame of shape (r, d)
         """
-        return None if self.link is None else InfluenceGame(self._plain_game(X), self.link)
+        return (
+            None if self.link is None else InfluenceGame(self._plain_game(X), self.link)
+        )
 
     def _plain_game(self, X) -> "InterventionalGame":
         """Return the game with values that are plain means over references."""
@@ -190,9 +202,12 @@ class BackgroundReward(Portable, Reward):
             full.append(masked.response(chunk, where))
             winners.append(masked.response.winners(chunk, full[-1]))
         responses = np.concatenate(full), np.concatenate(winners)
-        # Raw columns stay beside transformed ones: equality of players is defined on raw columns.
+        # Raw columns stay beside transformed ones: equality of players is defined on
+        # raw columns.
         instances = Instances(X, raw, active, *responses, np.arange(n_rows(X)), keys)
-        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.row_order_)
+        return self._game_of(
+            masked, self.empty_, self.v_empty_, instances, self.row_order_
+        )
 
     def _game_of(self, *parts) -> "InterventionalGame":
         """Return the game of the given parts."""
@@ -209,22 +224,22 @@ class BackgroundReward(Portable, Reward):
 class InterventionalReward(BackgroundReward):
     """The model's mean response if absent players take the values of background rows.
 
-    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is the
-    contrastive game of Grah & Thouvenot (2020), f(z(x*, r, S)).
+    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is
+    the contrastive game of Grah & Thouvenot (2020), f(z(x*, r, S)).
 
     Parameters
     ----------
     transformed : bool, default=True
-        Whether the first steps of a `sklearn.pipeline.Pipeline` transform the rows and the
-        background only once, and rows are mixed afterwards. This is faster and gives the same
-        values. It applies to steps that compute each column from one column: scalers, imputers,
-        encoders, binners, and a ColumnTransformer of these. False: mix raw columns, and let the
-        whole pipeline transform every row.
+        Whether the first steps of a `sklearn.pipeline.Pipeline` transform the rows and
+        the background only once, and rows are mixed afterwards. This is faster and
+        gives the same values. It applies to steps that compute each column from one
+        column: scalers, imputers, encoders, binners, and a ColumnTransformer of these.
+        False: mix raw columns, and let the whole pipeline transform every row.
     link : None, "log", "logit" or callable, default=None
-        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then needs the responses
-        of all background rows, and there is no closed form. With
-        ``response_method="predict_proba"`` and "log", this is the score of Chen et al. (2018),
-        section 2.1.
+        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then needs the
+        responses of all background rows, and there is no closed form. With
+        ``response_method="predict_proba"`` and "log", this is the score of Chen et al.
+        (2018), section 2.1.
 
     Attributes
     ----------
@@ -235,16 +250,21 @@ class InterventionalReward(BackgroundReward):
 
     References
     ----------
-    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable AI: a
-    causal problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and Information Systems 41.
+    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable
+    AI: a causal problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and
+    Information Systems 41.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.rewards import InterventionalReward
-    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], reward=InterventionalReward())
-    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
+    >>> explainer = ShapleyExplainer(
+    ...     lambda X: X[:, 0] * X[:, 1], reward=InterventionalReward()
+    ... )
+    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(
+    ...     np.array([[1.0, 1.0]])
+    ... ).values
     array([[1., 0.]])
     """
 
@@ -311,7 +331,12 @@ class InterventionalGame(Game):
     """
 
     def __init__(
-        self, masked, empty, v_empty, instances: Instances, order: RowOrder | None = None
+        self,
+        masked,
+        empty,
+        v_empty,
+        instances: Instances,
+        order: RowOrder | None = None,
     ) -> None:
         self.shared, self._empty, self.instances = masked, empty, instances
         self._mean_empty, self.row_order = v_empty, order
@@ -321,7 +346,10 @@ class InterventionalGame(Game):
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
-        self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
+        self.reference_weights, self.bytes_per_row = (
+            masked.weights,
+            masked.bytes_per_row,
+        )
 
     @cached_property
     def _pool(self) -> RowPool:
@@ -338,7 +366,9 @@ class InterventionalGame(Game):
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
         if references is None:
             weights = self.reference_weights
-            named = np.broadcast_to(np.arange(self.n_references), (r * m, self.n_references))
+            named = np.broadcast_to(
+                np.arange(self.n_references), (r * m, self.n_references)
+            )
         else:
             named = references.reshape(r * m, -1)
             weights = np.full(named.shape[1], 1 / named.shape[1])
@@ -394,7 +424,8 @@ class InterventionalGame(Game):
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
         """Return the players with a raw column that differs from the given background rows.
 
-        Raw columns are compared, so that an explanation does not depend on the steps that run once.
+        Raw columns are compared, so that an explanation does not depend on the steps
+        that run once.
         """
         unlike = self._raw_pool.unlike(rows, references)
         if unlike is None:

@@ -1,8 +1,8 @@
 """Mixed rows: present players come from the row to explain, absent ones from a background row.
 
-The values of each column, of the rows and of the background, are put into one pool once. A block of
-mixed rows is then one gather. Columns are gathered and never cast, so dtypes and categories reach
-the model unchanged.
+The values of each column, of the rows and of the background, are put into one pool
+once. A block of mixed rows is then one gather. Columns are gathered and never cast, so
+dtypes and categories reach the model unchanged.
 """
 
 import pickle
@@ -19,8 +19,8 @@ from scipy import sparse
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
 CHUNK_ROWS = 8192  # rows in one call of the model
-# Size of the mixed rows made in one step. Larger arrays are new memory in each step, and a row of
-# ten columns may take three times as long.
+# Size of the mixed rows made in one step. Larger arrays are new memory in each step,
+# and a row of ten columns may take three times as long.
 PIECE_BYTES = 2**17
 
 
@@ -33,7 +33,8 @@ def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
     if not isinstance(background, pd.DataFrame):
         return NarwhalsPool(X, background, column_player)
     kinds = set(background.dtypes) | set(X.dtypes)
-    # Frames of one numpy dtype are gathered as arrays, and get their names back at the end.
+    # Frames of one numpy dtype are gathered as arrays, and get their names back at the
+    # end.
     if len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype):
         tables = np.asarray(X), np.asarray(background)
         return ArrayPool(*tables, column_player, background.columns)
@@ -48,7 +49,10 @@ def row_chunks(table, what) -> Iterator[tuple[Any, str]]:
     n = n_rows(table)
     for start in range(0, n, CHUNK_ROWS):
         stop = min(start + CHUNK_ROWS, n)
-        yield take_rows(table, np.arange(start, stop)), f" on {what} {start} to {stop - 1}"
+        yield (
+            take_rows(table, np.arange(start, stop)),
+            f" on {what} {start} to {stop - 1}",
+        )
 
 
 class RowPool(ABC):
@@ -102,8 +106,13 @@ class ColumnPool(RowPool):
 
     def _index(self, coalitions, rows, references) -> NDArray[np.intp]:
         """Return the position among rows and background by column and mixed row, ``(d, n q)``."""
-        present = np.repeat(coalitions.T.take(self.column_player, axis=0), references.shape[1], 1)
-        given, other = np.repeat(rows, references.shape[1]), references.ravel() + len(self.X)
+        present = np.repeat(
+            coalitions.T.take(self.column_player, axis=0), references.shape[1], 1
+        )
+        given, other = (
+            np.repeat(rows, references.shape[1]),
+            references.ravel() + len(self.X),
+        )
         # arithmetic, because a choice by bool mispredicts a branch for every other row
         return present * (given - other) + other
 
@@ -117,7 +126,9 @@ def codes_of(column: Any) -> NDArray[np.int64]:
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
     except TypeError:  # lists, arrays and dicts in cells are equal if their bytes are
-        return pd.factorize(np.array([pickle.dumps(value) for value in column], dtype=object))[0]
+        return pd.factorize(
+            np.array([pickle.dumps(value) for value in column], dtype=object)
+        )[0]
 
 
 class ArrayPool(ColumnPool):
@@ -139,7 +150,8 @@ class ArrayPool(ColumnPool):
         """Return mixed rows in the background's container."""
         alone = np.array_equal(self.column_player, np.arange(coalitions.shape[1]))
         present = coalitions if alone else coalitions.take(self.column_player, axis=1)
-        # The common type, since integers of the background must not truncate floats of the rows.
+        # The common type, since integers of the background must not truncate floats of
+        # the rows.
         kind = np.result_type(self.X, self.background)
         (n, q), d = references.shape, present.shape[1]
         mixed = np.empty((n, q, d), dtype=kind)
@@ -148,7 +160,9 @@ class ArrayPool(ColumnPool):
         for start in range(0, n, step):
             some = slice(start, start + step)
             given = self.X.take(rows[some], axis=0)[:, None].astype(kind, copy=False)
-            other = self.background.take(references[some], axis=0).astype(kind, copy=False)
+            other = self.background.take(references[some], axis=0).astype(
+                kind, copy=False
+            )
             _choose(present[some, None], given, other, mixed[some])
         hybrid = mixed.reshape(n * q, d)
         if self._names is None:
@@ -173,9 +187,12 @@ def _choose(present, given, other, out) -> None:
     if kind.kind not in "iuf" or kind.itemsize > 8:
         out[:] = np.where(present, given, other)
         return
-    # Bits of numbers are blended as integers. A choice by bool mispredicts a branch for every other
-    # number, which makes explanations of a perceptron take 1.08 times as long.
-    other, given, bits = (part.view(f"i{kind.itemsize}") for part in (other, given, out))
+    # Bits of numbers are blended as integers. A choice by bool mispredicts a branch for
+    # every other number, which makes explanations of a perceptron take 1.08 times as
+    # long.
+    other, given, bits = (
+        part.view(f"i{kind.itemsize}") for part in (other, given, out)
+    )
     np.negative(present.view(np.int8), out=bits)  # all bits where present
     bits &= given ^ other
     bits ^= other
@@ -193,7 +210,9 @@ class FramePool(ColumnPool):
         """Return mixed rows in the background's container."""
         index = self._index(coalitions, rows, references)
         columns = zip(self._names, self._pools, index, strict=True)
-        return pd.DataFrame({name: pool.take(positions) for name, pool, positions in columns})
+        return pd.DataFrame(
+            {name: pool.take(positions) for name, pool, positions in columns}
+        )
 
     def _columns(self) -> Iterable[Any]:
         return self._pools
@@ -204,7 +223,9 @@ class NarwhalsPool(ColumnPool):
 
     def __init__(self, X, background, column_player) -> None:
         super().__init__(X, background, column_player)
-        pairs = zip(narwhal(X).iter_columns(), narwhal(background).iter_columns(), strict=True)
+        pairs = zip(
+            narwhal(X).iter_columns(), narwhal(background).iter_columns(), strict=True
+        )
         self._pools = [_joined_foreign(*pair) for pair in pairs]
 
     def hybrid(self, coalitions, rows, references) -> Any:
@@ -243,15 +264,22 @@ class SparsePool(RowPool):
         columns = np.concatenate([own.indices, other.indices])
         order = np.lexsort((columns, pair))
         ends = own.indptr + other.indptr
-        both = sparse.csr_array((order, columns[order], ends), shape=own.shape)[line.ravel()]
+        both = sparse.csr_array((order, columns[order], ends), shape=own.shape)[
+            line.ravel()
+        ]
         present = coalitions[_lines(both) // q, self.column_player[both.indices]]
-        # Entries of the row to explain are kept where present, those of the background where
-        # absent.
+        # Entries of the row to explain are kept where present, those of the background
+        # where absent.
         kept = present == (both.data < own.nnz)
         data = np.concatenate([own.data, other.data])[both.data[kept]]
-        ends = np.concatenate([[0], np.cumsum(kept)])[both.indptr].astype(both.indptr.dtype)
-        hybrid = type(self.background)((data, both.indices[kept], ends), shape=both.shape)
-        # Entries are sorted and distinct by construction, and scipy would check them in each call.
+        ends = np.concatenate([[0], np.cumsum(kept)])[both.indptr].astype(
+            both.indptr.dtype
+        )
+        hybrid = type(self.background)(
+            (data, both.indices[kept], ends), shape=both.shape
+        )
+        # Entries are sorted and distinct by construction, and scipy would check them in
+        # each call.
         hybrid.has_canonical_format = True
         return hybrid
 
@@ -266,9 +294,15 @@ def _joined(column, background) -> Any:
     parts = [column, background]
     if column.dtype != background.dtype and pd.api.types.is_numeric_dtype(column.dtype):
         # pandas would make objects of a bool and a float
-        parts = [part * 1 if pd.api.types.is_bool_dtype(part) else part for part in parts]
+        parts = [
+            part * 1 if pd.api.types.is_bool_dtype(part) else part for part in parts
+        ]
     pool = pd.concat(parts, ignore_index=True).array
-    return pool.to_numpy() if isinstance(pool.dtype, pd.core.dtypes.dtypes.NumpyEADtype) else pool
+    return (
+        pool.to_numpy()
+        if isinstance(pool.dtype, pd.core.dtypes.dtypes.NumpyEADtype)
+        else pool
+    )
 
 
 def _joined_foreign(column, background) -> Any:

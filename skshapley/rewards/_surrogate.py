@@ -1,8 +1,8 @@
 """The surrogate reward: a regressor of the response on rows with hidden columns.
 
-The regressor with the smallest squared error over random masks is E[f(X) | x_S] for all S:
-Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), section 3.2; Covert, Lundberg & Lee
-(2021), section 8.2; the surrogate of Olsen, Glad, Jullum & Aas (2024).
+The regressor with the smallest squared error over random masks is E[f(X) | x_S] for all
+S: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), section 3.2; Covert,
+Lundberg & Lee (2021), section 8.2; the surrogate of Olsen, Glad, Jullum & Aas (2024).
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,14 @@ from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._reward import BackgroundReward, InterventionalGame
 
 
-def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArray[np.bool_]:
+def kernel_coalitions(
+    rng: np.random.Generator, n: int, n_players: int
+) -> NDArray[np.bool_]:
     """Return coalitions ``(n, p)``, neither empty nor full, drawn by the Shapley kernel.
 
-    The probability of size s is proportional to 1 / (s (p - s)), and uniform within a size. These
-    are the weights of the regression that defines the Shapley value (Charnes et al. 1988).
+    The probability of size s is proportional to 1 / (s (p - s)), and uniform within a
+    size. These are the weights of the regression that defines the Shapley value
+    (Charnes et al. 1988).
 
     Parameters
     ----------
@@ -45,15 +48,17 @@ def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArr
 
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")
-MOST_LEVELS = 254  # levels of a category for HistGradientBoosting, including missing values
+MOST_LEVELS = (
+    254  # levels of a category for HistGradientBoosting, including missing values
+)
 
 
 class HiddenColumns:
     """Numbers for the columns of a table, with NaN for absent columns.
 
-    Numbers do not change. Other columns have a code for each level, one for unknown levels, and one
-    for missing values. A column of numbers with missing values gets a second column, which shows if
-    it is present.
+    Numbers do not change. Other columns have a code for each level, one for unknown
+    levels, and one for missing values. A column of numbers with missing values gets a
+    second column, which shows if it is present.
 
     Parameters
     ----------
@@ -69,13 +74,17 @@ class HiddenColumns:
     @property
     def categorical(self) -> NDArray[np.bool_]:
         """The columns with codes of few levels, including the second columns."""
-        few = [levels is not None and len(levels) < MOST_LEVELS for levels in self._levels]
+        few = [
+            levels is not None and len(levels) < MOST_LEVELS for levels in self._levels
+        ]
         return np.array(few + [False] * len(self._gaps))
 
     def numbers(self, table) -> NDArray[np.float64]:
         """Return a table ``(n, d)`` as numbers."""
         frame = as_pandas(table)
-        columns = zip(self._levels, (column for _, column in frame.items()), strict=True)
+        columns = zip(
+            self._levels, (column for _, column in frame.items()), strict=True
+        )
         return np.column_stack([_numbers(levels, column) for levels, column in columns])
 
     def hidden(self, numbers, present) -> NDArray[np.float64]:
@@ -91,7 +100,9 @@ def _levels(column) -> pd.Index | None:
         return None
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.categories
-    return pd.Index(column.dropna().unique()).sort_values(key=lambda level: level.astype(str))
+    return pd.Index(column.dropna().unique()).sort_values(
+        key=lambda level: level.astype(str)
+    )
 
 
 def _numbers(levels, column) -> NDArray[np.float64]:
@@ -126,39 +137,46 @@ class Surrogate(MaskedModel):
 
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
-        shown = self.columns.hidden(numbers, coalitions.take(self.column_player, axis=1))
+        shown = self.columns.hidden(
+            numbers, coalitions.take(self.column_player, axis=1)
+        )
         # Trees of residuals may leave the range of the response, such as probabilities.
         return np.clip(self.regressor.predict(shown), self.low, self.high)
 
 
 def _is_regressor(value) -> bool:
     """Return True for None or an object that fits and predicts, not a class."""
-    fits = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
+    fits = (
+        hasattr(value, "fit")
+        and hasattr(value, "predict")
+        and not isinstance(value, type)
+    )
     return value is None or fits
 
 
 class SurrogateReward(BackgroundReward):
     """A regressor's prediction of the response from the present columns.
 
-    v(S) is the prediction of a regressor trained to predict the model's response on background rows
-    with randomly hidden columns. The best such regressor returns E[f(X) | X_S = x_S]. It accepts
-    columns of any kind and missing values, and assumes nothing about their joint distribution. The
-    regressor's error affects the values but not the standard errors.
-    `skshapley.diagnostics.conditional_error` estimates it, and compares it with other rewards.
+    v(S) is the prediction of a regressor trained to predict the model's response on
+    background rows with randomly hidden columns. The best such regressor returns E[f(X)
+    | X_S = x_S]. It accepts columns of any kind and missing values, and assumes nothing
+    about their joint distribution. The regressor's error affects the values but not the
+    standard errors. `skshapley.diagnostics.conditional_error` estimates it, and
+    compares it with other rewards.
 
-    v(empty) is the mean response over the background, v(all) the model's response at the row to
-    explain. One evaluation of v is one row of the surrogate, for any size of the background. Fit
-    the reward to many rows, such as the training table.
+    v(empty) is the mean response over the background, v(all) the model's response at
+    the row to explain. One evaluation of v is one row of the surrogate, for any size of
+    the background. Fit the reward to many rows, such as the training table.
 
     Parameters
     ----------
     regressor : None or regressor, default=None
-        It must accept NaN for hidden columns, and sample weights if background rows have weights;
-        categories are passed as codes. A clone is fitted for each output. None: a
-        HistGradientBoostingRegressor that knows the categorical columns.
+        It must accept NaN for hidden columns, and sample weights if background rows
+        have weights; categories are passed as codes. A clone is fitted for each output.
+        None: a HistGradientBoostingRegressor that knows the categorical columns.
     n_masks : int, default=64
-        Masks for each background row; fewer if the total would exceed 65536 rows. The number of
-        visible columns is drawn with the weights of the Shapley value.
+        Masks for each background row; fewer if the total would exceed 65536 rows. The
+        number of visible columns is drawn with the weights of the Shapley value.
     random_state : int, default=0
         For the masks.
 
@@ -173,17 +191,19 @@ class SurrogateReward(BackgroundReward):
 
     References
     ----------
-    Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Shapley explainability on the data
-    manifold, ICLR, section 3.2. Covert, Lundberg & Lee (2021), Explaining by removing: a unified
-    framework for model explanation, JMLR 22. Olsen, Glad, Jullum & Aas (2024), A comparative study
-    of methods for estimating model-agnostic Shapley value explanations, Data Mining and Knowledge
-    Discovery 38.
+    Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Shapley explainability on
+    the data manifold, ICLR, section 3.2. Covert, Lundberg & Lee (2021), Explaining by
+    removing: a unified framework for model explanation, JMLR 22. Olsen, Glad, Jullum &
+    Aas (2024), A comparative study of methods for estimating model-agnostic Shapley
+    value explanations, Data Mining and Knowledge Discovery 38.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
-    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> X = np.random.default_rng(0).multivariate_normal(
+    ...     [0, 0], [[1, 0.8], [0.8, 1]], size=500
+    ... )
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward="surrogate").fit(X)
     >>> explainer.explain(np.array([[1.0, 1.0]])).values.round(1)
     array([[0.5, 0.4]])
@@ -196,7 +216,9 @@ class SurrogateReward(BackgroundReward):
         "random_state": Count(least=0),
     }
 
-    def __init__(self, regressor: Any = None, n_masks: int = 64, random_state: int = 0) -> None:
+    def __init__(
+        self, regressor: Any = None, n_masks: int = 64, random_state: int = 0
+    ) -> None:
         self.regressor = regressor
         self.n_masks = n_masks
         self.random_state = random_state
@@ -237,15 +259,17 @@ class SurrogateReward(BackgroundReward):
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:
             return self.regressor
-        # The masks of a row have equal responses, so a leaf needs several rows, and early stopping
-        # is misleading. On eight normal columns and a rough response, leaves of 20, 5 n_masks and
-        # 20 n_masks gave errors of 0.91, 0.89 and 0.94.
+        # The masks of a row have equal responses, so a leaf needs several rows, and
+        # early stopping is misleading. On eight normal columns and a rough response,
+        # leaves of 20, 5 n_masks and 20 n_masks gave errors of 0.91, 0.89 and 0.94.
         return HistGradientBoostingRegressor(
             learning_rate=0.05,
             max_iter=200,
             min_samples_leaf=max(20, LEAF_ROWS * n_masks),
             early_stopping=False,
-            categorical_features=columns.categorical if columns.categorical.any() else None,
+            categorical_features=columns.categorical
+            if columns.categorical.any()
+            else None,
             random_state=0,
         )
 
@@ -284,7 +308,9 @@ class SurrogateGame(WrappedGame):
             some = repeated[inner]
             found = self.shared.predict(self._numbers[some], flat[inner])
             if self.shared.response.predicted:  # all outputs were learned
-                found = self.shared.response.choose(found, self._game.instances.winners[some])
+                found = self.shared.response.choose(
+                    found, self._game.instances.winners[some]
+                )
             values[inner] = found
         values[full] = self.full(repeated[full])
         return values.reshape(r, m, -1)

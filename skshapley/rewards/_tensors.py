@@ -1,7 +1,7 @@
 """Models and outputs of other array libraries, without importing any of them.
 
-A torch module is called with a tensor of its own device and number type, in evaluation mode and
-without gradients. All outputs become NumPy arrays.
+A torch module is called with a tensor of its own device and number type, in evaluation
+mode and without gradients. All outputs become NumPy arrays.
 """
 
 from typing import Any
@@ -45,8 +45,8 @@ def asked_module(module: Any, X: Any) -> Any:
     table = np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table)
     if table.dtype.kind not in "biuf":
         raise TypeError(
-            f"A torch module takes numbers, and got a table of dtype {table.dtype}: encode its"
-            f" columns, or pass a function that encodes the table."
+            f"A torch module takes numbers, and got a table of dtype {table.dtype}: "
+            "encode its columns, or pass a function that encodes the table."
         )
     parameter = next((p for p in module.parameters() if p.is_floating_point()), None)
     kind = torch.float32 if parameter is None else parameter.dtype
@@ -55,12 +55,15 @@ def asked_module(module: Any, X: Any) -> Any:
     module.eval()  # switches dropout off
     try:
         with torch.no_grad():
-            values = as_numpy(module(torch.as_tensor(table).to(device=device, dtype=kind)))
+            values = as_numpy(
+                module(torch.as_tensor(table).to(device=device, dtype=kind))
+            )
     except Exception as error:
         raise RuntimeError(
-            f"The torch module {type(module).__name__} failed on {len(table)} rows of"
-            f" {table.shape[1]} columns, {kind} on {device}, with {type(error).__name__}:"
-            f" {error}. Pass the columns that it was trained on, or a function of the table."
+            f"The torch module {type(module).__name__} failed on {len(table)} rows of "
+            f"{table.shape[1]} columns, {kind} on {device}, with "
+            f"{type(error).__name__}: {error}. Pass the columns that it was trained "
+            "on, or a function of the table."
         ) from error
     finally:
         for part in training:
@@ -71,11 +74,14 @@ def asked_module(module: Any, X: Any) -> Any:
 def as_numpy(raw: Any) -> Any:
     """Return the array of another library as a NumPy array; other objects are unchanged.
 
-    Tensors are detached and moved to the CPU. Others come through ``__array__`` or DLPack.
+    Tensors are detached and moved to the CPU. Others come through ``__array__`` or
+    DLPack.
     """
     if hasattr(raw, "detach") and hasattr(raw, "cpu"):
         raw = raw.detach().cpu()
-        return (raw.double() if raw.is_floating_point() else raw).numpy()  # numpy has no bfloat16
+        return (
+            raw.double() if raw.is_floating_point() else raw
+        ).numpy()  # numpy has no bfloat16
     if hasattr(raw, "__dlpack__") and not hasattr(raw, "__array__"):
         return np.from_dlpack(raw)
     return raw

@@ -13,51 +13,58 @@ from skshapley.explanation import Explanation
 from skshapley.rewards._function import InputReward
 from skshapley.rewards._response import Response
 
-# Standard deviation of the blur, as a share of the shorter side: it removes edges and texture, but
-# not the location of colours
+# Standard deviation of the blur, as a share of the shorter side: it removes edges and
+# texture, but not the location of colours
 BLUR_SHARE = 1 / 8
 
 
 class TileReward(InputReward):
     """The model's response to an image with only some tiles shown.
 
-    Use it as the reward of `shapley_values`. The model is called with many images at once, as the
-    working memory of scikit-learn allows (``sklearn.set_config(working_memory=)``).
+    Use it as the reward of `shapley_values`. The model is called with many images at
+    once, as the working memory of scikit-learn allows
+    (``sklearn.set_config(working_memory=)``).
 
     Parameters
     ----------
     estimator : fitted estimator, or callable
-        A callable takes images ``(n, height, width)`` or ``(n, height, width, channels)``, in the
-        image's dtype, and returns ``(n,)`` or ``(n, k)``. An estimator receives the same pixels as
-        rows ``(n, height * width * channels)``.
+        A callable takes images ``(n, height, width)`` or
+        ``(n, height, width, channels)``, in the image's dtype, and returns ``(n,)`` or
+        ``(n, k)``. An estimator receives the same pixels as rows
+        ``(n, height * width * channels)``.
     image : array of shape (height, width) or (height, width, channels)
     tiles : tuple (rows, columns), or int array of shape (height, width), default=(8, 8)
-        Numbers of rows and columns of a grid of nearly equal tiles, or the label of the tile of
-        each pixel, such as superpixels of `skimage.segmentation.slic`, or objects.
+        Numbers of rows and columns of a grid of nearly equal tiles, or the label of the
+        tile of each pixel, such as superpixels of `skimage.segmentation.slic`, or
+        objects.
     absent : number, "mean", "blur", "inpaint", or array, default="mean"
-        The replacement of an absent tile. A number, or a colour ``(channels,)``; "mean", the
-        image's mean colour; "blur", the image without detail; "inpaint", scikit-image's biharmonic
-        inpainting from the surroundings; an image of the same shape; or a background of images,
-        ``(b, *image.shape)``: the value is the mean response over them.
+        The replacement of an absent tile. A number, or a colour ``(channels,)``;
+        "mean", the image's mean colour; "blur", the image without detail; "inpaint",
+        scikit-image's biharmonic inpainting from the surroundings; an image of the same
+        shape; or a background of images, ``(b, *image.shape)``: the value is the mean
+        response over them.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None
-        As in `ShapleyExplainer`: "predicted" is the class predicted for the whole image.
+        As in `ShapleyExplainer`: "predicted" is the class predicted for the whole
+        image.
 
     Attributes
     ----------
     labels : ndarray of shape (height, width), int
         The tile of each pixel, from 0, in the order of the given labels or of the grid.
     grid : tuple or None
-        Rows and columns of the grid, for ``sampler=LocalShapley(("grid", reward.grid))`` and
-        `plots.HeatMapDisplay`; None for other tiles.
+        Rows and columns of the grid, for
+        ``sampler=LocalShapley(("grid", reward.grid))`` and `plots.HeatMapDisplay`; None
+        for other tiles.
     n_players : int
         The number of tiles p.
 
     Raises
     ------
     ValueError, TypeError
-        For an image, tiles or a fill that do not match, an invalid response method or output.
+        For an image, tiles or a fill that do not match, an invalid response method or
+        output.
     ImportError
         For "inpaint" without scikit-image: ``pip install skshapley[image]``.
 
@@ -110,7 +117,8 @@ class TileReward(InputReward):
         Returns
         -------
         images : ndarray of shape (m, b, ...)
-            Images like `image`, with each image of the background; b is 1 without a background.
+            Images like `image`, with each image of the background; b is 1 without a
+            background.
         """
         shown = np.asarray(coalitions, dtype=bool)[:, self.labels]
         if self._fill is None:
@@ -168,16 +176,18 @@ class TileReward(InputReward):
         sizes = np.bincount(self.labels.ravel())
         means = np.bincount(self.labels.ravel(), channels.ravel()) / sizes
         settings = self._settings(f"TileReward(absent={_shown(self.absent)})")
-        return self._record(result, pd.DataFrame([means], columns=tiles), settings, self._n_fills)
+        return self._record(
+            result, pd.DataFrame([means], columns=tiles), settings, self._n_fills
+        )
 
 
 def _checked_image(image) -> NDArray:
     image = np.array(image)
     if image.ndim not in (2, 3) or 0 in image.shape or image.dtype.kind not in "uif":
         raise ValueError(
-            f"TileReward got an image of shape {image.shape} and type {image.dtype}: pass numbers"
-            f" of shape (height, width) or (height, width, channels); for several images, make a"
-            f" reward for each."
+            f"TileReward got an image of shape {image.shape} and type {image.dtype}: "
+            "pass numbers of shape (height, width) or (height, width, channels); for "
+            "several images, make a reward for each."
         )
     return image
 
@@ -188,15 +198,22 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
     if given.dtype.kind in "iub":
         if given.shape == (2,) and (given > 0).all() and (given <= shape).all():
             (height, width), (rows, columns) = shape, tiles
-            # If the grid does not divide the image, tiles differ by one pixel in height and width.
-            down, across = np.arange(height) * rows // height, np.arange(width) * columns // width
+            # If the grid does not divide the image, tiles differ by one pixel in height
+            # and width.
+            down, across = (
+                np.arange(height) * rows // height,
+                np.arange(width) * columns // width,
+            )
             return down[:, None] * columns + across, (int(rows), int(columns))
         if given.shape == shape:
-            return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.intp), None
+            return np.unique(given, return_inverse=True)[1].reshape(shape).astype(
+                np.intp
+            ), None
     found = f"labels of shape {given.shape}" if given.ndim > 1 else repr(tiles)
     raise ValueError(
-        f"TileReward got tiles={found} for an image of {shape[0]} x {shape[1]} pixels: choose"
-        f" (rows, columns) of a grid of no more than that, or int labels of shape {shape}."
+        f"TileReward got tiles={found} for an image of {shape[0]} x {shape[1]} pixels: "
+        "choose (rows, columns) of a grid of no more than that, or int labels of shape "
+        f"{shape}."
     )
 
 
@@ -208,15 +225,15 @@ def _checked_fill(absent, image) -> NDArray | None:
     background = given.shape[1:] == image.shape and len(given) > 0
     if not background and given.shape not in ((), image.shape[2:], image.shape):
         raise ValueError(
-            f"TileReward got absent of shape {given.shape} for an image of shape {image.shape}:"
-            f" pass a number, a colour, an image of that shape, or a background of shape"
-            f" (b, {', '.join(map(str, image.shape))})."
+            f"TileReward got absent of shape {given.shape} for an image of shape "
+            f"{image.shape}: pass a number, a colour, an image of that shape, or a "
+            f"background of shape (b, {', '.join(map(str, image.shape))})."
         )
     fill = given.astype(image.dtype)
     if image.dtype.kind in "ui" and not np.array_equal(fill, absent):
         raise ValueError(
-            f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, which cannot"
-            f" hold it: pass values of that type, or an image of floats."
+            f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, "
+            "which cannot hold it: pass values of that type, or an image of floats."
         )
     return fill if background else np.broadcast_to(fill, image.shape)[None]
 
@@ -233,8 +250,8 @@ def _made(absent, image) -> NDArray | None:
         fill = gaussian_filter(image.astype(np.float64), width, axes=(0, 1))
     else:
         raise ValueError(
-            f'TileReward takes absent as a number, a colour, an array of images, "mean", "blur" or'
-            f' "inpaint"; got {absent!r}.'
+            "TileReward takes absent as a number, a colour, an array of images, "
+            f'"mean", "blur" or "inpaint"; got {absent!r}.'
         )
     return _as_pixels(fill, image.dtype)[None]
 
@@ -250,7 +267,9 @@ def _inpainted(image, shown) -> NDArray:
 
     # Inpainting needs a visible pixel.
     if not shown.any():
-        return _as_pixels(np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype)
+        return _as_pixels(
+            np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype
+        )
     channels = -1 if image.ndim == 3 else None
     found = inpaint_biharmonic(image.astype(np.float64), ~shown, channel_axis=channels)
     return _as_pixels(found, image.dtype)
@@ -258,4 +277,8 @@ def _inpainted(image, shown) -> NDArray:
 
 def _shown(absent) -> str:
     """Return the name of the fill."""
-    return repr(absent) if isinstance(absent, str | Real) else f"array of shape {np.shape(absent)}"
+    return (
+        repr(absent)
+        if isinstance(absent, str | Real)
+        else f"array of shape {np.shape(absent)}"
+    )

@@ -25,26 +25,29 @@ BYTES_PER_LETTER = 64  # memory per character of a document in a vectoriser
 class TokenReward(InputReward):
     r"""The model's response to a document with only some tokens kept.
 
-    Use it as the reward of `shapley_values`, for example with a sampler for chains such as "local".
-    The model is called with a list of texts, one for each of many coalitions. For several
-    documents, `ShapleyExplainer` makes one of these games for each.
+    Use it as the reward of `shapley_values`, for example with a sampler for chains such
+    as "local". The model is called with a list of texts, one for each of many
+    coalitions. For several documents, `ShapleyExplainer` makes one of these games for
+    each.
 
     Parameters
     ----------
     estimator : fitted estimator, or callable
-        A text pipeline, such as a vectoriser and a classifier, with methods of a list of str. A
-        callable takes such a list and returns ``(m,)`` or ``(m, k)``.
+        A text pipeline, such as a vectoriser and a classifier, with methods of a list
+        of str. A callable takes such a list and returns ``(m,)`` or ``(m, k)``.
     document : str
     token_pattern : str, default=r"\w+(?:['’-]\w+)*"
-        Regular expression of a token. The default finds words; ``"."`` finds every character except
-        line breaks. The spaces and punctuation after a token belong to the token.
+        Regular expression of a token. The default finds words; ``"."`` finds every
+        character except line breaks. The spaces and punctuation after a token belong to
+        the token.
     mask : str or None, default=None
-        The text that replaces an absent token, such as ``"[MASK]"``. None: an absent token is
-        removed, with the spaces and punctuation after it.
+        The text that replaces an absent token, such as ``"[MASK]"``. None: an absent
+        token is removed, with the spaces and punctuation after it.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None
-        As in `ShapleyExplainer`: "predicted" is the class predicted for the whole document.
+        As in `ShapleyExplainer`: "predicted" is the class predicted for the whole
+        document.
 
     Attributes
     ----------
@@ -62,8 +65,8 @@ class TokenReward(InputReward):
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, section 2.1 (absent words replaced by padding).
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, section 2.1 (absent words replaced by padding).
 
     Examples
     --------
@@ -92,20 +95,27 @@ class TokenReward(InputReward):
     ) -> None:
         if not isinstance(document, str):
             raise TypeError(
-                f"TokenReward got document={document!r}: pass one document as a str; for several"
-                f" documents, make a reward for each."
+                f"TokenReward got document={document!r}: pass one document as a str; "
+                "for several documents, make a reward for each."
             )
         self._cut(document, token_pattern, mask)
         if not self.tokens:
             raise ValueError(
-                f"TokenReward got token_pattern={token_pattern!r}, which matches nothing in the"
-                f" document {document[:60]!r}: choose a pattern of its tokens."
+                f"TokenReward got token_pattern={token_pattern!r}, which matches "
+                f"nothing in the document {document[:60]!r}: choose a pattern of its "
+                "tokens."
             )
-        self.response = Response(estimator, response_method, output, owner="TokenReward")
-        self._winners = self.response.winners([document], self.response.probe([document]))
+        self.response = Response(
+            estimator, response_method, output, owner="TokenReward"
+        )
+        self._winners = self.response.winners(
+            [document], self.response.probe([document])
+        )
 
     @classmethod
-    def of(cls, document: str, response: Response, container: Callable) -> "TokenReward":
+    def of(
+        cls, document: str, response: Response, container: Callable
+    ) -> "TokenReward":
         """Return the game of a document, possibly without tokens, for a probed response.
 
         Parameters
@@ -115,7 +125,8 @@ class TokenReward(InputReward):
         container : callable
             Makes the model's input from a list of str.
         """
-        # Without `__init__`, which checks the parameters and calls the model for each document.
+        # Without `__init__`, which checks the parameters and calls the model for each
+        # document.
         reward = cls.__new__(cls)
         reward._cut(document, WORDS, None)
         reward.response, reward.container = response, container
@@ -134,11 +145,17 @@ class TokenReward(InputReward):
         starts = [match.start() for match in found] or [len(document)]
         ends = [*starts[1:], len(document)]
         self._head = document[: starts[0]]
-        self._pieces = [document[start:end] for start, end in zip(starts, ends, strict=True)]
-        # A removed token takes the text after it along, so that no double spaces remain. A mask
-        # keeps that text.
-        gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=False)]
-        self._absent = [""] * len(starts) if mask is None else [mask + gap for gap in gaps]
+        self._pieces = [
+            document[start:end] for start, end in zip(starts, ends, strict=True)
+        ]
+        # A removed token takes the text after it along, so that no double spaces
+        # remain. A mask keeps that text.
+        gaps = [
+            document[match.end() : end] for match, end in zip(found, ends, strict=False)
+        ]
+        self._absent = (
+            [""] * len(starts) if mask is None else [mask + gap for gap in gaps]
+        )
 
     def texts(self, coalitions) -> list[str]:
         """Return the document with only the tokens of each coalition.
@@ -150,7 +167,8 @@ class TokenReward(InputReward):
         """
         pairs = list(zip(self._absent, self._pieces, strict=True))
         return [
-            self._head + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
+            self._head
+            + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
             for row in np.asarray(coalitions, dtype=bool).tolist()
         ]
 
@@ -163,14 +181,16 @@ class TokenReward(InputReward):
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
 
-        It has one row. Its data are the pieces of the document, each token with the spaces and
-        punctuation after it. Repeated tokens have numbers in their names.
+        It has one row. Its data are the pieces of the document, each token with the
+        spaces and punctuation after it. Repeated tokens have numbers in their names.
 
         Parameters
         ----------
         result : ShapleyResult
         """
-        return self.explained(result, self._settings(f"TokenReward(mask={self.mask!r})"))
+        return self.explained(
+            result, self._settings(f"TokenReward(mask={self.mask!r})")
+        )
 
     def explained(self, result, settings: Settings, index: Any = 0) -> Explanation:
         """Return a result as an `Explanation` with given settings and label of its row.
@@ -225,7 +245,9 @@ class DocumentReward:
 
     masked_columns_ = "tokens of the documents"
 
-    def __init__(self, response: Response, container: Callable[[list[str]], Any]) -> None:
+    def __init__(
+        self, response: Response, container: Callable[[list[str]], Any]
+    ) -> None:
         self.response_, self.container_ = response, container
 
     def __repr__(self) -> str:
@@ -248,8 +270,12 @@ def numbered(tokens: Iterable[str]) -> list[str]:
 
 def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
     """Return explanations of documents as one, with a column for each token of any document."""
-    names = list(dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)))
-    return Explanation.merge([of_tokens(explanation, names) for explanation in explanations])
+    names = list(
+        dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations))
+    )
+    return Explanation.merge(
+        [of_tokens(explanation, names) for explanation in explanations]
+    )
 
 
 def of_tokens(explanation: Explanation, names: list) -> Explanation:
@@ -258,11 +284,16 @@ def of_tokens(explanation: Explanation, names: list) -> Explanation:
     known, own = place >= 0, place[place >= 0]
 
     def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
-        whole = np.full((len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype)
+        whole = np.full(
+            (len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype
+        )
         whole[:, own] = array[:, known]
         return whole
 
-    errors, data = explanation.standard_errors, wide(explanation.data.to_numpy(dtype=object), None)
+    errors, data = (
+        explanation.standard_errors,
+        wide(explanation.data.to_numpy(dtype=object), None),
+    )
     return replace(
         explanation,
         values=wide(explanation.values),

@@ -54,9 +54,9 @@ class NormalMargins:
 class RankMargins:
     """Ranks of a table's numbers as quantiles of the normal distribution.
 
-    The levels of equal numbers fill an interval. Its middle is their score, and every score in the
-    interval returns this number. Between numbers and between scores, both conversions are linear.
-    Results are limited to the range of the numbers.
+    The levels of equal numbers fill an interval. Its middle is their score, and every
+    score in the interval returns this number. Between numbers and between scores, both
+    conversions are linear. Results are limited to the range of the numbers.
 
     Parameters
     ----------
@@ -80,11 +80,12 @@ class RankMargins:
         """Return the quantiles of the moved scores; other columns keep their values."""
         found = rows.copy()
         for column, (values, low, high) in enumerate(self._columns):
-            # Unmoved rows keep their exact numbers; a round trip through quantiles would round
-            # them.
+            # Unmoved rows keep their exact numbers; a round trip through quantiles
+            # would round them.
             there = np.flatnonzero(moves[:, column])
             levels = ndtr(standard[there, column] + moves[there, column])
-            # Two knots per number make its interval flat, so repeated numbers come back unchanged.
+            # Two knots per number make its interval flat, so repeated numbers come back
+            # unchanged.
             knots = np.column_stack([low, high]).ravel()
             found[there, column] = np.interp(levels, knots, np.repeat(values, 2))
         return found
@@ -93,8 +94,8 @@ class RankMargins:
 def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the distinct numbers of a column, with the lowest and the highest level of each.
 
-    The lowest and the highest level leave out half of the mean weight of the rows with that number.
-    A single row then has one level.
+    The lowest and the highest level leave out half of the mean weight of the rows with
+    that number. A single row then has one level.
     """
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     mass = np.bincount(inverse, weights=weights, minlength=len(values))
@@ -273,8 +274,8 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
             fault = "" if finite else "has missing or infinite values: impute them"
         if fault:
             raise ValueError(
-                f"{owner} takes finite numbers, and column {name!r} of the {what} {fault} first,"
-                f' or choose reward="surrogate", which takes any column.'
+                f"{owner} takes finite numbers, and column {name!r} of the {what} "
+                f'{fault} first, or choose reward="surrogate", which takes any column.'
             )
     return table
 

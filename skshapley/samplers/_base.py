@@ -15,8 +15,8 @@ from skshapley._tools._constraints import Parametrised
 class Price:
     """The cost of draws, for a number of players and of background rows.
 
-    A *draw* is the sampler's smallest request: a permutation or a coalition. Costs are in model
-    rows, without the empty and the full coalition.
+    A *draw* is the sampler's smallest request: a permutation or a coalition. Costs are
+    in model rows, without the empty and the full coalition.
 
     Attributes
     ----------
@@ -49,7 +49,12 @@ class Price:
 
     @classmethod
     def of_coalitions(
-        cls, n: int, n_references: int, least: int, most: int | None = None, step: int = 1
+        cls,
+        n: int,
+        n_references: int,
+        least: int,
+        most: int | None = None,
+        step: int = 1,
     ) -> Self:
         """Return the price of draws of n coalitions, each against all background rows."""
         return cls(n * n_references, n, n_references, least, most, step, unit=step)
@@ -108,15 +113,15 @@ class SamplerTraits:
     Attributes
     ----------
     one_shot : bool
-        True if the design for a budget is not the start of the design for a larger budget. The
-        engine asks such a sampler once.
+        True if the design for a budget is not the start of the design for a larger
+        budget. The engine asks such a sampler once.
     goes_on : bool
-        Whether it may be asked for more draws than `SamplerTask.n_draws`. Repeated coalitions cost
-        nothing, and the saved budget buys further draws. False if all draws are planned together,
-        as for a one-shot sampler.
+        Whether it may be asked for more draws than `SamplerTask.n_draws`. Repeated
+        coalitions cost nothing, and the saved budget buys further draws. False if all
+        draws are planned together, as for a one-shot sampler.
     needs_all_players : bool
-        True if players have positions (as in a graph), so that not even a player without effect can
-        be left out.
+        True if players have positions (as in a graph), so that not even a player
+        without effect can be left out.
     """
 
     one_shot: bool = False
@@ -134,12 +139,13 @@ class SamplerTask:
     rngs : list of numpy.random.Generator
         One per row to explain.
     n_draws : int
-        The draws that the budget buys if no coalition is repeated. Otherwise, a sampler with
-        ``goes_on`` is asked for more.
+        The draws that the budget buys if no coalition is repeated. Otherwise, a sampler
+        with ``goes_on`` is asked for more.
     reference_weights : ndarray of shape (b,)
         Weights of the background rows, with sum 1.
     players : ndarray of shape (r, n_players), int, or None
-        Numbers of these players in the game, for each row to explain; None for all players.
+        Numbers of these players in the game, for each row to explain; None for all
+        players.
     tuned : object or None
         Parameters tuned on other rows (`Solver.tuned`).
     numbers : sequence of r int
@@ -167,9 +173,9 @@ class SamplerTask:
 class Sampler(Parametrised, ABC):
     """Base class of samplers.
 
-    A sampler has parameters only. The engine calls `start` once for a block of rows, and then `ask`
-    and `tell` in turn until the draws are spent or the rows are done. Subclasses implement the cost
-    of draws (`price`) and the designs (`_ask`).
+    A sampler has parameters only. The engine calls `start` once for a block of rows,
+    and then `ask` and `tell` in turn until the draws are spent or the rows are done.
+    Subclasses implement the cost of draws (`price`) and the designs (`_ask`).
 
     Attributes
     ----------
@@ -219,11 +225,11 @@ class Sampler(Parametrised, ABC):
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to use.
 
-        All of them if they are few or affordable. Otherwise, the number that leaves six evaluations
-        per player. The parameters are those of `afford`.
+        All of them if they are few or affordable. Otherwise, the number that leaves six
+        evaluations per player. The parameters are those of `afford`.
         """
-        # A larger budget affords more background rows before players get fewer than six evaluations
-        # each.
+        # A larger budget affords more background rows before players get fewer than six
+        # evaluations each.
         enough = max(LEAST_REFERENCES, n_rows // (EVALS_A_PLAYER * n_players))
         if n_references <= enough:
             return n_references
@@ -241,7 +247,11 @@ class Sampler(Parametrised, ABC):
         -------
         self
         """
-        self.n_players_, self.n_draws_, self.rngs_ = task.n_players, task.n_draws, task.rngs
+        self.n_players_, self.n_draws_, self.rngs_ = (
+            task.n_players,
+            task.n_draws,
+            task.rngs,
+        )
         self.reference_weights_ = task.reference_weights
         self._awaits_tell = False
         self._start(task)
@@ -278,8 +288,8 @@ class Sampler(Parametrised, ABC):
         """
         if self._awaits_tell:
             raise RuntimeError(
-                f"{type(self).__name__}.ask was called twice: call tell with the first values"
-                f" before the next ask."
+                f"{type(self).__name__}.ask was called twice: call tell with the first "
+                "values before the next ask."
             )
         design = self._ask(rows, n)
         self._awaits_tell = True

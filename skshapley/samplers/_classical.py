@@ -1,8 +1,8 @@
 """Classical Monte Carlo: every marginal contribution is drawn separately.
 
-Strumbelj & Kononenko (2010, 2014). It is the baseline of Grah & Thouvenot (2020), section 3. Their
-Algorithm 1, `skshapley.samplers.MonteCarlo`, uses one permutation for all players, at half the
-cost.
+Strumbelj & Kononenko (2010, 2014). It is the baseline of Grah & Thouvenot (2020),
+section 3. Their Algorithm 1, `skshapley.samplers.MonteCarlo`, uses one permutation for
+all players, at half the cost.
 """
 
 from collections.abc import Callable
@@ -17,23 +17,26 @@ from skshapley.samplers._base import Price, Sampler
 class Classical(Sampler):
     """A separate random coalition for each player, with and without it: two evaluations.
 
-    In every round, each of p players joins an independent random coalition of the others. Its size
-    s = 0..p-1 is drawn first, then a uniform coalition of this size, so its probability is p_S =
-    law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. This is a baseline:
-    "monte-carlo" gets twice as many contributions from the same evaluations.
+    In every round, each of p players joins an independent random coalition of the
+    others. Its size s = 0..p-1 is drawn first, then a uniform coalition of this size,
+    so its probability is p_S = law(s)/C(p - 1, s). A round is a unit and costs at most
+    2 p evaluations. This is a baseline: "monte-carlo" gets twice as many contributions
+    from the same evaluations.
 
     Parameters
     ----------
     law : callable or None, default=None
-        From the number of players p to the probabilities of the sizes 0..p-1, shape ``(p,)``, all
-        positive. None: 1/p each, the weights in the Shapley value, as in a random permutation. With
-        another law, a contribution has the weight 1/(p law(s)). Additive games are then not exact.
-        The correction of the sum has a bias, which is below the error.
+        From the number of players p to the probabilities of the sizes 0..p-1, shape
+        ``(p,)``, all positive. None: 1/p each, the weights in the Shapley value, as in
+        a random permutation. With another law, a contribution has the weight 1/(p
+        law(s)). Additive games are then not exact. The correction of the sum has a
+        bias, which is below the error.
 
     References
     ----------
-    Strumbelj & Kononenko (2014), Explaining prediction models and individual predictions with
-    feature contributions, Knowledge and Information Systems 41, Algorithm 1.
+    Strumbelj & Kononenko (2014), Explaining prediction models and individual
+    predictions with feature contributions, Knowledge and Information Systems 41,
+    Algorithm 1.
 
     Examples
     --------
@@ -52,7 +55,9 @@ class Classical(Sampler):
 
     produces = MarginalDesign
     _constraints = {
-        "law": Maybe(Constraint(callable, "a function from p to the probabilities of 0 to p - 1"))
+        "law": Maybe(
+            Constraint(callable, "a function from p to the probabilities of 0 to p - 1")
+        )
     }
 
     def __init__(self, law: Callable[[int], np.ndarray] | None = None) -> None:
@@ -70,12 +75,17 @@ class Classical(Sampler):
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
         own = np.eye(p, dtype=bool)
         for i, row in enumerate(rows):
-            draw = self.rngs_[row].random((n, p, p))  # for each player and each other player
+            draw = self.rngs_[row].random(
+                (n, p, p)
+            )  # for each player and each other player
             # The number of the player itself is free, so it chooses the size.
             size[i] = np.searchsorted(law.cumsum()[:-1], draw[:, own], side="right")
-            # The player itself ranks last, so it is never among the first `size` of the others.
+            # The player itself ranks last, so it is never among the first `size` of the
+            # others.
             draw[:, own] = np.inf
-            coalitions[i, :, :, 0] = draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]
+            coalitions[i, :, :, 0] = (
+                draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]
+            )
             coalitions[i, :, :, 1] = coalitions[i, :, :, 0] | own
         weights = None if self.law is None else 1 / (p * law[size])
         return MarginalDesign(coalitions.reshape(len(rows), -1, p), weights=weights)
@@ -86,7 +96,8 @@ class Classical(Sampler):
         law = np.asarray(self.law(p), dtype=np.float64)
         if law.shape != (p,) or not (law > 0).all() or abs(law.sum() - 1) > 1e-9:
             raise ValueError(
-                f"Classical got size probabilities {law} for {p} players: it takes a function that"
-                f" returns the positive probabilities, of sum 1, of the sizes 0 to {p - 1}."
+                f"Classical got size probabilities {law} for {p} players: it takes a "
+                "function that returns the positive probabilities, of sum 1, of the "
+                f"sizes 0 to {p - 1}."
             )
         return law

@@ -1,18 +1,20 @@
 """Samplers of coalitions by size: kernel, leverage, uniform, square root, importance, outer sizes.
 
-The distribution of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the
-leverage score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel
-(Lundberg & Lee 2017).
+The distribution of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter
+2025: the leverage score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the
+Shapley kernel (Lundberg & Lee 2017).
 
-Grah & Thouvenot (2020), section 4.2. In their notation d is the number of players, l the size of a
-coalition, C bounds abs(v) and D the norm of the Shapley values. The coalition i of size l is drawn
-with p_i = L_i / sum L, where L_i = 2 n w_l sqrt(l) (sqrt(l) D + C) bounds its gradient. All C(d, l)
-coalitions of size l together have the probability q(l), proportional to (sqrt(l) D + C) / (sqrt(l)
-(d - l)), without binomials, so any d works.
+Grah & Thouvenot (2020), section 4.2. In their notation d is the number of players, l
+the size of a coalition, C bounds abs(v) and D the norm of the Shapley values. The
+coalition i of size l is drawn with p_i = L_i / sum L, where L_i = 2 n w_l sqrt(l)
+(sqrt(l) D + C) bounds its gradient. All C(d, l) coalitions of size l together have the
+probability q(l), proportional to (sqrt(l) D + C) / (sqrt(l) (d - l)), without
+binomials, so any d works.
 
-shap 0.51, `KernelExplainer.explain`: sizes 1 and p - 1, then 2 and p - 2, and so on, are enumerated
-as long as their share of the remaining budget under the kernel distribution covers them. The rest
-is drawn in pairs, with replacement, from the kernel distribution of the remaining sizes.
+shap 0.51, `KernelExplainer.explain`: sizes 1 and p - 1, then 2 and p - 2, and so on,
+are enumerated as long as their share of the remaining budget under the kernel
+distribution covers them. The rest is drawn in pairs, with replacement, from the kernel
+distribution of the remaining sizes.
 """
 
 from abc import abstractmethod
@@ -22,11 +24,17 @@ from math import comb
 import numpy as np
 
 from skshapley._tools._constraints import Flag, Maybe, Number
-from skshapley._tools._counting import log_binomial, rounded, shared_out, uniform_of_size
+from skshapley._tools._counting import (
+    log_binomial,
+    rounded,
+    shared_out,
+    uniform_of_size,
+)
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 
-# A set that leaves two players together has no least-squares solution, and luck may need some tries
+# A set that leaves two players together has no least-squares solution, and luck may
+# need some tries
 MOST_TRIES = 50
 
 
@@ -38,8 +46,9 @@ class CoalitionSampler(Sampler):
     paired : bool, default=True
         Draw each coalition with its complement; the two are a unit.
     replacement : bool, default=False
-        Whether a coalition may be drawn again. Without replacement, a size that the budget covers
-        is enumerated, and the whole budget is drawn at once; needs ``paired=True``.
+        Whether a coalition may be drawn again. Without replacement, a size that the
+        budget covers is enumerated, and the whole budget is drawn at once; needs
+        ``paired=True``.
     """
 
     produces = CoalitionDesign
@@ -73,8 +82,9 @@ class CoalitionSampler(Sampler):
     def _check_together(self) -> None:
         if not (self.paired or self.replacement):
             raise ValueError(
-                f"{type(self).__name__} got paired=False with replacement=False: without"
-                f" replacement coalitions are drawn in pairs; set paired=True or replacement=True."
+                f"{type(self).__name__} got paired=False with replacement=False: "
+                "without replacement coalitions are drawn in pairs; set paired=True or "
+                "replacement=True."
             )
 
     def _start(self, task: SamplerTask) -> None:
@@ -88,8 +98,8 @@ class CoalitionSampler(Sampler):
             draws = [self._with_replacement(row, n, self._law) for row in rows]
             expected = n * self._law
         else:
-            # The expected numbers, not the drawn ones: weights must not depend on the random
-            # rounding.
+            # The expected numbers, not the drawn ones: weights must not depend on the
+            # random rounding.
             expected = 2 * pairs_by_size(self._law, n // 2)
             draws = [self._full_rank(self.rngs_[row], n) for row in rows]
         coalitions = np.stack(draws)
@@ -110,15 +120,17 @@ class CoalitionSampler(Sampler):
     def _full_rank(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Draw until the coalitions separate all players.
 
-        Only the smallest budgets can fail. The decision depends on the coalitions alone, so no
-        player is favoured.
+        Only the smallest budgets can fail. The decision depends on the coalitions
+        alone, so no player is favoured.
         """
         p = self.n_players_
         for _ in range(MOST_TRIES):
             coalitions = self._without_replacement(rng, n)
-            # Least squares has a fixed sum, so only differences between players must be separated.
+            # Least squares has a fixed sum, so only differences between players must be
+            # separated.
             centred = coalitions - coalitions.mean(axis=1, keepdims=True)
-            # With six coalitions per player, a missing rank is too unlikely to pay for its test.
+            # With six coalitions per player, a missing rank is too unlikely to pay for
+            # its test.
             if n >= 6 * p or np.linalg.matrix_rank(centred) == p - 1:
                 break
         return coalitions
@@ -128,9 +140,14 @@ class CoalitionSampler(Sampler):
         p = self.n_players_
         half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
         half[: (p + 1) // 2] *= 2  # a pair has the sizes s and p - s: count it once
-        # Rounded at random, so that the expected numbers hold exactly and the estimate has no bias.
+        # Rounded at random, so that the expected numbers hold exactly and the estimate
+        # has no bias.
         counts = rounded(rng, half)
-        pairs = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
+        pairs = [
+            distinct_of_size(rng, s, count, p)
+            for s, count in enumerate(counts)
+            if count
+        ]
         coalitions = np.concatenate(pairs)
         return with_complements(coalitions[rng.permutation(len(coalitions))])
 
@@ -143,8 +160,9 @@ def with_complements(coalitions: np.ndarray) -> np.ndarray:
 def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
     """Return the expected number of pairs for each size 0..p, symmetric, with sum n_pairs.
 
-    The number is min(c law(s), C(p, s)/2), where c gives the required sum. A size with fewer
-    coalitions than its share is enumerated, and the rest of its share goes to the other sizes.
+    The number is min(c law(s), C(p, s)/2), where c gives the required sum. A size with
+    fewer coalitions than its share is enumerated, and the rest of its share goes to the
+    other sizes.
     """
     p = len(law) - 1
     room = np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float)
@@ -154,7 +172,9 @@ def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
 def all_of_size(size: int, p: int) -> np.ndarray:
     """Return all coalitions of one size, ``(m, p)``; of halves those with player 0."""
     halves = 2 * size == p
-    chosen = np.array(list(combinations(range(halves, p), size - halves)), dtype=np.intp)
+    chosen = np.array(
+        list(combinations(range(halves, p), size - halves)), dtype=np.intp
+    )
     coalitions = np.zeros((len(chosen), p), dtype=bool)
     np.put_along_axis(coalitions, chosen, True, axis=1)
     # Exactly one of a half and its complement has player 0: each pair is listed once.
@@ -169,10 +189,13 @@ def first_of_each(coalitions: np.ndarray) -> np.ndarray:
     return np.sort(np.unique(packed, axis=0, return_index=True)[1])
 
 
-def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) -> np.ndarray:
+def distinct_of_size(
+    rng: np.random.Generator, size: int, count: int, p: int
+) -> np.ndarray:
     """Return `count` uniform coalitions of one size, without duplicates and complements."""
     halves = 2 * size == p
-    # Nearly all or very few coalitions: enumeration is quicker than drawing until all differ.
+    # Nearly all or very few coalitions: enumeration is quicker than drawing until all
+    # differ.
     available = comb(p, size) // (2 if halves else 1)
     if available <= max(64, 3 * count):
         return all_of_size(size, p)[rng.permutation(available)[:count]]
@@ -180,8 +203,8 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
     while len(found) < count:
         more = uniform_of_size(rng, np.full(count - len(found), size), p)
         if halves:
-            # A half without player 0 is replaced by its complement, so that duplicates are
-            # recognised.
+            # A half without player 0 is replaced by its complement, so that duplicates
+            # are recognised.
             more ^= ~more[:, :1]
         found = np.concatenate([found, more])
         found = found[first_of_each(found)]
@@ -200,14 +223,15 @@ class Leverage(CoalitionSampler):
 
     Notes
     -----
-    Each coalition is evaluated against all background rows. This suits games, and backgrounds with
-    one or few rows. Against thousands of rows, "antithetic" has 1/6 to 1/440 of the squared error
-    at equal model rows, because it draws a background row for each pair of permutations.
+    Each coalition is evaluated against all background rows. This suits games, and
+    backgrounds with one or few rows. Against thousands of rows, "antithetic" has 1/6 to
+    1/440 of the squared error at equal model rows, because it draws a background row
+    for each pair of permutations.
 
     References
     ----------
-    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
-    ICLR: the leverage score of S is 1/C(p, s), section 3.
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
+    sampling, ICLR: the leverage score of S is 1/C(p, s), section 3.
 
     Examples
     --------
@@ -242,14 +266,15 @@ class Kernel(CoalitionSampler):
 
     Notes
     -----
-    Each coalition is evaluated against all background rows. This suits games, and backgrounds with
-    one or few rows. Against thousands of rows, "antithetic" has 1/6 to 1/440 of the squared error
-    at equal model rows, because it draws a background row for each pair of permutations.
+    Each coalition is evaluated against all background rows. This suits games, and
+    backgrounds with one or few rows. Against thousands of rows, "antithetic" has 1/6 to
+    1/440 of the squared error at equal model rows, because it draws a background row
+    for each pair of permutations.
 
     References
     ----------
-    Lundberg & Lee (2017), A unified approach to interpreting model predictions, NeurIPS; Covert &
-    Lee (2021), Improving KernelSHAP, AISTATS (pairs).
+    Lundberg & Lee (2017), A unified approach to interpreting model predictions,
+    NeurIPS; Covert & Lee (2021), Improving KernelSHAP, AISTATS (pairs).
 
     Examples
     --------
@@ -277,19 +302,21 @@ class Kernel(CoalitionSampler):
 class Importance(CoalitionSampler):
     """Coalitions drawn one by one from the importance distribution of Grah & Thouvenot (2020).
 
-    The probability of a coalition is proportional to the bound on its stochastic gradient, p(S) ~
-    (sqrt(s) D + C) / (C(p, s) sqrt(s) (p - s)). Large coalitions are more frequent.
+    The probability of a coalition is proportional to the bound on its stochastic
+    gradient, p(S) ~ (sqrt(s) D + C) / (C(p, s) sqrt(s) (p - s)). Large coalitions are
+    more frequent.
 
     Parameters
     ----------
     ratio : float or None, default=None
-        D/C, the bound on the norm of the attributions over the bound on the absolute values of the
-        game; only their ratio matters. None: sqrt(p), the choice of the authors' code.
+        D/C, the bound on the norm of the attributions over the bound on the absolute
+        values of the game; only their ratio matters. None: sqrt(p), the choice of the
+        authors' code.
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
-    applied in attribute importance, CD-MAKE, section 4.2.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
+    Shapley value applied in attribute importance, CD-MAKE, section 4.2.
 
     Examples
     --------
@@ -302,7 +329,8 @@ class Importance(CoalitionSampler):
     replacement = True
     _constraints = {
         "ratio": Maybe(
-            Number(above=0), hint="it is D/C, and None is the square root of the number of players"
+            Number(above=0),
+            hint="it is D/C, and None is the square root of the number of players",
         )
     }
 
@@ -320,14 +348,14 @@ class Importance(CoalitionSampler):
 class Uniform(CoalitionSampler):
     """Coalitions drawn one by one, each with probability 1/(2^p - 2).
 
-    This is the first distribution of Grah & Thouvenot (2020), for comparison. Nearly all its
-    coalitions have about p/2 players, but the Shapley kernel favours the smallest and the largest.
-    The variance of the estimate grows exponentially in p.
+    This is the first distribution of Grah & Thouvenot (2020), for comparison. Nearly
+    all its coalitions have about p/2 players, but the Shapley kernel favours the
+    smallest and the largest. The variance of the estimate grows exponentially in p.
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
-    applied in attribute importance, CD-MAKE, section 4.1.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
+    Shapley value applied in attribute importance, CD-MAKE, section 4.1.
 
     Examples
     --------
@@ -346,8 +374,8 @@ class Uniform(CoalitionSampler):
     def size_law(self, n_players: int) -> np.ndarray:
         """Return C(d, l)/(2^d - 2), through logarithms; 0 where it underflows."""
         log_count = log_binomial(n_players, np.arange(1, n_players))
-        # Relative to the largest number: the binomials themselves overflow from about 1,030 players
-        # on.
+        # Relative to the largest number: the binomials themselves overflow from about
+        # 1,030 players on.
         law = np.exp(log_count - log_count.max())
         return law / law.sum()
 
@@ -355,9 +383,9 @@ class Uniform(CoalitionSampler):
 class SquareRoot(CoalitionSampler):
     """Coalitions of size s with probability proportional to 1/sqrt(s (p - s)).
 
-    The variance of maximum sample reuse is sum_S p c_i(S)^2 v(S)^2/p_S, summed over players. If |v|
-    is constant, it is smallest for p_S proportional to the norm of c(S), which gives this
-    distribution.
+    The variance of maximum sample reuse is sum_S p c_i(S)^2 v(S)^2/p_S, summed over
+    players. If |v| is constant, it is smallest for p_S proportional to the norm of
+    c(S), which gives this distribution.
 
     Parameters
     ----------
@@ -368,8 +396,8 @@ class SquareRoot(CoalitionSampler):
 
     References
     ----------
-    Witter, Liu & Musco (2025), Regression-adjusted Monte Carlo estimators for Shapley values and
-    probabilistic values, NeurIPS, section 3 (the optimal distribution).
+    Witter, Liu & Musco (2025), Regression-adjusted Monte Carlo estimators for Shapley
+    values and probabilistic values, NeurIPS, section 3 (the optimal distribution).
 
     Examples
     --------
@@ -397,14 +425,14 @@ class SquareRoot(CoalitionSampler):
 class OuterSizes(Kernel):
     """The coalitions of shap's KernelExplainer, for comparison.
 
-    It differs from the sampler "kernel" in the rest of the budget, in which coalitions may be
-    repeated. Here, a repeated coalition counts against the budget; shap draws until the budget is
-    used by different coalitions.
+    It differs from the sampler "kernel" in the rest of the budget, in which coalitions
+    may be repeated. Here, a repeated coalition counts against the budget; shap draws
+    until the budget is used by different coalitions.
 
     References
     ----------
-    Lundberg & Lee (2017), A unified approach to interpreting model predictions, NeurIPS; the shap
-    package, version 0.51, explainers/_kernel.py.
+    Lundberg & Lee (2017), A unified approach to interpreting model predictions,
+    NeurIPS; the shap package, version 0.51, explainers/_kernel.py.
 
     Examples
     --------

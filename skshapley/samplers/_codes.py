@@ -1,9 +1,9 @@
 """Sets of evenly spread permutations, computed once and relabelled at random.
 
-A set is computed from a fixed seed for its size and number of players, and cached. Each unit is
-this set with randomly relabelled players, similar to a randomly shifted lattice rule. Its quality
-does not change, because kernels compare ranks. Each permutation becomes uniform, so the estimate is
-unbiased. Units are independent given the set.
+A set is computed from a fixed seed for its size and number of players, and cached. Each
+unit is this set with randomly relabelled players, similar to a randomly shifted lattice
+rule. Its quality does not change, because kernels compare ranks. Each permutation
+becomes uniform, so the estimate is unbiased. Units are independent given the set.
 """
 
 from abc import abstractmethod
@@ -18,14 +18,16 @@ from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler, with_reverses
 from skshapley.samplers._quadrature import bayesian_weights
 
-ENTROPY = 2022  # seed of the generators of sets, beside their size and number of players
+ENTROPY = (
+    2022  # seed of the generators of sets, beside their size and number of players
+)
 
 
 class PermutationCode(PermutationSampler):
     """Base class of the samplers that choose all permutations of the budget jointly.
 
-    Subclasses compute the set. The budget is divided into replicates. If replicates have their own
-    background rows, each background row gets replicates of equal size.
+    Subclasses compute the set. The budget is divided into replicates. If replicates
+    have their own background rows, each background row gets replicates of equal size.
 
     Parameters
     ----------
@@ -36,8 +38,8 @@ class PermutationCode(PermutationSampler):
     paired : bool, default=True
         Choose pairs of a permutation and its reverse. False: single permutations.
     replicates : int, default=1
-        Sets per row to explain (and per background row). Two or more give standard errors, but each
-        set is smaller, which costs accuracy.
+        Sets per row to explain (and per background row). Two or more give standard
+        errors, but each set is smaller, which costs accuracy.
     """
 
     traits = SamplerTraits(one_shot=True)

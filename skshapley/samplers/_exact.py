@@ -35,15 +35,16 @@ class Exact(Sampler):
         """Return the price of exactly 2^p - 2 coalitions."""
         if n_players > MOST_PLAYERS:
             raise ValueError(
-                f"Exact enumerates 2^p coalitions of at most {MOST_PLAYERS} players; got"
-                f" {n_players}. Put features into groups, or choose a sampler such as"
-                f' "antithetic" or "leverage".'
+                f"Exact enumerates 2^p coalitions of at most {MOST_PLAYERS} players; "
+                f"got {n_players}. Put features into groups, or choose a sampler such "
+                'as "antithetic" or "leverage".'
             )
         n = 2**n_players - 2
         return Price.of_coalitions(1, n_references, least=n, most=n)
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        # Few background rows are all used, so that values are exact and not only a sample's.
+        # Few background rows are all used, so that values are exact and not only a
+        # sample's.
         if n_references <= LEAST_REFERENCES:
             return n_references
         return max(1, min(n_references, n_rows // max(2**n_players - 2, 1)))
@@ -51,7 +52,9 @@ class Exact(Sampler):
     def _ask(self, rows: np.ndarray, n: int) -> FullDesign:
         # one design for all rows
         coalitions = all_coalitions(self.n_players_)
-        return FullDesign(coalitions[None], weights=shapley_weights(coalitions), exact=True)
+        return FullDesign(
+            coalitions[None], weights=shapley_weights(coalitions), exact=True
+        )
 
 
 def shapley_weights(coalitions: np.ndarray) -> np.ndarray:

@@ -1,28 +1,30 @@
 """Samplers on graphs: L-Shapley, C-Shapley, Myerson values and regression on connected sets.
 
-Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: the attribution of a player is a
-fixed weighted sum over few coalitions, chosen by a graph on the players. A coalition needed by
-several players is evaluated once.
+Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: the attribution of a
+player is a fixed weighted sum over few coalitions, chosen by a graph on the players. A
+coalition needed by several players is evaluated once.
 
-L-Shapley is their Definition 1 (Eq 5). Section 4.3.1 samples neighbourhoods too large to enumerate.
+L-Shapley is their Definition 1 (Eq 5). Section 4.3.1 samples neighbourhoods too large
+to enumerate.
 
-C-Shapley is their Definition 2 (Eq 6), with the coefficient corrected. The sum of the Shapley
-weights of all A in which U is the connected component of i (proof of their Theorem 2, their Lemma
-1) is
+C-Shapley is their Definition 2 (Eq 6), with the coefficient corrected. The sum of the
+Shapley weights of all A in which U is the connected component of i (proof of their
+Theorem 2, their Lemma 1) is
 
     (u - 1)! b! / (u + b)!,    u = |U|, b = number of players of N_k(i) next to U.
 
-The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line. With it, the
-values of an additive game shrink near the ends of a neighbourhood, to 0.53 at k = 1.
+The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line.
+With it, the values of an additive game shrink near the ends of a neighbourhood, to 0.53
+at k = 1.
 
-Myerson (1977), Graphs and cooperation in games: v^G(S) is the sum of v over the connected
-components of S. U is a component of S if and only if S contains U and no player of its border B.
-The Shapley value of this game is known: (u - 1)! b! / (u + b)! for a player of U, -u! (b - 1)! / (u
-+ b)! for one of B, 0 for others.
+Myerson (1977), Graphs and cooperation in games: v^G(S) is the sum of v over the
+connected components of S. U is a component of S if and only if S contains U and no
+player of its border B. The Shapley value of this game is known: (u - 1)! b! / (u + b)!
+for a player of U, -u! (b - 1)! / (u + b)! for one of B, 0 for others.
 
-The regression of section 4.3.2 is phi = (X'WX)^-1 X'W F over the rows of X, which are intervals of
-a line, squares of a grid (printed without the second W). The full coalition has infinite weight: it
-is a constraint.
+The regression of section 4.3.2 is phi = (X'WX)^-1 X'W F over the rows of X, which are
+intervals of a line, squares of a grid (printed without the second W). The full
+coalition has infinite weight: it is a constraint.
 """
 
 from abc import abstractmethod
@@ -70,7 +72,8 @@ class TooManyCoalitions(Exception):  # noqa: N818 - internal to the samplers
 
 def listed(sets: Iterator[int], limit: int, n_nodes: int) -> np.ndarray:
     """Return sets given as bit masks, ``(m, n_nodes)`` bool; the full one is beyond the limit."""
-    # One more than allowed proves that there are too many, without enumerating the rest.
+    # One more than allowed proves that there are too many, without enumerating the
+    # rest.
     masks = list(islice(sets, limit + 2))
     if len(masks) > limit + 1:
         raise TooManyCoalitions
@@ -102,7 +105,10 @@ class LinearPlan(NamedTuple):
 
 @lru_cache(maxsize=PLANS_KEPT)
 def _planned(
-    kind: type["GraphSampler"], graph: Graph, options: tuple[tuple[str, Any], ...], limit: int
+    kind: type["GraphSampler"],
+    graph: Graph,
+    options: tuple[tuple[str, Any], ...],
+    limit: int,
 ) -> LinearPlan:
     """Return the plan of a sampler, equal for all blocks of rows."""
     plan = kind(graph, **dict(options))._plan(graph, limit)
@@ -114,8 +120,8 @@ def _planned(
 class GraphSampler(Sampler):
     """Base class of the samplers on a graph.
 
-    The graph and the order determine the coalitions, and thus the cost. A smaller budget raises an
-    error before the model is called.
+    The graph and the order determine the coalitions, and thus the cost. A smaller
+    budget raises an error before the model is called.
 
     Parameters
     ----------
@@ -150,8 +156,8 @@ class GraphSampler(Sampler):
         Raises
         ------
         ValueError
-            If they cost more than `n_rows`; the error names the largest order that fits. Not many
-            more than the budget are counted.
+            If they cost more than `n_rows`; the error names the largest order that
+            fits. Not many more than the budget are counted.
         """
         n = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
         return max(1, min(n_references, n_rows // max(n, 1)))
@@ -177,8 +183,8 @@ class GraphSampler(Sampler):
             return None
 
     def _refusal(self, graph: Graph, limit: int) -> str:
-        # The message names the cost of methods up to 64 times too dear; beyond that, counting takes
-        # too long.
+        # The message names the cost of methods up to 64 times too dear; beyond that,
+        # counting takes too long.
         most = min(64 * max(limit, 1), MOST_COALITIONS)
 
         def cost(**changed: int) -> str:
@@ -187,18 +193,23 @@ class GraphSampler(Sampler):
 
         with_order, advice = "", "raise the budget or put players into groups"
         if (order := self.get_params().get("order")) is not None:
-            # Costs grow with the order, so the first order that does not fit ends the search.
-            fits = takewhile(lambda k: self._within(graph, limit, order=k), range(1, order))
+            # Costs grow with the order, so the first order that does not fit ends the
+            # search.
+            fits = takewhile(
+                lambda k: self._within(graph, limit, order=k), range(1, order)
+            )
             largest = max(fits, default=0)
             with_order = f" with order={order}"
             advice = f"not even order=1 fits, which needs {cost(order=1)}: {advice}"
             if largest:
                 needs = cost(order=largest)
-                advice = f"the largest order that fits is {largest}, which needs {needs}"
+                advice = (
+                    f"the largest order that fits is {largest}, which needs {needs}"
+                )
         return (
-            f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost()}"
-            f" evaluations per row, more than the {limit + 2} that the budget allows:"
-            f" {advice}."
+            f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs "
+            f"{cost()} evaluations per row, more than the {limit + 2} that the budget "
+            f"allows: {advice}."
         )
 
 
@@ -218,28 +229,37 @@ class NeighbourhoodSampler(GraphSampler):
         parts, nodes, weights, exact = [], [], [], True
         for patch in patches(graph, self.order):
             patterns, own = self._patterns(patch, limit)
-            # coalitions with different lowest players differ: for each player, the most that one
-            # neighbourhood has adds up to a lower bound (the full coalition costs nothing)
-            counts = np.bincount(patterns[1:].argmax(axis=1), minlength=patterns.shape[1])
-            np.maximum.at(lowest, patch.members, np.broadcast_to(counts, patch.members.shape))
+            # coalitions with different lowest players differ: for each player, the most
+            # that one neighbourhood has adds up to a lower bound (the full coalition
+            # costs nothing)
+            counts = np.bincount(
+                patterns[1:].argmax(axis=1), minlength=patterns.shape[1]
+            )
+            np.maximum.at(
+                lowest, patch.members, np.broadcast_to(counts, patch.members.shape)
+            )
             if lowest.sum() - 1 > limit:
                 raise TooManyCoalitions
             parts.append(_coalitions(patch.members, patterns, p))
             nodes.append(np.repeat(patch.members[:, patch.centre], len(own)))
             weights.append(np.tile(own, len(patch.members)))
             exact &= len(own) == 2**p
-        # each coalition once: different ones have equal sums of random words of their players with
-        # probability 2^-128
+        # each coalition once: different ones have equal sums of random words of their
+        # players with probability 2^-128
         every = sparse.vstack(parts, format="csr")
         # A fixed seed: the words only tell coalitions apart and never reach the values.
         words = generator(0).integers(2**64, size=(p, 2), dtype=np.uint64)
-        _, met, column = np.unique(every @ words, axis=0, return_index=True, return_inverse=True)
+        _, met, column = np.unique(
+            every @ words, axis=0, return_index=True, return_inverse=True
+        )
         entries = np.concatenate(weights), (np.concatenate(nodes), column.ravel())
         table = sparse.coo_array(entries, shape=(p, len(met))).tocsr()
         return LinearPlan(every[met], table, exact)
 
 
-def _coalitions(members: np.ndarray, patterns: np.ndarray, n_players: int) -> sparse.csr_array:
+def _coalitions(
+    members: np.ndarray, patterns: np.ndarray, n_players: int
+) -> sparse.csr_array:
     """Return the coalitions of all nodes of a patch, node by node, as sparse rows."""
     row, position = np.nonzero(patterns)
     indices = members[:, position].ravel()
@@ -254,15 +274,17 @@ class LocalShapley(NeighbourhoodSampler):
 
     With N_k(i) the players at distance at most k from i, including i,
 
-        phi_i = sum over T with i of (v(T) - v(T without i)) / (n C(n - 1, |T| - 1)),  n = |N_k(i)|,
+        phi_i = sum over T with i of (v(T) - v(T without i)) / (n C(n - 1, |T| - 1)), n
+        = |N_k(i)|,
 
     over the subsets T of N_k(i).
 
-    If k is at least the diameter of the graph, this is the Shapley value. Attributions need not add
-    up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games that add over separated
-    sets they add up. They are then the Shapley values if N_k contains all players with which a
-    player interacts. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
-    for k = 1), including v(empty) and v(all).
+    If k is at least the diameter of the graph, this is the Shapley value. Attributions
+    need not add up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games
+    that add over separated sets they add up. They are then the Shapley values if N_k
+    contains all players with which a player interacts. On a line of d players the cost
+    is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3 for k = 1), including v(empty) and
+    v(all).
 
     Parameters
     ----------
@@ -273,8 +295,8 @@ class LocalShapley(NeighbourhoodSampler):
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, Definition 1.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, Definition 1.
 
     Examples
     --------
@@ -284,7 +306,9 @@ class LocalShapley(NeighbourhoodSampler):
     >>> sampler = LocalShapley(graph="chain", order=1)
     >>> sampler.n_evaluations(5)
     17
-    >>> shapley_values(neighbours_meet, n_players=5, sampler=sampler, max_evals=17).values
+    >>> shapley_values(
+    ...     neighbours_meet, n_players=5, sampler=sampler, max_evals=17
+    ... ).values
     array([0.5, 1. , 1. , 1. , 0.5])
     """
 
@@ -306,10 +330,11 @@ def _subsets(n: int, centre: int) -> tuple[np.ndarray, np.ndarray]:
 class LocalPermutations(Sampler):
     """L-Shapley of order k estimated from permutations, if 2^|N_k| evaluations are too many.
 
-    In every round, all players are put in a random order. Each player joins the earlier players of
-    its own neighbourhood, which gives a uniform permutation of every neighbourhood. Rounds come in
-    pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations. A
-    repeated coalition costs nothing. This is not the Shapley value, and need not add up to v(all)
+    In every round, all players are put in a random order. Each player joins the earlier
+    players of its own neighbourhood, which gives a uniform permutation of every
+    neighbourhood. Rounds come in pairs, the second in reverse order; a pair is a unit.
+    A round costs at most 2 p evaluations. A repeated coalition costs nothing. This is
+    not the Shapley value, and need not add up to v(all)
     - v(empty); ``efficiency_gap`` is the difference.
 
     Parameters
@@ -321,8 +346,8 @@ class LocalPermutations(Sampler):
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, Definition 1 and section 4.3.1.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, Definition 1 and section 4.3.1.
 
     Examples
     --------
@@ -367,17 +392,19 @@ class LocalPermutations(Sampler):
             both = np.stack([place, -place], axis=1).reshape(n, p)
             coalitions[i, :, :, 0] = self._near & (both[:, None, :] < both[:, :, None])
         coalitions[:, :, :, 1] = coalitions[:, :, :, 0] | np.eye(p, dtype=bool)
-        return MarginalDesign(coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False)
+        return MarginalDesign(
+            coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False
+        )
 
 
 class ConnectedShapley(NeighbourhoodSampler):
     """C-Shapley of order k: marginal contributions to connected sets of the neighbourhood.
 
-    phi_i is the sum over connected sets U of N_k(i) with i of (u - 1)! b! / (u + b)! times v(U) -
-    v(U without i), with u the size of U and b the number of its neighbours in N_k(i). The weights
-    have sum 1. On games that add over separated sets, this is L-Shapley of the same order, and the
-    Myerson value if the order is at least the diameter. On other games it is neither. The cost on a
-    line of d players is O(k^2 d).
+    phi_i is the sum over connected sets U of N_k(i) with i of (u - 1)! b! / (u + b)!
+    times v(U) - v(U without i), with u the size of U and b the number of its neighbours
+    in N_k(i). The weights have sum 1. On games that add over separated sets, this is
+    L-Shapley of the same order, and the Myerson value if the order is at least the
+    diameter. On other games it is neither. The cost on a line of d players is O(k^2 d).
 
     Parameters
     ----------
@@ -388,9 +415,9 @@ class ConnectedShapley(NeighbourhoodSampler):
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, Definition 2, with the coefficient of the sets at the border of a
-    neighbourhood corrected.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, Definition 2, with the coefficient of the sets
+    at the border of a neighbourhood corrected.
 
     Examples
     --------
@@ -420,10 +447,11 @@ class ConnectedShapley(NeighbourhoodSampler):
 class Myerson(GraphSampler):
     """The Myerson value of a game on a graph, from all connected sets.
 
-    On a connected graph it adds up to v(all) - v(empty); a line of d players costs d (d + 1)/2 + 1
-    evaluations, v(empty) and v(all) included. It is the Shapley value for games that add over
-    separated sets, and for all games if the graph is complete. For other games it differs: players
-    interact only if a chain of present players connects them.
+    On a connected graph it adds up to v(all) - v(empty); a line of d players costs d (d
+    + 1)/2 + 1 evaluations, v(empty) and v(all) included. It is the Shapley value for
+    games that add over separated sets, and for all games if the graph is complete. For
+    other games it differs: players interact only if a chain of present players connects
+    them.
 
     Parameters
     ----------
@@ -432,8 +460,8 @@ class Myerson(GraphSampler):
 
     References
     ----------
-    Myerson (1977), Graphs and cooperation in games, Mathematics of Operations Research 2. Chen,
-    Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley, section 4.2.
+    Myerson (1977), Graphs and cooperation in games, Mathematics of Operations Research
+    2. Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley, section 4.2.
 
     Examples
     --------
@@ -441,7 +469,9 @@ class Myerson(GraphSampler):
 
     >>> from skshapley import shapley_values
     >>> from skshapley.samplers import Myerson
-    >>> shapley_values(lambda S: S[:, 0] & S[:, 2], n_players=3, sampler=Myerson("chain")).values
+    >>> shapley_values(
+    ...     lambda S: S[:, 0] & S[:, 2], n_players=3, sampler=Myerson("chain")
+    ... ).values
     array([0.3333, 0.3333, 0.3333])
     """
 
@@ -453,15 +483,22 @@ class Myerson(GraphSampler):
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         sets = chain([0], all_connected_sets(graph))
         coalitions = sparse.csr_array(listed(sets, limit + 1, graph.n_nodes))
-        return LinearPlan(coalitions, _weights(coalitions, graph.adjacency), graph.complete)
+        return LinearPlan(
+            coalitions, _weights(coalitions, graph.adjacency), graph.complete
+        )
 
 
-def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> sparse.csr_array:
+def _weights(
+    coalitions: sparse.csr_array, adjacency: sparse.csr_array
+) -> sparse.csr_array:
     """Return the weights ``(p, m)`` of connected sets ``(m, p)``; the first set is empty."""
     border = (coalitions @ adjacency) > coalitions
     u, b = np.diff(coalitions.indptr), np.diff(border.indptr)
     inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions
-    beside = sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0)) @ border
+    beside = (
+        sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0))
+        @ border
+    )
     weights = (inside - beside).tocsr()
     # the worth of a component is its difference from v(empty)
     empty = sparse.csr_array(-weights.sum(axis=0)[None])
@@ -471,9 +508,10 @@ def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> spars
 class ConnectedRegression(GraphSampler):
     """Least squares over all connected sets of up to k players, adding up to v(all) - v(empty).
 
-    The sets are intervals of up to k players of a chain or ring, squares of up to k x k of a
-    ("grid", shape), and connected sets of up to k players of any other graph. On a line of d
-    players the cost is k d - k (k - 1)/2 + 2 evaluations, v(empty) and v(all) included.
+    The sets are intervals of up to k players of a chain or ring, squares of up to k x k
+    of a ("grid", shape), and connected sets of up to k players of any other graph. On a
+    line of d players the cost is k d - k (k - 1)/2 + 2 evaluations, v(empty) and v(all)
+    included.
 
     Parameters
     ----------
@@ -482,17 +520,17 @@ class ConnectedRegression(GraphSampler):
     order : int, default=4
         k, the largest length of intervals, side of squares, or size of connected sets.
     balanced : bool, default=False
-        False: each set has its weight in the Shapley kernel, (d - 1) / (C(d, s) s (d - s)), as
-        printed. A pair has only 1/(d - 2) of the weight of a single player, so with many players
-        the result is close to v({i}) - v(empty), adjusted to the correct sum. True: each size s has
-        the total weight of all coalitions of this size, proportional to 1 / (s (d - s)), divided
-        equally among its sets. The result is closer to the Shapley values, but does not rank
-        better.
+        False: each set has its weight in the Shapley kernel, (d - 1) / (C(d, s) s (d -
+        s)), as printed. A pair has only 1/(d - 2) of the weight of a single player, so
+        with many players the result is close to v({i}) - v(empty), adjusted to the
+        correct sum. True: each size s has the total weight of all coalitions of this
+        size, proportional to 1 / (s (d - s)), divided equally among its sets. The
+        result is closer to the Shapley values, but does not rank better.
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, section 4.3.2.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
+    interpretation for structured data, section 4.3.2.
 
     Examples
     --------
@@ -515,13 +553,19 @@ class ConnectedRegression(GraphSampler):
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         p = graph.n_nodes
         if graph.grid is None:
-            sets = (mask for mask in all_connected_sets(graph, self.order) if mask.bit_count() < p)
+            sets = (
+                mask
+                for mask in all_connected_sets(graph, self.order)
+                if mask.bit_count() < p
+            )
             found = sparse.csr_array(listed(sets, limit, p))
         else:
             found = _cubes(graph.grid, self.order)
         ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))
         weights = _Solution(found, _kernel(np.diff(found.indptr), p, self.balanced))
-        return LinearPlan(sparse.vstack([ends, found], format="csr"), weights, exact=False)
+        return LinearPlan(
+            sparse.vstack([ends, found], format="csr"), weights, exact=False
+        )
 
 
 def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
@@ -550,14 +594,16 @@ def _kernel(sizes: np.ndarray, p: int, balanced: bool) -> np.ndarray:
 class _Solution(LinearOperator):
     """Linear operator from the values of the empty, full and listed sets to the solution.
 
-    A factorisation instead of a dense matrix keeps the cost linear in the players of a line.
+    A factorisation instead of a dense matrix keeps the cost linear in the players of a
+    line.
     """
 
     def __init__(self, listed: sparse.csr_array, weight: np.ndarray) -> None:
         super().__init__(np.float64, (listed.shape[1], listed.shape[0] + 2))
         members = listed.astype(np.float64)
         self._scores = (members.T * weight).tocsr()
-        # Sets on a line touch few players, so the matrix is banded and its factors stay sparse.
+        # Sets on a line touch few players, so the matrix is banded and its factors stay
+        # sparse.
         self._solve = splu((self._scores @ members).tocsc()).solve
         pull = self._solve(np.ones(listed.shape[1]))
         self._pull = pull / pull.sum()
@@ -565,5 +611,6 @@ class _Solution(LinearOperator):
     def _matmat(self, values: np.ndarray) -> np.ndarray:
         gains = values - values[0]
         free = self._solve(self._scores @ gains[2:])
-        # The free solution is moved along the direction that costs least, until the sum is correct.
+        # The free solution is moved along the direction that costs least, until the sum
+        # is correct.
         return free + np.outer(self._pull, gains[1] - free.sum(axis=0))

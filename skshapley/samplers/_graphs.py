@@ -1,7 +1,8 @@
 """Graphs on players: from a name, a matrix or networkx to neighbourhoods and connected sets.
 
-Sets of nodes are bit masks (Python ints, node j is bit j) while they are enumerated, boolean arrays
-afterwards. The cost grows with the number of sets found, never with 2^p or p^2.
+Sets of nodes are bit masks (Python ints, node j is bit j) while they are enumerated,
+boolean arrays afterwards. The cost grows with the number of sets found, never with 2^p
+or p^2.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,8 @@ NAMES = '"chain", "ring", ("grid", (height, width))'
 class Graph:
     """An undirected graph without loops; nodes are players.
 
-    Two graphs are equal if their edges are (and their grid shape, which regression designs read).
+    Two graphs are equal if their edges are (and their grid shape, which regression
+    designs read).
 
     Attributes
     ----------
@@ -68,15 +70,19 @@ class Graph:
 
     def neighbourhoods(self, order: int) -> list[np.ndarray]:
         """Return N_k(i) for every node i: the nodes at distance <= order, sorted, including i."""
-        step = (self.adjacency + sparse.eye_array(self.n_nodes, dtype=bool, format="csr")).tocsr()
+        step = (
+            self.adjacency + sparse.eye_array(self.n_nodes, dtype=bool, format="csr")
+        ).tocsr()
         reach = sparse.eye_array(self.n_nodes, dtype=bool, format="csr")
-        # powers of a sparse matrix stay sparse; all distances by csgraph would be dense, p x p
+        # powers of a sparse matrix stay sparse; all distances by csgraph would be
+        # dense, p x p
         for _ in range(order):
             wider = (reach @ step).tocsr()
             if wider.nnz == reach.nnz:
                 break
             reach = wider
-        # Products of sparse matrices leave indices unsorted, and patches compare sorted members.
+        # Products of sparse matrices leave indices unsorted, and patches compare sorted
+        # members.
         reach.sort_indices()
         return np.split(reach.indices, reach.indptr[1:-1])
 
@@ -102,10 +108,11 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), array or sparse matrix (p, p), or networkx.Graph
-        Of a kind that `is_graph` accepts. A matrix has an edge wherever it is not zero; its
-        diagonal is ignored. Grids number their nodes in C order, as
-        `sklearn.feature_extraction.image.grid_to_graph` does. The nodes of a networkx graph are
-        players by label if the labels are 0..p-1, else in the order of ``graph.nodes``.
+        Of a kind that `is_graph` accepts. A matrix has an edge wherever it is not zero;
+        its diagonal is ignored. Grids number their nodes in C order, as
+        `sklearn.feature_extraction.image.grid_to_graph` does. The nodes of a networkx
+        graph are players by label if the labels are 0..p-1, else in the order of
+        ``graph.nodes``.
     n_nodes : int
         Number of players.
     owner : str
@@ -123,21 +130,21 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
         shape = tuple(graph[1])
         if prod(shape) != n_nodes:
             raise ValueError(
-                f"{owner} got the grid shape {shape} of {prod(shape)} nodes for {n_nodes} players;"
-                f" it needs one node per player."
+                f"{owner} got the grid shape {shape} of {prod(shape)} nodes for "
+                f"{n_nodes} players; it needs one node per player."
             )
         edges = np.stack(grid_to_graph(*(*shape, 1, 1)[:3]).nonzero())
         return _from_edges(edges, n_nodes, grid=shape)
     matrix = _matrix(graph)
     if matrix.shape != (n_nodes, n_nodes):
         raise ValueError(
-            f"{owner} got a graph of shape {matrix.shape} for {n_nodes} players; it needs one node"
-            f" per player, in the order of the players."
+            f"{owner} got a graph of shape {matrix.shape} for {n_nodes} players; it "
+            "needs one node per player, in the order of the players."
         )
     if (matrix != matrix.T).nnz:
         raise ValueError(
-            f"{owner} got a graph with an asymmetric adjacency matrix; edges have no direction"
-            f" here: pass A + A.T."
+            f"{owner} got a graph with an asymmetric adjacency matrix; edges have no "
+            "direction here: pass A + A.T."
         )
     return _from_edges(np.stack(matrix.nonzero()), n_nodes)
 
@@ -148,7 +155,8 @@ def _matrix(graph: Any) -> Any:
         import networkx as nx
 
         nodes = list(graph)
-        # Labels 0 to p - 1 are player numbers, whatever the order in which edges were added.
+        # Labels 0 to p - 1 are player numbers, whatever the order in which edges were
+        # added.
         if set(nodes) == set(range(len(nodes))):
             nodes = sorted(nodes)
         graph = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=None)
@@ -163,22 +171,32 @@ def _matrix(graph: Any) -> Any:
     return None if np.isnan(matrix.data).any() else matrix.astype(bool)
 
 
-def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = None) -> Graph:
+def _from_edges(
+    edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = None
+) -> Graph:
     """Return the graph of edges ``(2, e)`` in either or both directions, without loops."""
     edges = edges[:, edges[0] != edges[1]]
     both = np.concatenate([edges, edges[::-1]], axis=1)
     ones = np.ones(both.shape[1], dtype=bool)
     # The conversion merges edges given in both directions, and sorts the indices.
-    adjacency = sparse.coo_array((ones, (both[0], both[1])), shape=(n_nodes, n_nodes)).tocsr()
+    adjacency = sparse.coo_array(
+        (ones, (both[0], both[1])), shape=(n_nodes, n_nodes)
+    ).tocsr()
     # one index type gives equal graphs equal bytes
-    indices, indptr = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
-    return Graph(sparse.csr_array((adjacency.data, indices, indptr), adjacency.shape), grid)
+    indices, indptr = (
+        adjacency.indices.astype(np.int32),
+        adjacency.indptr.astype(np.int32),
+    )
+    return Graph(
+        sparse.csr_array((adjacency.data, indices, indptr), adjacency.shape), grid
+    )
 
 
 class Patch(NamedTuple):
     """Nodes with neighbourhoods of the same shape, which share their computations.
 
-    On a line all nodes far from the ends share a patch, on a grid all pixels far from the border.
+    On a line all nodes far from the ends share a patch, on a grid all pixels far from
+    the border.
 
     Attributes
     ----------
@@ -187,7 +205,8 @@ class Patch(NamedTuple):
     centre : int
         Position of the node itself in its neighbourhood.
     links : tuple of int
-        The neighbours of each member inside the neighbourhood, as bit masks of positions.
+        The neighbours of each member inside the neighbourhood, as bit masks of
+        positions.
     """
 
     members: np.ndarray
@@ -201,7 +220,11 @@ def patches(graph: Graph, order: int) -> list[Patch]:
     for node, members in enumerate(graph.neighbourhoods(order)):
         place = {member: position for position, member in enumerate(members.tolist())}
         links = tuple(
-            sum(1 << place[other] for other in graph.neighbours[member] if other in place)
+            sum(
+                1 << place[other]
+                for other in graph.neighbours[member]
+                if other in place
+            )
             for member in place
         )
         alike.setdefault((place[node], links), []).append(members)
@@ -213,8 +236,8 @@ def connected_sets(
 ) -> Iterator[int]:
     """Yield every connected set that contains `root`, each once, as bit masks.
 
-    Each set grows node by node. A skipped node is excluded from its branch, so no set is found
-    twice.
+    Each set grows node by node. A skipped node is excluded from its branch, so no set
+    is found twice.
 
     Parameters
     ----------
@@ -236,9 +259,9 @@ def connected_sets(
             continue
         border &= free
         while border:
-            # the lowest node of the border is in all sets of this branch and in none of the later
-            # branches, so each set is found once
-            # In two's complement, this keeps the lowest set bit alone.
+            # the lowest node of the border is in all sets of this branch and in none of
+            # the later branches, so each set is found once In two's complement, this
+            # keeps the lowest set bit alone.
             node = border & -border
             border ^= node
             free ^= node
@@ -249,13 +272,20 @@ def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int
     """Yield every connected set of the graph, each once, as bit masks, by its lowest node."""
     everything = (1 << graph.n_nodes) - 1
     for root in range(graph.n_nodes):
-        # Nodes below the root are excluded, so each set is found from its lowest node only.
-        yield from connected_sets(graph.links, root, everything >> root << root, largest)
+        # Nodes below the root are excluded, so each set is found from its lowest node
+        # only.
+        yield from connected_sets(
+            graph.links, root, everything >> root << root, largest
+        )
 
 
 def masks_to_arrays(masks: Sequence[int], n_nodes: int) -> np.ndarray:
     """Return bit masks as a boolean array ``(len(masks), n_nodes)``."""
     width = -(-n_nodes // 8)
-    packed = np.frombuffer(b"".join(m.to_bytes(width, "little") for m in masks), dtype=np.uint8)
-    bits = np.unpackbits(packed.reshape(-1, width), axis=1, count=n_nodes, bitorder="little")
+    packed = np.frombuffer(
+        b"".join(m.to_bytes(width, "little") for m in masks), dtype=np.uint8
+    )
+    bits = np.unpackbits(
+        packed.reshape(-1, width), axis=1, count=n_nodes, bitorder="little"
+    )
     return bits.view(np.bool_)

@@ -1,10 +1,10 @@
 """Kernel herding and sequential Bayesian quadrature on permutations.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022), section 3.1 (herding) and section 3.2, Algorithm 1 (SBQ). Both choose permutations one by
-one among uniform candidates (25 in the paper). Herding takes the candidate least similar to the
-earlier choices. SBQ takes the candidate that reduces the variance of the integral most. The paper's
-sets have ``paired=False``.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation",
+JMLR 23 (2022), section 3.1 (herding) and section 3.2, Algorithm 1 (SBQ). Both choose
+permutations one by one among uniform candidates (25 in the paper). Herding takes the
+candidate least similar to the earlier choices. SBQ takes the candidate that reduces the
+variance of the integral most. The paper's sets have ``paired=False``.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_
 class Herding(PermutationCode):
     """Kernel herding: each permutation is the least similar to the earlier ones.
 
-    The whole set for the budget is chosen from a fixed seed and cached. It is relabelled at random
-    for each row to explain (and each background row). This keeps its discrepancy, and makes the
-    estimate unbiased.
+    The whole set for the budget is chosen from a fixed seed and cached. It is
+    relabelled at random for each row to explain (and each background row). This keeps
+    its discrepancy, and makes the estimate unbiased.
 
     Parameters
     ----------
@@ -30,20 +30,23 @@ class Herding(PermutationCode):
     candidates : int, default=25
         Number of uniform permutations (or pairs) for each choice.
     paired : bool, default=True
-        Choose pairs of a permutation and its reverse. Games with interactions of at most two
-        players are then exact. False: single permutations, as in the paper. All pairs are equal for
-        Kendall's and Spearman's kernels.
+        Choose pairs of a permutation and its reverse. Games with interactions of at
+        most two players are then exact. False: single permutations, as in the paper.
+        All pairs are equal for Kendall's and Spearman's kernels.
     replicates : int, default=1
-        Sets per row to explain (and per background row). Two or more give standard errors.
+        Sets per row to explain (and per background row). Two or more give standard
+        errors.
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each set; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
-        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few
+        players.
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 3.1; Chen, Welling & Smola (2010), Super-samples from kernel herding, UAI.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, section 3.1; Chen, Welling & Smola (2010), Super-samples from
+    kernel herding, UAI.
 
     Examples
     --------
@@ -60,7 +63,9 @@ class Herding(PermutationCode):
     array([3., 3., 0.])
     """
 
-    _most_in_unit = 2**10  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
+    _most_in_unit = (
+        2**10
+    )  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
     _by_variance = False
     _constraints = {
         **PermutationCode._constraints,
@@ -81,7 +86,9 @@ class Herding(PermutationCode):
         self.candidates = candidates
 
     def _kernel(self) -> PermutationKernel:
-        return resolve(self.kernel, KERNELS, PermutationKernel, type(self).__name__, "kernel")
+        return resolve(
+            self.kernel, KERNELS, PermutationKernel, type(self).__name__, "kernel"
+        )
 
     def _check_together(self) -> None:
         kernel = self._kernel()
@@ -99,20 +106,23 @@ class Herding(PermutationCode):
 class SequentialBayesianQuadrature(Herding):
     """Weighted permutations, chosen one by one to minimise the variance of the mean.
 
-    This is herding with the variance of Bayesian quadrature as the criterion, and with its weights,
-    normalised to sum one (Mitchell et al. 2022, Algorithm 1 with the weights divided by their sum).
+    This is herding with the variance of Bayesian quadrature as the criterion, and with
+    its weights, normalised to sum one (Mitchell et al. 2022, Algorithm 1 with the
+    weights divided by their sum).
 
     Parameters
     ----------
     kernel : {"mallows"} or PermutationKernel, default="mallows"
-        Similarity of two permutations. Kendall's kernel has mean zero, and Spearman's has a matrix
-        of rank at most p, so neither has weights.
+        Similarity of two permutations. Kendall's kernel has mean zero, and Spearman's
+        has a matrix of rank at most p, so neither has weights.
     candidates : int, default=25
         Number of uniform permutations (or pairs) for each choice.
     paired : bool, default=True
-        Choose pairs of a permutation and its reverse. False: single permutations, as in the paper.
+        Choose pairs of a permutation and its reverse. False: single permutations, as in
+        the paper.
     replicates : int, default=1
-        Sets per row to explain (and per background row). Two or more give standard errors.
+        Sets per row to explain (and per background row). Two or more give standard
+        errors.
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each set; see `PermutationSampler`.
     weights : {"bayesian", "equal"}, default="bayesian"
@@ -120,9 +130,9 @@ class SequentialBayesianQuadrature(Herding):
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, Algorithm 1; Huszar & Duvenaud (2012), Optimally-weighted herding is Bayesian
-    quadrature, UAI.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, Algorithm 1; Huszar & Duvenaud (2012), Optimally-weighted
+    herding is Bayesian quadrature, UAI.
 
     Examples
     --------

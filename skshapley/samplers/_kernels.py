@@ -1,12 +1,13 @@
 """Kernels on permutations: the similarity of two orders of the players, and its mean.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022), section 3. Their sigma(i) is the rank of player i, so kernels compare *ranks*, while the
-package stores orders: ``permutations[k]`` is the player of rank k. Relabelling the players then
-does not change a kernel, and its mean over uniform permutations is equal for all permutations.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation",
+JMLR 23 (2022), section 3. Their sigma(i) is the rank of player i, so kernels compare
+*ranks*, while the package stores orders: ``permutations[k]`` is the player of rank k.
+Relabelling the players then does not change a kernel, and its mean over uniform
+permutations is equal for all permutations.
 
-The number of discordant pairs follows from a product of signs. Each pair of players has one sign,
-which says who comes first. Sums of signs are exact in single precision.
+The number of discordant pairs follows from a product of signs. Each pair of players has
+one sign, which says who comes first. Sums of signs are exact in single precision.
 """
 
 from abc import ABC, abstractmethod
@@ -24,13 +25,15 @@ class PermutationKernel(ABC):
     Attributes
     ----------
     why_no_weights : str
-        The reason if a system with this kernel's matrix lacks the solution that Bayesian quadrature
-        needs; empty if it has one.
+        The reason if a system with this kernel's matrix lacks the solution that
+        Bayesian quadrature needs; empty if it has one.
     """
 
     why_no_weights = "it is not known to be strictly positive definite"
 
-    def __call__(self, first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    def __call__(
+        self, first: np.ndarray, second: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the kernel of two sets of permutations.
 
         Parameters
@@ -45,7 +48,9 @@ class PermutationKernel(ABC):
         """
         p = first.shape[1]
         features = self.features(first)
-        return self.matrix(features, features if second is None else self.features(second), p)
+        return self.matrix(
+            features, features if second is None else self.features(second), p
+        )
 
     def features(self, permutations: np.ndarray) -> np.ndarray:
         """Return the kernel's features of permutations ``(n, p)``, one column each: ``(f, n)``.
@@ -55,7 +60,9 @@ class PermutationKernel(ABC):
         return comparisons(permutations)
 
     @abstractmethod
-    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
+    def matrix(
+        self, first: np.ndarray, second: np.ndarray, n_players: int
+    ) -> np.ndarray:
         """Return the kernel of two sets of features ``(f, n)`` and ``(f, m)``, ``(n, m)``."""
 
     @abstractmethod
@@ -66,8 +73,8 @@ class PermutationKernel(ABC):
         """Raise a ValueError if there are no Bayesian weights for this kernel."""
         if self.why_no_weights:
             raise ValueError(
-                f"{type(self).__name__} has no Bayesian weights: {self.why_no_weights}; use"
-                f" MallowsKernel()."
+                f"{type(self).__name__} has no Bayesian weights: "
+                f"{self.why_no_weights}; use MallowsKernel()."
             )
 
     def of_pairs(self) -> "PermutationKernel":
@@ -79,8 +86,9 @@ class PermutationKernel(ABC):
             If a permutation and its reverse always cancel, so that all pairs are equal.
         """
         raise ValueError(
-            f"{type(self).__name__} cannot distinguish pairs of a permutation and its reverse,"
-            f" because the two cancel for every pair; set paired=False or use MallowsKernel()."
+            f"{type(self).__name__} cannot distinguish pairs of a permutation and its "
+            "reverse, because the two cancel for every pair; set paired=False or use "
+            "MallowsKernel()."
         )
 
 
@@ -97,8 +105,9 @@ class MallowsKernel(PermutationKernel):
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 3; the mean follows from the generating function of inversions.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, section 3; the mean follows from the generating function of
+    inversions.
 
     Examples
     --------
@@ -115,10 +124,13 @@ class MallowsKernel(PermutationKernel):
     def __post_init__(self) -> None:
         if not self.lam > 0:
             raise ValueError(
-                f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. use 4."
+                f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. "
+                "use 4."
             )
 
-    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
+    def matrix(
+        self, first: np.ndarray, second: np.ndarray, n_players: int
+    ) -> np.ndarray:
         """Return exp(-lam n_dis / C(p, 2)), from a table."""
         return self._table(n_players)[count_discordant(first, second)]
 
@@ -143,7 +155,8 @@ class MallowsKernel(PermutationKernel):
 class _MallowsOfPairs(MallowsKernel):
     def _table(self, n_players: int) -> np.ndarray:
         table = super()._table(n_players)
-        # Reversing one permutation swaps concordant and discordant pairs, which reverses the table.
+        # Reversing one permutation swaps concordant and discordant pairs, which
+        # reverses the table.
         return (table + table[::-1]) / 2
 
 
@@ -153,8 +166,8 @@ class KendallKernel(PermutationKernel):
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 3.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, section 3.
 
     Examples
     --------
@@ -167,7 +180,9 @@ class KendallKernel(PermutationKernel):
 
     why_no_weights = "its mean is 0, so that all weights would be 0"
 
-    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
+    def matrix(
+        self, first: np.ndarray, second: np.ndarray, n_players: int
+    ) -> np.ndarray:
         """Return 1 - 2 n_dis / C(p, 2)."""
         return 1 - 2 / max(comb(n_players, 2), 1) * count_discordant(first, second)
 
@@ -182,8 +197,8 @@ class SpearmanKernel(PermutationKernel):
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 3; the mean is p (p + 1)^2 / 4.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, section 3; the mean is p (p + 1)^2 / 4.
 
     Examples
     --------
@@ -194,13 +209,17 @@ class SpearmanKernel(PermutationKernel):
            [10., 14.]])
     """
 
-    why_no_weights = "the rank of its matrix is at most p, so that weights are not unique"
+    why_no_weights = (
+        "the rank of its matrix is at most p, so that weights are not unique"
+    )
 
     def features(self, permutations: np.ndarray) -> np.ndarray:
         """Return the ranks 1..p."""
         return np.ascontiguousarray(np.argsort(permutations, axis=1).T + 1.0)
 
-    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
+    def matrix(
+        self, first: np.ndarray, second: np.ndarray, n_players: int
+    ) -> np.ndarray:
         """Return the products of ranks."""
         return first.T @ second
 
@@ -218,7 +237,8 @@ KERNELS: Mapping[str, type[PermutationKernel]] = {
 
 def comparisons(permutations: np.ndarray) -> np.ndarray:
     """Return the order of each pair of players, as signs: ``(C(p, 2), n)``."""
-    # float32 runs through BLAS at twice the speed; sums of signs are exact up to 2^24 pairs.
+    # float32 runs through BLAS at twice the speed; sums of signs are exact up to 2^24
+    # pairs.
     rank = np.argsort(permutations, axis=1).T.astype(np.float32)
     first, second = np.triu_indices(len(rank), 1)
     return np.sign(rank[second] - rank[first])

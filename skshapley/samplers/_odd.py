@@ -1,9 +1,10 @@
 """Pairs of coalitions for the odd part of a game, which determines Shapley values.
 
-The first pairs are single players and Hadamard rows (each player against all others, from both ends
-and in the middle), then pairs by leverage score. Later pairs are chosen one by one after the first
-values. Each choice reduces the variance of the Shapley values most, under the Gaussian process of
-the solver "gp". Rows with hyper-parameters from other rows share designs.
+The first pairs are single players and Hadamard rows (each player against all others,
+from both ends and in the middle), then pairs by leverage score. Later pairs are chosen
+one by one after the first values. Each choice reduces the variance of the Shapley
+values most, under the Gaussian process of the solver "gp". Rows with hyper-parameters
+from other rows share designs.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +15,14 @@ from skshapley._process._choice import choose_pairs
 from skshapley._process._fit import fit_odd
 from skshapley._process._functionals import OddValues
 from skshapley._process._odd import OddKernel
-from skshapley._process._pairs import Blocks, OddDesign, Pairs, RandomOddDesign, Seen, observed
+from skshapley._process._pairs import (
+    Blocks,
+    OddDesign,
+    Pairs,
+    RandomOddDesign,
+    Seen,
+    observed,
+)
 from skshapley._process._process import Process
 from skshapley._tools._constraints import OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
@@ -37,14 +45,15 @@ MOST_CHOSEN = 1100  # up to this number, pairs are chosen one by one
 # Share of the pairs, and pairs per player, that are placed before a choice.
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5
 LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
-# From 300 pairs on, half of the chosen pairs have sizes by leverage score; with fewer pairs,
-# proportionally less. A Gaussian process prefers middle sizes. If a game varies more at other
-# sizes, only pairs of these sizes can show it.
+# From 300 pairs on, half of the chosen pairs have sizes by leverage score; with fewer
+# pairs, proportionally less. A Gaussian process prefers middle sizes. If a game varies
+# more at other sizes, only pairs of these sizes can show it.
 MOST_BY_SIZE, MANY = 0.5, 300
 POOL = 600
 
 
-# pairs ``(m, p)``, their blocks, and the expected number of each size of those drawn at random
+# pairs ``(m, p)``, their blocks, and the expected number of each size of those drawn at
+# random
 _Asked = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 
@@ -62,15 +71,17 @@ class Odd(Sampler):
     Parameters
     ----------
     references : {"blocks", "all"}, default="blocks"
-        Background rows of each pair. "all": the whole background. "blocks": the background is
-        divided at random into blocks of equal size with separate pairs, so the same model rows buy
-        many more pairs. If the rows are too few or too unequal to gain from this, "all" is used. A
-        block has rows of about the same weight, and pairs in proportion to it.
+        Background rows of each pair. "all": the whole background. "blocks": the
+        background is divided at random into blocks of equal size with separate pairs,
+        so the same model rows buy many more pairs. If the rows are too few or too
+        unequal to gain from this, "all" is used. A block has rows of about the same
+        weight, and pairs in proportion to it.
 
     References
     ----------
-    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
-    ICLR. Hedayat & Wallis (1978), Hadamard matrices and their applications, Annals of Statistics 6.
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
+    sampling, ICLR. Hedayat & Wallis (1978), Hadamard matrices and their applications,
+    Annals of Statistics 6.
 
     Examples
     --------
@@ -100,13 +111,16 @@ class Odd(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least one permutation and its reverse.
 
-        If blocks of background rows share the pairs, a part of one permutation is sufficient.
+        If blocks of background rows share the pairs, a part of one permutation is
+        sufficient.
         """
         least = 2 * (n_players - 1)
         if self.references == "blocks" and n_references >= LEAST_ROWS:
             # Two coalitions per pair, hence the factor.
             least = min(least, 2 * -(-n_players // LEAST_SHARE))
-        return Price.of_coalitions(1, n_references, least, 2 * n_all_pairs(n_players), step=2)
+        return Price.of_coalitions(
+            1, n_references, least, 2 * n_all_pairs(n_players), step=2
+        )
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to use, with few pairs per block.
@@ -123,8 +137,8 @@ class Odd(Sampler):
     def draws_now(self, asked: int) -> int:
         """Return the number of remaining draws before the next choice."""
         n_pairs = self.n_draws_ // 2
-        # Half of the pairs are evaluated before the choice; hyper-parameters from fewer are too
-        # uncertain.
+        # Half of the pairs are evaluated before the choice; hyper-parameters from fewer
+        # are too uncertain.
         first = int(max(LEAST_FIRST * self.n_players_, FIRST_SHARE * n_pairs)) * 2
         chosen = self._n_blocks == 1 and self._chooses(n_pairs) and asked < first
         return (first if chosen else self.n_draws_) - asked
@@ -142,13 +156,16 @@ class Odd(Sampler):
         if task.tuned is None or task.players is None or task.shared_rngs is None:
             return
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
-            # With equal weights, each row has its own background rows in the blocks: the matrices
-            # are equal, and the rows' errors still differ.
+            # With equal weights, each row has its own background rows in the blocks:
+            # the matrices are equal, and the rows' errors still differ.
             b = len(self.reference_weights_)
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
-        # Rows with the same number and the same active players share the design of their leader.
+        # Rows with the same number and the same active players share the design of
+        # their leader.
         alike = np.column_stack([task.numbers, task.players])
-        sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        sets, first, place = np.unique(
+            alike, axis=0, return_index=True, return_inverse=True
+        )
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
         for leader, own in zip(first, sets, strict=True):
             self._keys[leader] = *own, self.n_draws_
@@ -190,7 +207,9 @@ class Odd(Sampler):
         asked, self._states[row] = self._tuned.designs[key]
         return asked
 
-    def _ask_one(self, row: int, rng: np.random.Generator, n: int) -> tuple[_Asked, _State]:
+    def _ask_one(
+        self, row: int, rng: np.random.Generator, n: int
+    ) -> tuple[_Asked, _State]:
         """Return n pairs of one row, at first with the full coalition, and its next state."""
         p, state, first = self.n_players_, self._states[row], self._states[row] is None
         if state is None:
@@ -200,7 +219,11 @@ class Odd(Sampler):
             pairs, block = pairs_of_blocks(rng, state.blocks.share, p, count * n)
             ends = np.arange(count if first else 0)
             full = np.ones((len(ends), p), dtype=bool)
-            return (np.concatenate([full, pairs]), np.concatenate([ends, block]), None), state
+            return (
+                np.concatenate([full, pairs]),
+                np.concatenate([ends, block]),
+                None,
+            ), state
         # the cost of a Cholesky factorisation grows with the cube of the pairs
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
         pairs = first_pairs(rng, p, placed) if first else self._choose(row, rng, placed)
@@ -208,7 +231,8 @@ class Odd(Sampler):
         pairs = np.concatenate([np.ones((int(first), p), dtype=bool), pairs])
         if placed == n:
             return (pairs, None, None), state
-        # Pairs beyond the capacity are drawn at random, so that their errors can be estimated.
+        # Pairs beyond the capacity are drawn at random, so that their errors can be
+        # estimated.
         more, expected = leverage_pairs(rng, p, n - placed)
         drawn = np.concatenate([np.full(len(pairs), np.nan), expected])
         return (np.concatenate([pairs, more]), None, drawn), state
@@ -223,14 +247,17 @@ class Odd(Sampler):
         else:
             rows = rows_of_blocks(rng, self.reference_weights_, count)
         blocks = Blocks.of(rows, self.reference_weights_)
-        return _State(none, rows, Blocks(blocks.share * self._part, blocks.whole * self._part))
+        return _State(
+            none, rows, Blocks(blocks.share * self._part, blocks.whole * self._part)
+        )
 
     def _choose(self, row: int, rng: np.random.Generator, n: int) -> np.ndarray:
         """Return n new pairs."""
         pairs, p = self._states[row].pairs, self.n_players_
         held = len(pairs)
         theta = self._fitted(row) if n and self._chooses(held + n) else None
-        # Without values to learn from, or with too many pairs to choose, leverage scores decide.
+        # Without values to learn from, or with too many pairs to choose, leverage
+        # scores decide.
         if theta is None:
             return filled(rng, pairs[:0], n, seen=pairs)
         seen = np.concatenate([np.ones((1, p), dtype=bool), pairs])
@@ -239,7 +266,9 @@ class Odd(Sampler):
         # at least three candidates for each choice
         half = max(POOL, 3 * n) // 2
         # Hadamard rows have middle sizes, and leverage scores all sizes.
-        pool = np.concatenate([leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)])
+        pool = np.concatenate(
+            [leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)]
+        )
         pool = filled(rng, pool, min(2 * half, n_all_pairs(p) - held), seen=pairs)
         share = MOST_BY_SIZE * min(1.0, (held + n) / MANY)
         sizes = sizes_missing(rng, pairs, n, int(share * n))
@@ -255,11 +284,15 @@ class Odd(Sampler):
         return self._thetas[row]
 
     def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
-        if not self._keys:  # kept for the next choice, for which no hyper-parameters are known
+        if (
+            not self._keys
+        ):  # kept for the next choice, for which no hyper-parameters are known
             for i, row in enumerate(rows):
                 self._seen[row].append((design, i, values[i]))
 
-    def _references(self, rows: np.ndarray, block: np.ndarray | None) -> np.ndarray | None:
+    def _references(
+        self, rows: np.ndarray, block: np.ndarray | None
+    ) -> np.ndarray | None:
         """Return the background rows of each coalition, ``(r, m, q)``."""
         if block is None:
             return None
@@ -273,15 +306,16 @@ class Odd(Sampler):
 class OddLeverage(Sampler):
     """Complementary pairs by leverage score, without replacement, for "gp-leave-one-out".
 
-    All sizes have the same probability, and the pairs of a size are a simple random sample. Errors
-    of prediction can therefore be estimated without bias. A size is enumerated if the budget covers
-    it. Every coalition is evaluated against the whole background. The whole budget is drawn at
-    once, and at most 2000 pairs, the limit of the Gaussian process.
+    All sizes have the same probability, and the pairs of a size are a simple random
+    sample. Errors of prediction can therefore be estimated without bias. A size is
+    enumerated if the budget covers it. Every coalition is evaluated against the whole
+    background. The whole budget is drawn at once, and at most 2000 pairs, the limit of
+    the Gaussian process.
 
     References
     ----------
-    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
-    ICLR: the leverage score of S is 1/C(p, s), section 3.
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
+    sampling, ICLR: the leverage score of S is 1/C(p, s), section 3.
 
     Examples
     --------
@@ -310,7 +344,9 @@ class OddLeverage(Sampler):
     def _ask(self, rows: np.ndarray, n: int) -> RandomOddDesign:
         # the full coalition and n/2 pairs
         p = self.n_players_
-        draws = np.stack([leverage_pairs(self.rngs_[row], p, n // 2)[0] for row in rows])
+        draws = np.stack(
+            [leverage_pairs(self.rngs_[row], p, n // 2)[0] for row in rows]
+        )
         pairs = np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)
         return RandomOddDesign(
             np.stack([pairs, ~pairs], axis=2).reshape(len(rows), -1, p),

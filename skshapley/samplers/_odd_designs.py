@@ -5,9 +5,15 @@ from scipy.linalg import hadamard
 
 from skshapley._process._pairs import Blocks
 from skshapley._tools._counting import rounded, shared_out
-from skshapley.samplers._coalitions import distinct_of_size, first_of_each, pairs_by_size
+from skshapley.samplers._coalitions import (
+    distinct_of_size,
+    first_of_each,
+    pairs_by_size,
+)
 
-WALKS_BELOW = 1.3  # pairs per player; with fewer, a permutation tells more than other pairs
+WALKS_BELOW = (
+    1.3  # pairs per player; with fewer, a permutation tells more than other pairs
+)
 
 
 def n_all_pairs(p: int) -> int:
@@ -18,8 +24,9 @@ def n_all_pairs(p: int) -> int:
 def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return the first n different pairs, by one coalition of each: ``(n, p)`` bool.
 
-    Few pairs: a permutation and rows of a Hadamard matrix. More pairs: single players, Hadamard
-    rows and pairs by leverage score. A large share of all pairs: by leverage score only.
+    Few pairs: a permutation and rows of a Hadamard matrix. More pairs: single players,
+    Hadamard rows and pairs by leverage score. A large share of all pairs: by leverage
+    score only.
     """
     # With half of all pairs, sizes by leverage score leave the fewest gaps.
     if n >= n_all_pairs(p) / 2:
@@ -36,7 +43,10 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     rest = n - singles
     # Between one and two Hadamard rows per player: more would repeat the middle sizes.
     rows = int(min(rest, max(rest / 2, p), 2 * p))
-    parts = [np.eye(p, dtype=bool)[rng.permutation(p)[:singles]], hadamard_pairs(rng, p, rows)]
+    parts = [
+        np.eye(p, dtype=bool)[rng.permutation(p)[:singles]],
+        hadamard_pairs(rng, p, rows),
+    ]
     if rest > rows:
         parts.append(leverage_pairs(rng, p, rest - rows, least_size=2)[0])
     return filled(rng, np.concatenate(parts), n)
@@ -75,7 +85,8 @@ def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     matrix = hadamard(order) > 0
     parts = [np.empty((0, p), dtype=bool)]
     while n > 0:
-        # random columns and signs keep rows orthogonal, or nearly if p is no power of two
+        # random columns and signs keep rows orthogonal, or nearly if p is no power of
+        # two
         signed = matrix[:, rng.permutation(order)[:p]] ^ (rng.random(p) < 0.5)
         parts.append(signed[rng.permutation(order)[:n]])
         n -= order
@@ -87,23 +98,28 @@ def leverage_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return n different pairs of uniform size, ``(n, p)``, and the expected number of each size.
 
-    The distribution of sizes is that of leverage scores (Musco & Witter 2025, section 3). A size
-    with fewer pairs than its share is enumerated.
+    The distribution of sizes is that of leverage scores (Musco & Witter 2025, section
+    3). A size with fewer pairs than its share is enumerated.
     """
     n = min(n, n_all_pairs(p))
     expected = _by_leverage(p, n, least_size)
     counts = rounded(rng, expected)
-    parts = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
+    parts = [
+        distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count
+    ]
     # in random order, because callers take the beginning
     pairs = np.concatenate(parts)[rng.permutation(counts.sum())]
     size = pairs.sum(axis=1)
     return pairs, expected[np.minimum(size, p - size)]
 
 
-def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) -> np.ndarray:
+def sizes_missing(
+    rng: np.random.Generator, seen: np.ndarray, n: int, m: int
+) -> np.ndarray:
     """Return the number of pairs of each size, ``(p // 2 + 1,)`` int, for m of n new pairs.
 
-    They fill the sizes in which the known and the new pairs lack pairs by leverage score.
+    They fill the sizes in which the known and the new pairs lack pairs by leverage
+    score.
     """
     p, size = seen.shape[1], seen.sum(axis=1)
     # the size of a pair is the smaller one of its coalitions
@@ -125,30 +141,35 @@ def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
 
 def _different(coalitions: np.ndarray) -> np.ndarray:
     """Return the first coalition of each pair, without the empty and the full coalition."""
-    # exclusive or with the first player maps a coalition and its complement to the same bits
+    # exclusive or with the first player maps a coalition and its complement to the same
+    # bits
     kept = coalitions[first_of_each(coalitions ^ coalitions[:, :1])]
     size = kept.sum(axis=1)
     return kept[(size > 0) & (size < coalitions.shape[1])]
 
 
 MOST_BLOCK_PAIRS = 1500  # pairs of all blocks together
-# Up to this number of blocks, more pairs pay. With 100 rows of 20 columns and 70 evaluations per
-# player, four blocks have .7 times the squared error of two, and .6 times that of all rows
+# Up to this number of blocks, more pairs pay. With 100 rows of 20 columns and 70
+# evaluations per player, four blocks have .7 times the squared error of two, and .6
+# times that of all rows
 FEW_BLOCKS, MOST_IN_FEW = 10, 3000
-# Share of all pairs from which on pairs against all rows are more informative than blocks.
+# Share of all pairs from which on pairs against all rows are more informative than
+# blocks.
 ENOUGH = 1 / 3
-LEAST_ROWS = 8  # from this number on, blocks need fewer pairs than one permutation on each row
-# Smallest number of rows for which blocks gain, counted as 1/sum of squared weights: in total, and
-# per pair per player. At 4 evaluations per player, blocks have .9 and .5 times the squared error of
-# all rows with 16 and 24 rows. At 10 evaluations it is 1.3, 1.5 and .7 times with 16, 24 and 40
-# rows, at 25 nine times with 40.
+LEAST_ROWS = (
+    8  # from this number on, blocks need fewer pairs than one permutation on each row
+)
+# Smallest number of rows for which blocks gain, counted as 1/sum of squared weights: in
+# total, and per pair per player. At 4 evaluations per player, blocks have .9 and .5
+# times the squared error of all rows with 16 and 24 rows. At 10 evaluations it is 1.3,
+# 1.5 and .7 times with 16, 24 and 40 rows, at 25 nine times with 40.
 LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR = 16, 5
-# With more rows, fewer per pair are sufficient: with 100 rows of 18 columns, the two errors cross
-# at 70 evaluations per player. Below that, blocks have the smaller error.
+# With more rows, fewer per pair are sufficient: with 100 rows of 18 columns, the two
+# errors cross at 70 evaluations per player. Below that, blocks have the smaller error.
 MANY_EFFECTIVE, MORE_PER_PAIR = 25, 2
-# Largest unseen share of the variance of single rows' games, with blocks of unequal rows. With
-# .0001, .003 and .015 and 10 evaluations per player, blocks have .7, 1.5 and 6 times the error of
-# all rows.
+# Largest unseen share of the variance of single rows' games, with blocks of unequal
+# rows. With .0001, .003 and .015 and 10 evaluations per player, blocks have .7, 1.5 and
+# 6 times the error of all rows.
 MOST_LOST = 0.001
 
 
@@ -186,7 +207,9 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     if weights @ weights * least > 1 + 1e-9:
         return False
     b, q = len(weights), len(weights) // count
-    kept = np.arange(count * q) * b // (count * q)  # the rows left out have various weights
+    kept = (
+        np.arange(count * q) * b // (count * q)
+    )  # the rows left out have various weights
     blocks = Blocks.of(np.argsort(weights)[kept].reshape(count, q), weights)
     return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
 
@@ -194,7 +217,8 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
 def rows_of_blocks(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
     """Assign background rows at random to n blocks of equal size, ``(n, q)`` int.
 
-    Rows of a block have about the same weight. If n does not divide b, some are left out.
+    Rows of a block have about the same weight. If n does not divide b, some are left
+    out.
     """
     b = len(weights)
     # shuffle first, so that the stable sort orders equal weights at random
@@ -210,9 +234,9 @@ def pairs_of_blocks(
     block = np.repeat(np.arange(len(share)), sizes)
     if sizes.min() >= WALKS_BELOW * p:
         return np.concatenate([first_pairs(rng, p, size) for size in sizes]), block
-    # too few pairs per block for separate designs: assign pieces of whole designs; a second piece
-    # of a block may repeat pairs of the first
-    # A design of two pairs per player has each player, and rows of each middle size.
+    # too few pairs per block for separate designs: assign pieces of whole designs; a
+    # second piece of a block may repeat pairs of the first A design of two pairs per
+    # player has each player, and rows of each middle size.
     whole = min(2 * p, n_all_pairs(p))
     sets = [scattered_pairs(rng, p, whole) for _ in range(-(-n // whole))]
     pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
@@ -220,11 +244,13 @@ def pairs_of_blocks(
     return np.concatenate([filled(rng, piece, len(piece)) for piece in pieces]), block
 
 
-def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int, most: int) -> np.ndarray:
+def pairs_each(
+    rng: np.random.Generator, share: np.ndarray, n: int, most: int
+) -> np.ndarray:
     """Return the number of pairs of each block, ``(len(share),)``, by its weight, from 1 to `most`.
 
-    Each block gets one, and the rest is divided by weight and rounded at random. The excess of the
-    heaviest blocks goes to the others.
+    Each block gets one, and the rest is divided by weight and rounded at random. The
+    excess of the heaviest blocks goes to the others.
     """
     expected = shared_out(n - len(share), share, np.full(len(share), most - 1.0))
     return 1 + rounded(rng, expected)

@@ -10,7 +10,12 @@ from skshapley._tools._params import resolve
 from skshapley.designs import OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._orders import before_of, is_order, taken_apart
-from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
+from skshapley.samplers._permutations import (
+    Antithetic,
+    MonteCarlo,
+    Orthogonal,
+    PermutationSampler,
+)
 from skshapley.samplers._sobol import Sobol
 
 WALKS: dict[str, type[PermutationSampler]] = {
@@ -24,44 +29,46 @@ WALKS: dict[str, type[PermutationSampler]] = {
 class Ordered(Sampler):
     """Asymmetric Shapley values: permutations of another sampler, sorted by a partial order.
 
-    The value of a player is its mean contribution over all orders in which causes come before
-    effects, with equal probabilities. With a conditional reward, a cause then gets the credit for
-    predicting its effects, and an effect gets the credit for its addition to its causes (Frye,
-    Rowat & Feige 2020). Values add up to v(all) - v(empty). Players at different positions of the
-    order are intentionally treated differently.
+    The value of a player is its mean contribution over all orders in which causes come
+    before effects, with equal probabilities. With a conditional reward, a cause then
+    gets the credit for predicting its effects, and an effect gets the credit for its
+    addition to its causes (Frye, Rowat & Feige 2020). Values add up to v(all) -
+    v(empty). Players at different positions of the order are intentionally treated
+    differently.
 
-    Uniform permutations of `sampler` become exactly uniform orders for layers, forests, and all
-    orders that consist of parallel and consecutive parts. Indivisible parts are drawn exactly, by
-    counting, up to 16384 sets that are closed downward (always for up to 14 players). Larger parts
-    are drawn by a Markov chain that exchanges neighbours. Its distribution is within 0.01 of the
-    uniform one (Bubley & Dyer 1999). It takes (s^3 - s)/6 ln(50 s^2) steps for s players: some
-    seconds per row for 30 players.
+    Uniform permutations of `sampler` become exactly uniform orders for layers, forests,
+    and all orders that consist of parallel and consecutive parts. Indivisible parts are
+    drawn exactly, by counting, up to 16384 sets that are closed downward (always for up
+    to 14 players). Larger parts are drawn by a Markov chain that exchanges neighbours.
+    Its distribution is within 0.01 of the uniform one (Bubley & Dyer 1999). It takes
+    (s^3 - s)/6 ln(50 s^2) steps for s players: some seconds per row for 30 players.
 
     Parameters
     ----------
-    sampler : {"antithetic", "monte-carlo", "orthogonal", "sobol"} or PermutationSampler, \
-default="antithetic"
-        Source of the permutations, with equal weights.
+    sampler : str or PermutationSampler, default="antithetic"
+        Source of the permutations, with equal weights: "antithetic", "monte-carlo",
+        "orthogonal", "sobol" or an instance.
     graph : list of pairs, list of layers or networkx.DiGraph, default=()
-        The precedence of players, by their numbers in the order of columns or groups. A pair is
-        a tuple ``(cause, effect)``. A layer is a list of players that come before the next layer:
-        ``[[0, 1], [2]]``. The default allows all orders.
+        The precedence of players, by their numbers in the order of columns or groups. A
+        pair is a tuple ``(cause, effect)``. A layer is a list of players that come
+        before the next layer: ``[[0, 1], [2]]``. The default allows all orders.
 
     See Also
     --------
-    skshapley.rewards.CausalReward : Values of interventions, for any order of the players.
+    skshapley.rewards.CausalReward : Values of interventions, for any order of the
+        players.
 
     Notes
     -----
-    Asymmetric values of the R package shapr are not a mean over orders, but a weighted regression
-    on the coalitions of the allowed orders. On its own example with three layers, it differs by up
-    to 0.6 of a value of 14.
+    Asymmetric values of the R package shapr are not a mean over orders, but a weighted
+    regression on the coalitions of the allowed orders. On its own example with three
+    layers, it differs by up to 0.6 of a value of 14.
 
     References
     ----------
-    Frye, Rowat & Feige (2020), Asymmetric Shapley values: incorporating causal knowledge into
-    model-agnostic explainability, NeurIPS, Eq 6. Bubley & Dyer (1999), Faster random generation of
-    linear extensions, Discrete Mathematics 201.
+    Frye, Rowat & Feige (2020), Asymmetric Shapley values: incorporating causal
+    knowledge into model-agnostic explainability, NeurIPS, Eq 6. Bubley & Dyer (1999),
+    Faster random generation of linear extensions, Discrete Mathematics 201.
 
     Examples
     --------
@@ -83,12 +90,14 @@ default="antithetic"
     _constraints = {
         "graph": Constraint(
             is_order,
-            "a list of pairs (cause, effect), a list of layers such as [[0, 1], [2]], or a"
-            " networkx.DiGraph, of players by number",
+            "a list of pairs (cause, effect), a list of layers such as [[0, 1], [2]], "
+            "or a networkx.DiGraph, of players by number",
         ),
     }
 
-    def __init__(self, sampler: str | PermutationSampler = "antithetic", graph: Any = ()) -> None:
+    def __init__(
+        self, sampler: str | PermutationSampler = "antithetic", graph: Any = ()
+    ) -> None:
         self.sampler = sampler
         self.graph = graph
 
@@ -97,8 +106,8 @@ default="antithetic"
         walks.check()
         if walks.weights != "equal":
             raise ValueError(
-                f"Ordered takes a sampler with equal weights of permutations; got {walks!r}:"
-                f" choose weights='equal'."
+                "Ordered takes a sampler with equal weights of permutations; got "
+                f"{walks!r}: choose weights='equal'."
             )
 
     def _walks(self) -> PermutationSampler:
@@ -121,7 +130,8 @@ default="antithetic"
 
     def _start(self, task: SamplerTask) -> None:
         self._whole = taken_apart(before_of(self.graph, self.n_players_, "Ordered"))
-        # The chain has its own stream, so the permutations are those of the plain sampler.
+        # The chain has its own stream, so the permutations are those of the plain
+        # sampler.
         self._own = [rng.spawn(1)[0] for rng in self.rngs_]
         self._started = self._walks().start(task)
 

@@ -1,10 +1,11 @@
 """Partial orders of players, their decomposition, and uniform linear extensions.
 
-A linear extension is an order of all players that respects the partial order. Two rules derive one
-from a uniform permutation. If the order consists of unrelated parts, each part keeps the positions
-of its players in the permutation. If it consists of consecutive parts, the first part takes the
-first of their positions. Layers, forests and all series-parallel orders decompose into single
-players this way. Indivisible rests are drawn by counting, or by a Markov chain.
+A linear extension is an order of all players that respects the partial order. Two rules
+derive one from a uniform permutation. If the order consists of unrelated parts, each
+part keeps the positions of its players in the permutation. If it consists of
+consecutive parts, the first part takes the first of their positions. Layers, forests
+and all series-parallel orders decompose into single players this way. Indivisible rests
+are drawn by counting, or by a Markov chain.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 MOST_IDEALS = 2**14  # sets closed downward; counting them takes a tenth of a second
-DISTANCE = 0.001  # distance of the chain from the uniform distribution, in total variation
+DISTANCE = (
+    0.001  # distance of the chain from the uniform distribution, in total variation
+)
 BLOCK_STEPS = 1024  # steps per block of random numbers
 
 
@@ -36,8 +39,8 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     Parameters
     ----------
     graph : list of pairs, list of layers, or networkx.DiGraph
-        Players are numbers. A pair is a tuple: its first player comes before its second. A layer is
-        a list or a set, and comes before the next layer.
+        Players are numbers. A pair is a tuple: its first player comes before its
+        second. A layer is a list or a set, and comes before the next layer.
     n_players : int
     owner : str
         Owner of the parameter, for errors.
@@ -65,21 +68,21 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     wrong = [player for player in named if not _is_player(player, n_players)]
     if wrong:
         raise ValueError(
-            f"{owner} got an order of player {wrong[0]!r}: number the {n_players} players from 0,"
-            f" in the order of columns or groups."
+            f"{owner} got an order of player {wrong[0]!r}: number the {n_players} "
+            "players from 0, in the order of columns or groups."
         )
     before = np.zeros((n_players, n_players), dtype=bool)
     for one, two in edges:
         before[one, two] = True
-    # Warshall's algorithm: after the step of a player, all paths through earlier players are
-    # closed.
+    # Warshall's algorithm: after the step of a player, all paths through earlier
+    # players are closed.
     for player in range(n_players):
         before |= before[:, player, None] & before[player]
     circle = np.flatnonzero(np.diagonal(before))
     if len(circle):
         raise ValueError(
-            f"{owner} got an order with a cycle, in which player {circle[0]} comes before itself:"
-            f" leave one of its pairs out."
+            f"{owner} got an order with a cycle, in which player {circle[0]} comes "
+            "before itself: leave one of its pairs out."
         )
     return before
 
@@ -156,19 +159,29 @@ class Block:
             if self.kind == "series":
                 start = 0
                 for part in self.parts:
-                    rank = np.argsort(np.argsort(places[:, part.members], axis=1), axis=1)
+                    rank = np.argsort(
+                        np.argsort(places[:, part.members], axis=1), axis=1
+                    )
                     end = start + len(part.members)
-                    places[:, part.members] = np.take_along_axis(own[:, start:end], rank, axis=1)
+                    places[:, part.members] = np.take_along_axis(
+                        own[:, start:end], rank, axis=1
+                    )
                     start = end
             else:
                 table = self.table
-                drawn = _chain(self.before, rngs) if table is None else _counted(table, rngs)
+                drawn = (
+                    _chain(self.before, rngs)
+                    if table is None
+                    else _counted(table, rngs)
+                )
                 np.put_along_axis(places, self.members[drawn], own, axis=1)
         for part in self.parts:
             part._arrange(places, rngs)
 
 
-def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = None) -> Block:
+def taken_apart(
+    before: NDArray[np.bool_], members: NDArray[np.intp] | None = None
+) -> Block:
     """Return the decomposition of an order into nested blocks.
 
     Parameters
@@ -183,13 +196,16 @@ def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = No
     if len(members) == 1:
         return Block(members, "parallel", (), own)
     known = own | own.T
-    # Unrelated parts are components of the order; consecutive parts are components of its
-    # complement.
+    # Unrelated parts are components of the order; consecutive parts are components of
+    # its complement.
     for kind, linked in (("parallel", known), ("series", ~known)):
         n_parts, part = connected_components(linked, directed=False)
         if n_parts > 1:
-            # the first of a series has no predecessor, the second has the first, and so on
-            order = np.argsort([own[:, part == i].any(axis=1).sum() for i in range(n_parts)])
+            # the first of a series has no predecessor, the second has the first, and so
+            # on
+            order = np.argsort(
+                [own[:, part == i].any(axis=1).sum() for i in range(n_parts)]
+            )
             order = order if kind == "series" else np.arange(n_parts)
             parts = tuple(taken_apart(before, members[part == i]) for i in order)
             return Block(members, kind, parts, own)
@@ -220,8 +236,8 @@ def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] |
     ways, table = {(1 << s) - 1: 1}, {}
     for level in reversed(levels[:-1]):
         for done, nexts in level.items():
-            # Each next player is chosen in proportion to its number of completions, hence uniformly
-            # overall.
+            # Each next player is chosen in proportion to its number of completions,
+            # hence uniformly overall.
             counts = [ways[done | 1 << player] for player in nexts]
             ways[done] = sum(counts)  # an exact int, which may be huge
             shares = np.cumsum([count / ways[done] for count in counts])
@@ -237,17 +253,22 @@ def _counted(table: dict, rngs: list[np.random.Generator]) -> NDArray[np.intp]:
         done = 0
         for place, share in enumerate(rng.random(s)):
             nexts, shares = table[done]
-            line[place] = nexts[min(np.searchsorted(shares, share, side="right"), len(nexts) - 1)]
+            line[place] = nexts[
+                min(np.searchsorted(shares, share, side="right"), len(nexts) - 1)
+            ]
             done |= 1 << int(line[place])
     return drawn
 
 
-def _chain(before: NDArray[np.bool_], rngs: list[np.random.Generator]) -> NDArray[np.intp]:
+def _chain(
+    before: NDArray[np.bool_], rngs: list[np.random.Generator]
+) -> NDArray[np.intp]:
     """Return one extension for each generator, by random exchanges of neighbours.
 
-    Bubley & Dyer (1999): position i of s is chosen in proportion to i (s - i). Its player and the
-    next one are exchanged with probability 1/2, if the order allows it. Two coupled chains coalesce
-    at the rate 6 / (s^3 - s) per step, from a distance below s^2 / 2.
+    Bubley & Dyer (1999): position i of s is chosen in proportion to i (s - i). Its
+    player and the next one are exchanged with probability 1/2, if the order allows it.
+    Two coupled chains coalesce at the rate 6 / (s^3 - s) per step, from a distance
+    below s^2 / 2.
     """
     s, n = len(before), len(rngs)
     places = np.arange(1, s)
@@ -258,7 +279,9 @@ def _chain(before: NDArray[np.bool_], rngs: list[np.random.Generator]) -> NDArra
     state = np.tile(np.argsort(before.sum(axis=0), kind="stable"), (n, 1))
     lines = np.arange(n)
     for start in range(0, steps, BLOCK_STEPS):
-        chances = np.stack([rng.random((min(BLOCK_STEPS, steps - start), 2)) for rng in rngs])
+        chances = np.stack(
+            [rng.random((min(BLOCK_STEPS, steps - start), 2)) for rng in rngs]
+        )
         # Rounding may leave the last cumulated probability below 1.
         at = np.minimum(np.searchsorted(law, chances[:, :, 0], side="right"), s - 2).T
         heads = (chances[:, :, 1] < 0.5).T

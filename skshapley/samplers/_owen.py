@@ -1,13 +1,13 @@
 """Owen's multilinear extension: contributions to random coalitions, integrated over the density.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022), section 2.5, Eq 5: phi_i is the integral over q in [0, 1] of e_i(q), the expected
-contribution of i to a coalition that contains each other player with probability q. Okhrati &
-Lipani (2020), "A multilinear sampling algorithm to estimate Shapley values", pair a coalition with
-its complement.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation",
+JMLR 23 (2022), section 2.5, Eq 5: phi_i is the integral over q in [0, 1] of e_i(q), the
+expected contribution of i to a coalition that contains each other player with
+probability q. Okhrati & Lipani (2020), "A multilinear sampling algorithm to estimate
+Shapley values", pair a coalition with its complement.
 
-One coalition E serves all players: each i compares v(E with i) and v(E without i). One of the two
-is v(E), so the cost is p + 1 evaluations instead of 2 p.
+One coalition E serves all players: each i compares v(E with i) and v(E without i). One
+of the two is v(E), so the cost is p + 1 evaluations instead of 2 p.
 """
 
 import numpy as np
@@ -17,32 +17,35 @@ from skshapley.designs import PairDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTraits
 
 RULES = ("gauss-legendre", "uniform")
-# The middle node of an odd rule counts as 1/2, even if it is rounded. NumPy 2.5 returns it exactly,
-# for all rules of up to 199 nodes.
+# The middle node of an odd rule counts as 1/2, even if it is rounded. NumPy 2.5 returns
+# it exactly, for all rules of up to 199 nodes.
 TINY = 1e-12
 
 
 class Owen(Sampler):
     """Coalitions of density q at the nodes of a quadrature rule (Mitchell et al. 2022, Eq 5).
 
-    Small budgets cause a bias: fewer than ceil(p/2) Gauss-Legendre nodes are not exact, and the sum
-    is corrected in proportion to estimated variances. Standard errors do not include the bias, but
-    are larger. On 12 random, voting, "or" and data games of 10 players, the bias was at most 3 % of
-    the squared error. For a single player, it was at most 0.3 of the standard deviation from 10
-    evaluations per player on, and 0.8 below.
+    Small budgets cause a bias: fewer than ceil(p/2) Gauss-Legendre nodes are not exact,
+    and the sum is corrected in proportion to estimated variances. Standard errors do
+    not include the bias, but are larger. On 12 random, voting, "or" and data games of
+    10 players, the bias was at most 3 % of the squared error. For a single player, it
+    was at most 0.3 of the standard deviation from 10 evaluations per player on, and 0.8
+    below.
 
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
-        "gauss-legendre": e_i is a polynomial of degree p - 1, which ceil(p/2) nodes integrate
-        exactly. Fewer are used if the budget does not give each node two coalitions. "uniform": the
-        published rule, with two coalitions at each of equally spaced nodes from 0 to 1 and equal
-        weights. Its bias falls with the inverse of their number.
+        "gauss-legendre": e_i is a polynomial of degree p - 1, which ceil(p/2) nodes
+        integrate exactly. Fewer are used if the budget does not give each node two
+        coalitions. "uniform": the published rule, with two coalitions at each of
+        equally spaced nodes from 0 to 1 and equal weights. Its bias falls with the
+        inverse of their number.
 
     References
     ----------
-    Owen (1972), Multilinear extensions of games, Management Science 18; Mitchell, Cooper, Frank &
-    Holmes (2022), Sampling permutations for Shapley value estimation, JMLR 23, Eq 5.
+    Owen (1972), Multilinear extensions of games, Management Science 18; Mitchell,
+    Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, Eq 5.
 
     Examples
     --------
@@ -104,7 +107,8 @@ class Owen(Sampler):
             enough = -(-self.n_players_ // 2)
             nodes, weights = np.polynomial.legendre.leggauss(min(masks * most, enough))
             nodes, weights = (nodes + 1) / 2, weights / 2
-            # Below 1/2, a node also stands for its mirror image; the middle node is its own.
+            # Below 1/2, a node also stands for its mirror image; the middle node is its
+            # own.
             weights = np.where(nodes < top - TINY, masks, 1) * weights
             nodes, weights = nodes[nodes < top + TINY], weights[nodes < top + TINY]
         return nodes, weights, _shares(weights, n_units)
@@ -113,18 +117,19 @@ class Owen(Sampler):
 class OwenHalved(Owen):
     """Owen's coalitions, each with its complement: density q in [0, 1/2] and 1 - q.
 
-    The two are a unit. Games with interactions of at most two players have no sampling error.
+    The two are a unit. Games with interactions of at most two players have no sampling
+    error.
 
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
-        As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up to 1/2. On
-        the games of `Owen`, the bias was at most 8 % of the squared error.
+        As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up
+        to 1/2. On the games of `Owen`, the bias was at most 8 % of the squared error.
 
     References
     ----------
-    Okhrati & Lipani (2020), A multilinear sampling algorithm to estimate Shapley values, ICPR;
-    Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, section 2.5.
+    Okhrati & Lipani (2020), A multilinear sampling algorithm to estimate Shapley
+    values, ICPR; Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, section 2.5.
 
     Examples
     --------
@@ -150,6 +155,7 @@ def _shares(weights: np.ndarray, total: int) -> np.ndarray:
     exact = least + (total - least * len(weights)) * weights / weights.sum()
     counts = np.floor(exact).astype(int)
     largest = np.argsort(counts - exact, kind="stable")[: total - counts.sum()]
-    # Largest remainders first: the counts have the required sum and deviate by less than one.
+    # Largest remainders first: the counts have the required sum and deviate by less
+    # than one.
     counts[largest] += 1
     return counts

@@ -1,9 +1,9 @@
 """Permutation samplers: Monte Carlo, antithetic pairs, orthogonal blocks.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022): section 3 (Monte Carlo, Eq 4), section 3.1 (antithetic), section 4.2, Algorithm 3
-(orthogonal). In their notation d is the number of players. One permutation needs d - 1 evaluations,
-since the values of its ends are known.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation",
+JMLR 23 (2022): section 3 (Monte Carlo, Eq 4), section 3.1 (antithetic), section 4.2,
+Algorithm 3 (orthogonal). In their notation d is the number of players. One permutation
+needs d - 1 evaluations, since the values of its ends are known.
 """
 
 from abc import abstractmethod
@@ -24,39 +24,43 @@ REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")
 FEW_REFERENCES = 32  # up to this number, all rows are used if there is a unit for each
 MANY_REFERENCES = 256  # from this number on, a stopping rule does not wait for all rows
-# Rounds over all rows before a stopping rule is checked: after one, no row has a second unit, so
-# that errors are unknown.
+# Rounds over all rows before a stopping rule is checked: after one, no row has a second
+# unit, so that errors are unknown.
 LEAST_ROUNDS = 1.6
-# One of this number of sampled background rows is used twice. The differences give the noise of the
-# permutations, and without it the part of the background in the error. They cost budget: the
-# squared error is .93 times as large without them, and 1.14 times with one row in four.
+# One of this number of sampled background rows is used twice. The differences give the
+# noise of the permutations, and without it the part of the background in the error.
+# They cost budget: the squared error is .93 times as large without them, and 1.14 times
+# with one row in four.
 ONCE_AGAIN = 16
 
 
 class PermutationSampler(Sampler):
     """Base class of the samplers of permutations.
 
-    Subclasses define the size of an independent unit, and draw permutations. Except with "all",
-    every unit uses a single background row.
+    Subclasses define the size of an independent unit, and draw permutations. Except
+    with "all", every unit uses a single background row.
 
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        The background rows of each permutation. "all": the whole background, b model rows per
-        evaluation. "stratified": one row for each unit; the same model rows buy b times as many
-        permutations. All rows are used equally often if there are two units for each. From a larger
-        background, a balanced sample is used, with some rows twice. "random": one row for each
-        unit, drawn with the weights of the background. With a single background row, all are equal.
+        The background rows of each permutation. "all": the whole background, b model
+        rows per evaluation. "stratified": one row for each unit; the same model rows
+        buy b times as many permutations. All rows are used equally often if there are
+        two units for each. From a larger background, a balanced sample is used, with
+        some rows twice. "random": one row for each unit, drawn with the weights of the
+        background. With a single background row, all are equal.
     weights : {"equal", "bayesian"}, default="equal"
-        "bayesian": the weights with the smallest discrepancy (Bayesian quadrature, the Mallows
-        kernel with lam 4). All permutations of a row to explain, or all of them on the same
-        background row, are then one unit and drawn at once. This helps for few players, where the
-        permutations are a relevant share of all p! permutations.
+        "bayesian": the weights with the smallest discrepancy (Bayesian quadrature, the
+        Mallows kernel with lam 4). All permutations of a row to explain, or all of them
+        on the same background row, are then one unit and drawn at once. This helps for
+        few players, where the permutations are a relevant share of all p! permutations.
     """
 
     produces = PermutationDesign
     _sets_per_row = 1  # the fewest units on each background row, or on all of them
-    _most_in_unit = 2**11  # permutations that are weighed together, by as many equations
+    _most_in_unit = (
+        2**11
+    )  # permutations that are weighed together, by as many equations
     _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
 
     def __init__(self, references: str = "stratified", weights: str = "equal") -> None:
@@ -81,7 +85,8 @@ class PermutationSampler(Sampler):
             return self._whole_unit(self.n_players_, n_references)
         rows = n_references if self._single(n_references) else 1
         least = self._least_unit(self.n_players_)
-        # All permutations on a background row form one unit, since they are weighed together.
+        # All permutations on a background row form one unit, since they are weighed
+        # together.
         unit = least * max(1, n_draws // (rows * self._sets_per_row) // least)
         return min(unit, self._most_in_unit)
 
@@ -106,7 +111,8 @@ class PermutationSampler(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of permutations: at least one unit, or one on each background row.
 
-        A permutation costs p - 1 evaluations, or p - 1 model rows against a single background row.
+        A permutation costs p - 1 evaluations, or p - 1 model rows against a single
+        background row.
         """
         rows = n_references if self._single(n_references) else 1
         unit = self._least_unit(n_players)
@@ -142,8 +148,8 @@ class PermutationSampler(Sampler):
             return False
         units = n_draws // self._whole_unit(n_players, b)
         few = units < 2 * b and b > FEW_REFERENCES
-        # Two units per row show the spread within it; a sample is better if few rows would have
-        # two.
+        # Two units per row show the spread within it; a sample is better if few rows
+        # would have two.
         return units < b or few or b > MANY_REFERENCES
 
     def _start(self, task: SamplerTask) -> None:
@@ -154,7 +160,8 @@ class PermutationSampler(Sampler):
         self._samples = self._samples_few(task.n_draws, task.n_players, b)
         order = task.row_order if self._samples else None
         self._sources = [
-            _Rows(pair[1], self.reference_weights_, self.references, order) for pair in children
+            _Rows(pair[1], self.reference_weights_, self.references, order)
+            for pair in children
         ]
 
     def _ask(self, rows: np.ndarray, n: int) -> PermutationDesign:
@@ -162,7 +169,9 @@ class PermutationSampler(Sampler):
         n_references = len(self.reference_weights_)
         unit = self._unit(n, n_references)
         n_units = n // unit
-        permutations = np.stack([self._draw(self.rngs_[row], n_units, unit) for row in rows])
+        permutations = np.stack(
+            [self._draw(self.rngs_[row], n_units, unit) for row in rows]
+        )
         weights = None if self.weights == "equal" else self._weigh(permutations, unit)
         if not self._single(n_references):
             return PermutationDesign(permutations, unit, weights=weights)
@@ -172,7 +181,9 @@ class PermutationSampler(Sampler):
             permutations,
             unit,
             references=np.repeat(references, unit, axis=1),
-            stratum_weights=None if self._samples or random else self.reference_weights_,
+            stratum_weights=None
+            if self._samples or random
+            else self.reference_weights_,
             weights=weights,
             sampled=self._samples,
         )
@@ -181,20 +192,28 @@ class PermutationSampler(Sampler):
 class _Rows:
     """Background rows of the units of one row to explain, in rounds over all of them.
 
-    In a balanced order, one in 16 places is used twice in a row. This separates the spread of units
-    on one row from the spread between rows.
+    In a balanced order, one in 16 places is used twice in a row. This separates the
+    spread of units on one row from the spread between rows.
     """
 
     def __init__(
-        self, rng: np.random.Generator, weights: np.ndarray, references: str, order: RowOrder | None
+        self,
+        rng: np.random.Generator,
+        weights: np.ndarray,
+        references: str,
+        order: RowOrder | None,
     ) -> None:
         self._rng, self._weights, self._random = rng, weights, references == "random"
-        self._row_order, self._places, self._rest = order, *np.empty((2, 0), dtype=np.intp)
+        self._row_order, self._places, self._rest = (
+            order,
+            *np.empty((2, 0), dtype=np.intp),
+        )
 
     def take(self, n: int) -> np.ndarray:
         b = len(self._weights)
         if self._random:
-            # Drawn with replacement, so rows follow the weights exactly and in independent units.
+            # Drawn with replacement, so rows follow the weights exactly and in
+            # independent units.
             return self._rng.choice(b, size=n, p=self._weights)
         if self._row_order is not None:
             while len(self._rest) < n:
@@ -202,7 +221,9 @@ class _Rows:
                 self._rest = np.concatenate([self._rest, more])
         else:
             rounds = max(0, -(-(n - len(self._rest)) // b))
-            orders = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
+            orders = self._rng.permuted(
+                np.tile(np.arange(b), (rounds, 1)), axis=1
+            ).ravel()
             self._rest = np.concatenate([self._rest, orders])
         taken, self._rest = self._rest[:n], self._rest[n:]
         return taken
@@ -239,12 +260,14 @@ class MonteCarlo(PermutationSampler):
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each permutation; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
-        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few
+        players.
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, Eq 4; Castro, Gomez & Tejada (2009), Computers & Operations Research 36.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, Eq 4; Castro, Gomez & Tejada (2009), Computers & Operations
+    Research 36.
 
     Examples
     --------
@@ -268,20 +291,21 @@ class MonteCarlo(PermutationSampler):
 class Antithetic(PermutationSampler):
     """Uniform permutations, each followed by its reverse (Mitchell et al. 2022, section 3.1).
 
-    A pair is a unit. Each permutation by itself is uniform. Games with interactions of at most two
-    players are exact with one pair.
+    A pair is a unit. Each permutation by itself is uniform. Games with interactions of
+    at most two players are exact with one pair.
 
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each pair; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
-        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few
+        players.
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 3.1.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, section 3.1.
 
     Examples
     --------
@@ -302,29 +326,33 @@ class Antithetic(PermutationSampler):
         return 2
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
-        return with_reverses(uniform_permutations(rng, n_units * unit // 2, self.n_players_))
+        return with_reverses(
+            uniform_permutations(rng, n_units * unit // 2, self.n_players_)
+        )
 
 
 class Orthogonal(PermutationSampler):
     """Permutations from orthogonal directions and their reverses (Mitchell et al., Algorithm 3).
 
-    A block has at most p - 1 directions, orthogonal to each other and uniform in the hyperplane of
-    sum zero. Each direction is sorted into a permutation and followed by its reverse. A block is a
-    unit, so a budget of a single block has no standard errors. If each unit has its own background
-    row, blocks are as large as two blocks per row allow.
+    A block has at most p - 1 directions, orthogonal to each other and uniform in the
+    hyperplane of sum zero. Each direction is sorted into a permutation and followed by
+    its reverse. A block is a unit, so a budget of a single block has no standard
+    errors. If each unit has its own background row, blocks are as large as two blocks
+    per row allow.
 
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each block; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
-        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few
+        players.
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 4.2, Algorithm 3. The signs of the QR factors are fixed; otherwise a single
-    direction would not be uniform.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, section 4.2, Algorithm 3. The signs of the QR factors are
+    fixed; otherwise a single direction would not be uniform.
 
     Examples
     --------
@@ -353,10 +381,12 @@ class Orthogonal(PermutationSampler):
             return super()._unit(n_draws, n_references)
         pairs, dimension = n_draws // 2, max(1, self.n_players_ - 1)
         if not self._single(n_references):
-            # Equal blocks: the fewest that hold all pairs, each with at most p - 1 directions.
+            # Equal blocks: the fewest that hold all pairs, each with at most p - 1
+            # directions.
             return 2 * (pairs // -(-pairs // dimension))
         pairs_per_row = pairs // n_references
-        # at least two for the spread within a row, and about thirty in total for degrees of freedom
+        # at least two for the spread within a row, and about thirty in total for
+        # degrees of freedom
         blocks_per_row = max(2, -(-30 // n_references), -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
@@ -365,16 +395,20 @@ class Orthogonal(PermutationSampler):
         size = min(pairs, max(1, p - 1))
         blocks = -(-pairs // size)
         directions = orthogonal_directions(rng, n_units * blocks, size, p)
-        # The last block of a unit may be cut: any subset of a block is still orthogonal.
+        # The last block of a unit may be cut: any subset of a block is still
+        # orthogonal.
         directions = directions.reshape(n_units, -1, p)[:, :pairs].reshape(-1, p)
         return with_reverses(np.argsort(directions, axis=1, kind="stable"))
 
 
-def orthogonal_directions(rng: np.random.Generator, n_blocks: int, size: int, p: int) -> np.ndarray:
+def orthogonal_directions(
+    rng: np.random.Generator, n_blocks: int, size: int, p: int
+) -> np.ndarray:
     """Return blocks of orthogonal directions of sum zero, ``(n_blocks, size, p)``, each uniform.
 
-    QR makes Gaussian vectors orthogonal to each other and to the vector of ones. With the signs of
-    the diagonal of R, the directions are Haar-distributed in the hyperplane.
+    QR makes Gaussian vectors orthogonal to each other and to the vector of ones. With
+    the signs of the diagonal of R, the directions are Haar-distributed in the
+    hyperplane.
     """
     if p == 1:
         return np.zeros((n_blocks, size, 1))
@@ -388,7 +422,10 @@ def orthogonal_directions(rng: np.random.Generator, n_blocks: int, size: int, p:
 
 
 def draw_permutations(
-    sampler: str | PermutationSampler, n_permutations: int, n_players: int, random_state=None
+    sampler: str | PermutationSampler,
+    n_permutations: int,
+    n_players: int,
+    random_state=None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Permutations of a sampler, and their weights.
 
@@ -397,7 +434,8 @@ def draw_permutations(
     sampler : str or PermutationSampler
         A sampler of permutations: a name of `samplers.SAMPLERS` or an instance.
     n_permutations : int
-        n. If it is not a multiple of the sampler's pairs or blocks, the last one is shorter.
+        n. If it is not a multiple of the sampler's pairs or blocks, the last one is
+        shorter.
     n_players : int
         p.
     random_state : None, int, Generator or RandomState, default=None
@@ -418,8 +456,8 @@ def draw_permutations(
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23.
 
     Examples
     --------
@@ -433,9 +471,14 @@ def draw_permutations(
     given = {"n_permutations": n_permutations, "n_players": n_players}
     check_values("draw_permutations", given, dict.fromkeys(given, Count()))
     registry = {n: s for n, s in SAMPLERS.items() if issubclass(s, PermutationSampler)}
-    sampler = resolve(sampler, registry, PermutationSampler, "draw_permutations", "sampler")
+    sampler = resolve(
+        sampler, registry, PermutationSampler, "draw_permutations", "sampler"
+    )
     sampler.check()
-    n, rng = n_permutations, generator(entropy_from(random_state, "draw_permutations"), 1)
+    n, rng = (
+        n_permutations,
+        generator(entropy_from(random_state, "draw_permutations"), 1),
+    )
     sampler.start(SamplerTask(n_players, [rng], n))
     # full units, the last of which is cut short
     one_shot = sampler.traits.one_shot

@@ -1,10 +1,10 @@
 """Greedy choice and weights of permutations: kernel herding and Bayesian quadrature.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022): section 3.1 (kernel herding), section 3.2 and Algorithm 1 (sequential Bayesian quadrature),
-Eq 8 (the weights minimise the discrepancy among weights with sum one). Each permutation is the best
-of some uniform candidates, by its similarity to the earlier ones. z is the mean of the kernel and K
-its matrix.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation",
+JMLR 23 (2022): section 3.1 (kernel herding), section 3.2 and Algorithm 1 (sequential
+Bayesian quadrature), Eq 8 (the weights minimise the discrepancy among weights with sum
+one). Each permutation is the best of some uniform candidates, by its similarity to the
+earlier ones. z is the mean of the kernel and K its matrix.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from skshapley._tools._random import uniform_permutations
 from skshapley.samplers._kernels import PermutationKernel
 
-# Relative variance below which a candidate repeats earlier choices; its division would be rounding
+# Relative variance below which a candidate repeats earlier choices; its division would
+# be rounding
 LEAST_NEWS = 1e-9
 
 
@@ -37,8 +38,8 @@ def greedy_permutations(
     candidates : int
         Number of candidates for each choice.
     choose : callable
-        From the kernel of the candidates with the choices so far, ``(candidates, k)``, to the index
-        of the best one.
+        From the kernel of the candidates with the choices so far, ``(candidates, k)``,
+        to the index of the best one.
 
     Returns
     -------
@@ -63,9 +64,10 @@ def least_alike(likeness: np.ndarray) -> int:
 class MostNews:
     """Choose the candidate that reduces the variance of the integral most: Algorithm 1.
 
-    With L the Cholesky factor of K and a = L^-1 z, a candidate c reduces it by ``(z - a . L^-1
-    k_c)^2 / (K(c, c) - |L^-1 k_c|^2)``. The inverse of L grows row by row. Candidates that repeat
-    an earlier choice reduce nothing. If all do, the first is taken and the factor does not change.
+    With L the Cholesky factor of K and a = L^-1 z, a candidate c reduces it by
+    ``(z - a . L^-1 k_c)^2 / (K(c, c) - |L^-1 k_c|^2)``. The inverse of L grows row by
+    row. Candidates that repeat an earlier choice reduce nothing. If all do, the first
+    is taken and the factor does not change.
     """
 
     def __init__(self, kernel: PermutationKernel, n: int, p: int) -> None:
@@ -87,7 +89,8 @@ class MostNews:
         pick = int(np.argmax(gain))
         if new[pick]:
             diagonal = np.sqrt(news[pick])
-            # The next row of L^-1 from the Cholesky recursion, in k^2 steps instead of k^3.
+            # The next row of L^-1 from the Cholesky recursion, in k^2 steps instead of
+            # k^3.
             self._inverse[k, :k] = -(whitened[:, pick] @ inverse) / diagonal
             self._inverse[k, k] = 1 / diagonal
             self._solved[k] = missing[pick] / diagonal
@@ -98,8 +101,8 @@ class MostNews:
 def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.ndarray:
     """Return the weights ``(n,)`` with sum one and the smallest discrepancy: K^-1 1 / (1' K^-1 1).
 
-    These are the normalised weights K^-1 z of Bayesian quadrature. Without the normalisation,
-    estimates would shrink. Repeated permutations share their weight.
+    These are the normalised weights K^-1 z of Bayesian quadrature. Without the
+    normalisation, estimates would shrink. Repeated permutations share their weight.
 
     Raises
     ------

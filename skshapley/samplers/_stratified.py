@@ -1,10 +1,10 @@
 """Stratified sampling of marginal contributions, with a second stage by their variances.
 
-Castro, Gomez, Molina & Tejada (2017), "Improving polynomial estimation of the Shapley value by
-stratified random sampling with optimum allocation", Computers & Operations Research 82; Mitchell,
-Cooper, Frank & Holmes (2022), JMLR 23, section 2.6. A stratum holds the contributions of a player i
-to the coalitions of a size l = 0..p-1. The strata l = 0 and l = p - 1 have a single contribution
-each.
+Castro, Gomez, Molina & Tejada (2017), "Improving polynomial estimation of the Shapley
+value by stratified random sampling with optimum allocation", Computers & Operations
+Research 82; Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, section 2.6. A stratum
+holds the contributions of a player i to the coalitions of a size l = 0..p-1. The strata
+l = 0 and l = p - 1 have a single contribution each.
 """
 
 import numpy as np
@@ -24,24 +24,25 @@ PRIOR = 4
 class Stratified(Sampler):
     """Contributions of each player to coalitions of each size, more in strata that vary more.
 
-    Half of the budget is spent evenly, with at least two contributions in each stratum if possible.
-    The rest is spent according to the variances of the first half. The means use the first half
-    too, which causes a bias below their error.
+    Half of the budget is spent evenly, with at least two contributions in each stratum
+    if possible. The rest is spent according to the variances of the first half. The
+    means use the first half too, which causes a bias below their error.
 
     Parameters
     ----------
     allocation : {"neyman", "castro"}, default="neyman"
-        The share of a stratum. "neyman": proportional to its standard deviation, which minimises
-        the sum of variances; measured variances are shrunk towards their mean. "castro":
-        proportional to its measured variance, the published rule. It trusts strata that did not
-        vary by chance, so standard errors are too small. If a stratum already has more than its
-        share, the others divide the rest.
+        The share of a stratum. "neyman": proportional to its standard deviation, which
+        minimises the sum of variances; measured variances are shrunk towards their
+        mean. "castro": proportional to its measured variance, the published rule. It
+        trusts strata that did not vary by chance, so standard errors are too small. If
+        a stratum already has more than its share, the others divide the rest.
 
     References
     ----------
-    Castro, Gomez, Molina & Tejada (2017), Computers & Operations Research 82; Neyman (1934),
-    Journal of the Royal Statistical Society 97; Mitchell, Cooper, Frank & Holmes (2022), Sampling
-    permutations for Shapley value estimation, JMLR 23, section 2.6.
+    Castro, Gomez, Molina & Tejada (2017), Computers & Operations Research 82; Neyman
+    (1934), Journal of the Royal Statistical Society 97; Mitchell, Cooper, Frank &
+    Holmes (2022), Sampling permutations for Shapley value estimation, JMLR 23, section
+    2.6.
 
     Examples
     --------
@@ -67,9 +68,9 @@ class Stratified(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of contributions with at least one in each stratum.
 
-        A contribution to the empty coalition, or to all other players, costs one evaluation instead
-        of two. Two players have four contributions in total, and each coalition occurs in two of
-        them.
+        A contribution to the empty coalition, or to all other players, costs one
+        evaluation instead of two. Two players have four contributions in total, and
+        each coalition occurs in two of them.
         """
         p, few = n_players, n_players == 2
         return Price(
@@ -134,18 +135,22 @@ class Stratified(Sampler):
 def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarray:
     """Return the variance in cells, from summed squares ``(c,)`` and counts ``(c,)``.
 
-    The mean variance of all strata counts as `prior` additional contributions. A few equal
-    contributions therefore do not exclude a stratum.
+    The mean variance of all strata counts as `prior` additional contributions. A few
+    equal contributions therefore do not exclude a stratum.
     """
     degrees = count - 1
     mean = squares.sum() / max(degrees.sum(), 1)
     return (squares + prior * mean) / np.maximum(degrees + prior, 1)
 
 
-def _others(rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _others(
+    rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
     """Return one uniform coalition of each size among the other players, ``(n, p)``."""
     keys = rng.random((len(players), p))
-    keys[np.arange(len(players)), players] = 2.0  # comes last, so it is in no coalition of p - 1
+    keys[np.arange(len(players)), players] = (
+        2.0  # comes last, so it is in no coalition of p - 1
+    )
     return keys.argsort(axis=1).argsort(axis=1) < sizes[:, None]
 
 
@@ -154,8 +159,9 @@ def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:
 
     Counts above their share get nothing, and the others divide the rest.
     """
-    # Cells with more draws than their share cannot give any back. They leave the division, and the
-    # others share the rest; each round removes a cell, so the loop ends.
+    # Cells with more draws than their share cannot give any back. They leave the
+    # division, and the others share the rest; each round removes a cell, so the loop
+    # ends.
     free = spread > 0
     while True:
         total = n + count[free].sum()

@@ -18,9 +18,9 @@ def without_gap(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return means that add up to `gain`, and their shares of the correction.
 
-    Shares are in proportion to the variances: the projection of least squares, if the means are
-    independent. If all variances are 0, they are in proportion to the squares of the means, or
-    equal if these are 0 too.
+    Shares are in proportion to the variances: the projection of least squares, if the
+    means are independent. If all variances are 0, they are in proportion to the squares
+    of the means, or equal if these are 0 too.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def without_gap(
     """
     silent = variances.sum(axis=1, keepdims=True) <= 0
     shares = np.where(silent, means**2, variances)
-    # All means and variances zero: nothing distinguishes the players, so they share equally.
+    # All means and variances zero: nothing distinguishes the players, so they share
+    # equally.
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
     return means + shares * (gain[:, None] - means.sum(axis=1, keepdims=True)), shares
@@ -48,8 +49,9 @@ def errors_without_gap(
 ) -> np.ndarray:
     """Return the standard errors of means after the correction of their sum, ``(r, p, k)``.
 
-    A gap that exceeds the errors comes from contributions that few draws contain. Their players are
-    unknown, so each player's error includes at least an equal share of the gap.
+    A gap that exceeds the errors comes from contributions that few draws contain. Their
+    players are unknown, so each player's error includes at least an equal share of the
+    gap.
 
     Parameters
     ----------
@@ -60,8 +62,8 @@ def errors_without_gap(
     """
     squares = errors**2
     total = squares.sum(axis=1, keepdims=True)
-    # Var(m_i + c_i (g - sum m)) for independent means: (1 - c_i)^2 s_i^2 plus c_i^2 of the other
-    # variances.
+    # Var(m_i + c_i (g - sum m)) for independent means: (1 - c_i)^2 s_i^2 plus c_i^2 of
+    # the other variances.
     projected = np.maximum(squares * (1 - 2 * shares) + shares**2 * total, 0.0)
     return np.sqrt(projected + unexplained(total, shares, means, gain))
 
@@ -82,14 +84,15 @@ class Estimate(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (r, e, k)
-        One value per entry: attributions of the e = p players, in the units of the reward.
+        One value per entry: attributions of the e = p players, in the units of the
+        reward.
     standard_errors : ndarray of shape (r, e, k) or None
         NaN if a row has too few units; None if the method has no standard errors.
     background_errors : ndarray of shape (r, e, k) or None
         Standard errors due to the background as a sample; None if the method has none.
     additive : ndarray of shape (r,), bool, or None
-        Rows that seem additive against each background row. They are exact after every background
-        row was used, so a stopping rule waits for this. None if unknown.
+        Rows that seem additive against each background row. They are exact after every
+        background row was used, so a stopping rule waits for this. None if unknown.
     """
 
     values: np.ndarray
@@ -105,17 +108,19 @@ class SolverTraits:
     Attributes
     ----------
     standard_errors : bool
-        Whether `result` has standard errors, as a stopping rule requires. Very large or very small
-        values are then passed in units of a power of two, since errors take powers of the values.
+        Whether `result` has standard errors, as a stopping rule requires. Very large or
+        very small values are then passed in units of a power of two, since errors take
+        powers of the values.
     goes_on : bool
-        Whether it accepts more draws than planned, paid from the budget of repeated coalitions.
+        Whether it accepts more draws than planned, paid from the budget of repeated
+        coalitions.
     indices : tuple of str
         Indices that the solver estimates from every accepted design.
     any_index : tuple of type
         Design classes from which it estimates any index.
     parts : tuple of type
-        Design classes from which Shapley values are estimated without bias. A part of the game with
-        known Shapley values can then be subtracted, and its values added.
+        Design classes from which Shapley values are estimated without bias. A part of
+        the game with known Shapley values can then be subtracted, and its values added.
     pairs, symmetric_pairs : tuple of type
         Design classes for interactions of pairs, by any index or by a symmetric one.
     """
@@ -137,7 +142,8 @@ class SolverTraits:
             The class of the sampler's designs.
         index : Index
         """
-        # By equality, not by name: an index built by a user may equal one of the known ones.
+        # By equality, not by name: an index built by a user may equal one of the known
+        # ones.
         listed = any(index == INDICES[name] for name in self.indices)
         return listed or issubclass(design, self.any_index)
 
@@ -168,7 +174,8 @@ class SolverTask:
     tuned : object or None
         Parameters tuned on other rows (`Solver.tuned`).
     row_order : RowOrder or None
-        The background rows in balanced order with their known quantities, if a sample is used.
+        The background rows in balanced order with their known quantities, if a sample
+        is used.
     index : Index
         Index of the players' values.
     pairs : Index or None
@@ -191,8 +198,8 @@ class SolverTask:
 class Solver(Parametrised, ABC):
     """Base class of solvers.
 
-    A solver has parameters only. The engine calls `start` once for a block of rows, `update` for
-    each design, `result` for each estimate, and at the end `tuned`.
+    A solver has parameters only. The engine calls `start` once for a block of rows,
+    `update` for each design, `result` for each estimate, and at the end `tuned`.
 
     Attributes
     ----------
@@ -203,7 +210,8 @@ class Solver(Parametrised, ABC):
     traits : SolverTraits
         Abilities.
     tuning_rows : int
-        Number of background rows on which ``fit`` tunes parameters for all rows (`tuned`).
+        Number of background rows on which ``fit`` tunes parameters for all rows
+        (`tuned`).
     """
 
     accepts: tuple[type, ...]
@@ -235,10 +243,20 @@ class Solver(Parametrised, ABC):
         -------
         self
         """
-        self.n_players_, self.v_empty_, self.v_full_ = task.n_players, task.v_empty, task.v_full
-        self.index_, self.pairs_, self.row_order_ = task.index, task.pairs, task.row_order
+        self.n_players_, self.v_empty_, self.v_full_ = (
+            task.n_players,
+            task.v_empty,
+            task.v_full,
+        )
+        self.index_, self.pairs_, self.row_order_ = (
+            task.index,
+            task.pairs,
+            task.row_order,
+        )
         self.margins_ = task.margins
-        alike = np.broadcast_to(np.arange(task.n_players), (len(task.v_empty), task.n_players))
+        alike = np.broadcast_to(
+            np.arange(task.n_players), (len(task.v_empty), task.n_players)
+        )
         self.players_ = alike if task.players is None else task.players
         self._start(task)
         return self
@@ -282,8 +300,8 @@ class Solver(Parametrised, ABC):
 def entries(n_players: int, pairs: Index | None) -> np.ndarray:
     """Return the sorted set of players of each value, ``(e, size)`` int.
 
-    There is one entry per player. If interactions are requested, one entry per pair follows. A
-    single player is then a pair of two equal players.
+    There is one entry per player. If interactions are requested, one entry per pair
+    follows. A single player is then a pair of two equal players.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Shapley values from Gaussian processes on pairs of complementary coalitions.
 
-`skshapley._process` has the kernels and functionals, and `Case` all estimates from the pairs of one
-row. The documentation, "The odd-part Gaussian process", derives them.
+`skshapley._process` has the kernels and functionals, and `Case` all estimates from the
+pairs of one row. The documentation, "The odd-part Gaussian process", derives them.
 """
 
 from collections.abc import Callable
@@ -18,32 +18,33 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 class GaussianProcess(Solver):
     """Posterior mean of the Shapley values under a Gaussian prior on the odd interactions.
 
-    Hyper-parameters are fitted to the values of one row, for all outputs together. In ``fit``, an
-    explainer fits them for a few background rows, the tuning rows. All rows use the mean of their
-    logarithms and one of eight designs, so eight matrices serve all rows. A row then takes
-    milliseconds instead of tenths of a second, for .7 to 2.2 times the squared error. If least
-    squares leaves no residual (additive and pairwise games), its solution is returned. Pairs beyond
-    the capacity of the Gaussian process enter by least squares on the residuals. Attributions add
-    up exactly.
+    Hyper-parameters are fitted to the values of one row, for all outputs together. In
+    ``fit``, an explainer fits them for a few background rows, the tuning rows. All rows
+    use the mean of their logarithms and one of eight designs, so eight matrices serve
+    all rows. A row then takes milliseconds instead of tenths of a second, for .7 to 2.2
+    times the squared error. If least squares leaves no residual (additive and pairwise
+    games), its solution is returned. Pairs beyond the capacity of the Gaussian process
+    enter by least squares on the residuals. Attributions add up exactly.
 
-    Standard errors are posterior standard deviations, widened by the errors of pairs predicted from
-    all others, and by the possible effect of an unseen pair. They are 0 if all pairs were
-    evaluated. If least squares leaves no residual, they are 1.5/m of the attributions' range, for m
-    pairs beyond the players. They are NaN below two pairs per player, and for values in steps below
-    24 pairs.
+    Standard errors are posterior standard deviations, widened by the errors of pairs
+    predicted from all others, and by the possible effect of an unseen pair. They are 0
+    if all pairs were evaluated. If least squares leaves no residual, they are 1.5/m of
+    the attributions' range, for m pairs beyond the players. They are NaN below two
+    pairs per player, and for values in steps below 24 pairs.
 
     Parameters
     ----------
     tuning_rows : int, default=2
-        Number of background rows for which ``fit`` fits hyper-parameters. 0: each row to explain
-        has hyper-parameters of its own.
+        Number of background rows for which ``fit`` fits hyper-parameters. 0: each row
+        to explain has hyper-parameters of its own.
 
     References
     ----------
-    Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, chapters 2 and 5. O'Hagan
-    (1991), Bayes-Hermite quadrature, J. Statistical Planning and Inference 29 (a linear functional
-    of a Gaussian process). Musco & Witter (2025), Provably accurate Shapley value estimation via
-    leverage score sampling, ICLR (the regression on residuals).
+    Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, chapters 2 and
+    5. O'Hagan (1991), Bayes-Hermite quadrature, J. Statistical Planning and Inference
+    29 (a linear functional of a Gaussian process). Musco & Witter (2025), Provably
+    accurate Shapley value estimation via leverage score sampling, ICLR (the regression
+    on residuals).
 
     Examples
     --------
@@ -87,8 +88,8 @@ class GaussianProcess(Solver):
         apart[:, :p] = [case.background_errors for case in self._cases]
         if self.index_.adds_up:
             gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
-            # The rest is rounding or the jitter of the matrix; it has no owner, so it is shared
-            # equally.
+            # The rest is rounding or the jitter of the matrix; it has no owner, so it
+            # is shared equally.
             values[:, :p] += gap[:, None] / p
         return Estimate(values, errors, apart)
 

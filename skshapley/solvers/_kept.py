@@ -17,7 +17,9 @@ class CoalitionSolver(Solver):
     def _start(self, task: SolverTask) -> None:
         self._kept: list[list[tuple]] = [[] for _ in self.v_empty_]
 
-    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
+    def update(
+        self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray
+    ) -> None:
         """Store the coalitions, the expected draws of their sizes, and their values."""
         self._design, m = design, design.coalitions.shape[1]
         for i, row in enumerate(rows):
@@ -28,7 +30,9 @@ class CoalitionSolver(Solver):
         """Return the solution of each row, with standard errors."""
         solved = []
         for row, kept in enumerate(self._kept):
-            coalitions, rates, values = (np.concatenate(part) for part in zip(*kept, strict=True))
+            coalitions, rates, values = (
+                np.concatenate(part) for part in zip(*kept, strict=True)
+            )
             solved.append(self._solve(row, coalitions, rates * len(rates), values))
         return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
 

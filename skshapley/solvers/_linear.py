@@ -45,16 +45,22 @@ class Linear(Solver):
         self._values = np.zeros((r, len(entries(self.n_players_, self.pairs_)), k))
         self._exact = np.zeros(r, dtype=bool)
 
-    def update(self, rows: np.ndarray, design: LinearDesign, values: np.ndarray) -> None:
+    def update(
+        self, rows: np.ndarray, design: LinearDesign, values: np.ndarray
+    ) -> None:
         """Apply the design's weights."""
         # one product per row: its result must not depend on the other rows of the block
         p = self.n_players_
         if self.index_ == INDICES["shapley"]:
             self._values[rows, :p] = np.stack([design.weights @ v for v in values])
         else:
-            self._values[rows, :p] = np.stack([enumerated(v, self.index_, 1) for v in values])
+            self._values[rows, :p] = np.stack(
+                [enumerated(v, self.index_, 1) for v in values]
+            )
         if self.pairs_ is not None:
-            self._values[rows, p:] = np.stack([enumerated(v, self.pairs_, 2) for v in values])
+            self._values[rows, p:] = np.stack(
+                [enumerated(v, self.pairs_, 2) for v in values]
+            )
         self._exact[rows] = design.exact
 
     def result(self) -> Estimate:
@@ -67,19 +73,20 @@ class Linear(Solver):
 class MarginalMean(Solver):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
-    Unlike in a permutation, the contributions of a round do not add up to v(all) - v(empty). The
-    gap is divided in proportion to the variances of the means, which is the projection with the
-    smallest variance. This is omitted if the estimated values need not add up. A single round has
-    no variances, so squares replace them. Standard errors are at least as large as the effect of
-    the sizes of a player's coalitions, and include a gap that they do not explain. If the
-    distribution of coalitions differs from the index, contributions have weights.
+    Unlike in a permutation, the contributions of a round do not add up to v(all) -
+    v(empty). The gap is divided in proportion to the variances of the means, which is
+    the projection with the smallest variance. This is omitted if the estimated values
+    need not add up. A single round has no variances, so squares replace them. Standard
+    errors are at least as large as the effect of the sizes of a player's coalitions,
+    and include a gap that they do not explain. If the distribution of coalitions
+    differs from the index, contributions have weights.
 
     References
     ----------
-    Strumbelj & Kononenko (2014), Explaining prediction models and individual predictions with
-    feature contributions, Knowledge and Information Systems 41, Algorithm 1. Chen, Song, Wainwright
-    & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation for structured data,
-    section 4.3.1.
+    Strumbelj & Kononenko (2014), Explaining prediction models and individual
+    predictions with feature contributions, Knowledge and Information Systems 41,
+    Algorithm 1. Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley:
+    efficient model interpretation for structured data, section 4.3.1.
 
     Examples
     --------
@@ -108,12 +115,16 @@ class MarginalMean(Solver):
         self._joined = np.zeros((r, self.n_players_, self.n_players_))
         self._by_size = np.zeros((r, self.n_players_, k))
 
-    def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
+    def update(
+        self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray
+    ) -> None:
         """Add the rounds of a design."""
         self._adds_up = design.adds_up
         contributions = design.contributions(values)
         r, n, p, k = contributions.shape
-        units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+        units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(
+            axis=2
+        )
         self._scale.add(rows, contributions)
         sizes = design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p)
         for row, size, gained in zip(rows, sizes, contributions, strict=True):
@@ -127,7 +138,9 @@ class MarginalMean(Solver):
         m, gain = self._moments, self.v_full_ - self.v_empty_
         means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
         if not self._adds_up:
-            return Estimate(means, errors_over_units(m, np.ones(1), squares, self._scale.range))
+            return Estimate(
+                means, errors_over_units(m, np.ones(1), squares, self._scale.range)
+            )
         scale = np.maximum(self._scale.range, missed(means, gain))
         errors = errors_over_units(m, np.ones(1), squares, scale)
         variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
@@ -138,7 +151,8 @@ class MarginalMean(Solver):
     def _by_place(self) -> np.ndarray:
         """Return the effect of each player's coalition sizes, relative to the mean, ``(r, p, k)``.
 
-        If few coalitions contain nearly all of the worth, most players have joined none of these.
+        If few coalitions contain nearly all of the worth, most players have joined none
+        of these.
         """
         of_all = self._joined.sum(axis=1)
         mean = self._by_size / np.maximum(of_all, 1)[..., None]

@@ -1,15 +1,16 @@
 """Means of marginal contributions over permutations, and their errors.
 
-Each unit of permutations uses one background row. It estimates the attribution against that row,
-with the noise of the permutations. Over the sampled rows, the estimates are regressed on quantities
-known for all rows (`skshapley._references.RowOrder`). The error has two parts. Rows that are used
-twice measure the noise of the permutations. The error from the choice of rows vanishes if all rows
-are used.
+Each unit of permutations uses one background row. It estimates the attribution against
+that row, with the noise of the permutations. Over the sampled rows, the estimates are
+regressed on quantities known for all rows (`skshapley._references.RowOrder`). The error
+has two parts. Rows that are used twice measure the noise of the permutations. The error
+from the choice of rows vanishes if all rows are used.
 
-Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, Eq 4: phi_i is the mean over permutations of
-v(players up to and with i) - v(players before i). Means and squares are merged batch by batch
-(Chan, Golub & LeVeque 1983, the block form of Welford's recursion). The mean contribution at each
-position is a control variate (`skshapley.solvers._positions`).
+Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, Eq 4: phi_i is the mean over
+permutations of v(players up to and with i) - v(players before i). Means and squares are
+merged batch by batch (Chan, Golub & LeVeque 1983, the block form of Welford's
+recursion). The mean contribution at each position is a control variate
+(`skshapley.solvers._positions`).
 """
 
 from typing import cast
@@ -17,17 +18,31 @@ from typing import cast
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._degrees import degrees_of_tails, effective_degrees, pooled_errors, widening
+from skshapley._tools._degrees import (
+    degrees_of_tails,
+    effective_degrees,
+    pooled_errors,
+    widening,
+)
 from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
-from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, without_gap
+from skshapley.solvers._base import (
+    Estimate,
+    Solver,
+    SolverTask,
+    SolverTraits,
+    without_gap,
+)
 from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks
 from skshapley.solvers._spread import FEW, Scale, unseen
 
-# Chunks, the spread of which measures an error. With 8, Student's t widens intervals by 2 %.
+# Chunks, the spread of which measures an error. With 8, Student's t widens intervals by
+# 2 %.
 LEAST_CHUNKS = 16
-LEAST_TWICE = 4  # background rows with a second unit, to estimate the noise of permutations
+LEAST_TWICE = (
+    4  # background rows with a second unit, to estimate the noise of permutations
+)
 
 
 class SampledUnits:
@@ -43,16 +58,23 @@ class SampledUnits:
     n_outputs : int
     """
 
-    def __init__(self, row_order: RowOrder, players: np.ndarray, unit: int, n_outputs: int) -> None:
+    def __init__(
+        self, row_order: RowOrder, players: np.ndarray, unit: int, n_outputs: int
+    ) -> None:
         self._row_order, self._players, self._unit = row_order, players, unit
         # background rows and units of each row, part by part
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
-        # the results of `_estimate` for all rows, and the rows that got units since then
+        # the results of `_estimate` for all rows, and the rows that got units since
+        # then
         self._results = np.empty((4, *players.shape, n_outputs))
         self._changed = np.zeros(len(players), dtype=bool)
 
     def add(
-        self, rows: np.ndarray, references: np.ndarray, units: np.ndarray, controls: np.ndarray
+        self,
+        rows: np.ndarray,
+        references: np.ndarray,
+        units: np.ndarray,
+        controls: np.ndarray,
     ) -> None:
         """Add units ``(r, u, p, k)`` and their background rows ``(r, u)``.
 
@@ -100,7 +122,11 @@ class SampledUnits:
         self._changed[:] = False
 
     def _estimate(
-        self, references: np.ndarray, units: np.ndarray, home: np.ndarray, players: np.ndarray
+        self,
+        references: np.ndarray,
+        units: np.ndarray,
+        home: np.ndarray,
+        players: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return values, variances, sums of squared weights of units, and background variances.
 
@@ -127,20 +153,24 @@ class SampledUnits:
         means /= times
         k = self._results.shape[-1]
         control, means, units = means[..., k:], means[..., :k], units[..., :k]
-        values, missed = self._row_order.mean(means, references[line, firsts], players, control)
+        values, missed = self._row_order.mean(
+            means, references[line, firsts], players, control
+        )
         total = _spread_of_chunks(missed, self._row_order.chunk)
-        # difference between background rows, by the noise of permutations or by the rows themselves
+        # difference between background rows, by the noise of permutations or by the
+        # rows themselves
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
-        # finite population: without unseen background rows, their choice causes no error
+        # finite population: without unseen background rows, their choice causes no
+        # error
         left, share = max(0.0, 1 - m / self._row_order.n_rows), (1 / times).mean(axis=1)
         twice = (times > 1).sum(axis=1) >= LEAST_TWICE
         squares = ((units - means[line, at]) ** 2).sum(axis=1)
         noise = share * squares / max(u - m, 1)
-        # The noise of permutations remains if all rows are used. Both variances are estimates, so
-        # the part may exceed the whole.
+        # The noise of permutations remains if all rows are used. Both variances are
+        # estimates, so the part may exceed the whole.
         within = np.where(twice, np.minimum(noise / m, total), total)
-        # The spread of background rows includes the noise of their permutations, which is
-        # subtracted.
+        # The spread of background rows includes the noise of their permutations, which
+        # is subtracted.
         own = np.where(twice, np.maximum(rough - noise, 0.0), rough)
         variances = within + left * (total - within)
         return values, variances, share / m, own / self._row_order.n_rows
@@ -149,19 +179,21 @@ class SampledUnits:
 def _first_alike(numbers: np.ndarray) -> np.ndarray:
     """Return the place of the first equal number, ``(u,)`` int."""
     first = np.empty(numbers.max() + 1, dtype=np.intp)
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # the first one is written last
+    first[numbers[::-1]] = np.arange(len(numbers))[
+        ::-1
+    ]  # the first one is written last
     return first[numbers]
 
 
 def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     """Return the variance of the mean of ``(r, m, p, k)`` by its balanced chunks, ``(r, p, k)``.
 
-    It is widened as Student's t is. Where few of the chunks make up most of the spread, the degrees
-    of freedom are fewer.
+    It is widened as Student's t is. Where few of the chunks make up most of the spread,
+    the degrees of freedom are fewer.
     """
     (r, m, *shape), size = missed.shape, largest
-    # Smaller chunks give more degrees of freedom, but only whole chunks are balanced over the
-    # background.
+    # Smaller chunks give more degrees of freedom, but only whole chunks are balanced
+    # over the background.
     while size > 1 and m // size < LEAST_CHUNKS:
         size //= 2
     n = m // size
@@ -175,50 +207,56 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     return squares / ((n - 1) * n) * widening(np.minimum(degrees, n - 1.0)) ** 2
 
 
-ROUNDING = 32 * np.finfo(float).eps  # share of the values: smaller changes of a player count as 0
+ROUNDING = (
+    32 * np.finfo(float).eps
+)  # share of the values: smaller changes of a player count as 0
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
 class PermutationMean(Solver):
     """Mean marginal contribution over permutations.
 
-    Standard errors come from the spread of the units of the design (pairs, blocks), within each
-    background row if units use a single row. With few units, they are widened by Student's t (2, 4,
-    8, 30 units: by 6.5, 1.6, 1.2, 1.04). The attribution ± 1.96 standard errors then contains the
-    true value 95 times in 100. Standard errors are NaN for a single unit. They are NaN too if fewer
-    than eight background rows, and fewer than half of them, have a second unit. In that case all
-    rows are used, so the spread between rows is not an error, and too few rows show the spread
-    within rows. Rare contributions reduce the degrees of freedom, by their kurtosis.
+    Standard errors come from the spread of the units of the design (pairs, blocks),
+    within each background row if units use a single row. With few units, they are
+    widened by Student's t (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). The attribution
+    ± 1.96 standard errors then contains the true value 95 times in 100. Standard errors
+    are NaN for a single unit. They are NaN too if fewer than eight background rows, and
+    fewer than half of them, have a second unit. In that case all rows are used, so the
+    spread between rows is not an error, and too few rows show the spread within rows.
+    Rare contributions reduce the degrees of freedom, by their kurtosis.
 
-    A player of which the draws missed rare contributions has too small a variance, just when its
-    mean is wrong. With four players or more, variances are therefore shrunk towards their geometric
-    mean, the more of their differences chance explains (Smyth 2004). On exponentials of sums, where
-    one coalition is worth more than all others together, intervals contain 91 to 97 % of the values
-    at 10 to 30 evaluations per player.
+    A player of which the draws missed rare contributions has too small a variance, just
+    when its mean is wrong. With four players or more, variances are therefore shrunk
+    towards their geometric mean, the more of their differences chance explains (Smyth
+    2004). On exponentials of sums, where one coalition is worth more than all others
+    together, intervals contain 91 to 97 % of the values at 10 to 30 evaluations per
+    player.
 
-    If all contributions of a player agree, n permutations may have missed an event of probability
-    up to 3/n. The standard error is then 1.5/n of the size of an unseen contribution; a permutation
-    and its reverse count as one. That size is the mean of two ranges, zero included: of the
-    player's own contributions, and of all contributions for the row. It is NaN if all contributions
-    are zero, and never below .6^n of that size.
+    If all contributions of a player agree, n permutations may have missed an event of
+    probability up to 3/n. The standard error is then 1.5/n of the size of an unseen
+    contribution; a permutation and its reverse count as one. That size is the mean of
+    two ranges, zero included: of the player's own contributions, and of all
+    contributions for the row. It is NaN if all contributions are zero, and never below
+    .6^n of that size.
 
-    Contributions are centred by position: the mean contribution at the same position in the other
-    units is subtracted, times a coefficient that is fitted to the units (0 below four units). On
-    games that jump when the first players enter (valuation of data, ensembles), this leaves a
-    quarter to a thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
-    units, standard errors are at least as large as this correction. Players with constant
-    contributions are not corrected, so every permutation solves additive games.
+    Contributions are centred by position: the mean contribution at the same position in
+    the other units is subtracted, times a coefficient that is fitted to the units (0
+    below four units). On games that jump when the first players enter (valuation of
+    data, ensembles), this leaves a quarter to a thirtieth of the squared error;
+    elsewhere the coefficient is near 0. Below four units, standard errors are at least
+    as large as this correction. Players with constant contributions are not corrected,
+    so every permutation solves additive games.
 
-    If background rows are drawn at random, a projection on the known sum corrects the error of
-    their v(empty). Attributions then add up exactly. Other indices than Shapley's weight each step
-    by its position, so their sum is unknown.
+    If background rows are drawn at random, a projection on the known sum corrects the
+    error of their v(empty). Attributions then add up exactly. Other indices than
+    Shapley's weight each step by its position, so their sum is unknown.
 
     References
     ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, Eq 4. Smyth (2004), Linear models and empirical Bayes methods for assessing
-    differential expression in microarray experiments, Statistical Applications in Genetics and
-    Molecular Biology 3.
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, Eq 4. Smyth (2004), Linear models and empirical Bayes methods
+    for assessing differential expression in microarray experiments, Statistical
+    Applications in Genetics and Molecular Biology 3.
 
     Examples
     --------
@@ -256,11 +294,12 @@ class PermutationMean(Solver):
         r, n, p, k = contributions.shape
         self._scale.add(rows, contributions)
         inside = contributions.reshape(r, n // design.unit, design.unit, p, k)
-        # In an additive game, a permutation and its reverse agree in all units. Larger differences
-        # than rounding rule it out.
+        # In an additive game, a permutation and its reverse agree in all units. Larger
+        # differences than rounding rule it out.
         spread = np.ptp(inside, axis=2).max(axis=(1, 2))
         alike = (spread <= self._rounding[rows, 0]).all(axis=1)
-        # Without a reverse permutation there is nothing to compare, so no row counts as additive.
+        # Without a reverse permutation there is nothing to compare, so no row counts as
+        # additive.
         self._additive[rows] &= alike & (design.unit > 1)
         if design.sampled:
             units = inside.mean(axis=2)
@@ -269,18 +308,23 @@ class PermutationMean(Solver):
                 order = cast(RowOrder, self.row_order_)
                 self._sampled = SampledUnits(order, self.players_, design.unit, k)
             controls = self._controls(rows, design, values)
-            self._sampled.add(rows, design.references[:, :: design.unit], units, controls)
+            self._sampled.add(
+                rows, design.references[:, :: design.unit], units, controls
+            )
             return
         if self._centring is None:
             self._prepare(design, p, k)
         cut = (r, n // design.unit, design.unit, p)
         shares = _shares(design, cut[:3])
-        # contributions by position in the order, to subtract the mean effect of a position
+        # contributions by position in the order, to subtract the mean effect of a
+        # position
         units, steps = (
             (part.reshape(*cut, k) * shares[..., None, None]).sum(axis=2)
             for part in (contributions, by_step)
         )
-        walks = Walks(rows, _strata(design), units, steps, design.places.reshape(cut), shares)
+        walks = Walks(
+            rows, _strata(design), units, steps, design.places.reshape(cut), shares
+        )
         self._seen().add(walks, self._scale.range)
 
     def _controls(self, rows, design, values) -> np.ndarray:
@@ -297,7 +341,10 @@ class PermutationMean(Solver):
 
     def _prepare(self, design, p, k) -> None:
         """Allocate the strata of the first design."""
-        self._symmetric, stratified = design.symmetric, design.stratum_weights is not None
+        self._symmetric, stratified = (
+            design.symmetric,
+            design.stratum_weights is not None,
+        )
         self._weights = design.stratum_weights if stratified else np.ones(1)
         # only Shapley values have a known sum
         adding_up = self._step_weights(p) is None
@@ -308,12 +355,18 @@ class PermutationMean(Solver):
 
     def _seen(self) -> Centring:
         if self._centring is None:
-            raise RuntimeError("PermutationMean.result() needs at least one update() first.")
+            raise RuntimeError(
+                "PermutationMean.result() needs at least one update() first."
+            )
         return self._centring
 
     def _step_weights(self, p: int) -> np.ndarray | None:
         """Return the weight of the step at each position, ``(p,)``; None for equal weights."""
-        return None if self.index_ == INDICES["shapley"] else p * self.index_.size_law(p - 1)
+        return (
+            None
+            if self.index_ == INDICES["shapley"]
+            else p * self.index_.size_law(p - 1)
+        )
 
     def result(self) -> Estimate:
         """Return the mean over background rows, and standard errors over units."""
@@ -325,8 +378,8 @@ class PermutationMean(Solver):
     @property
     def _rounding(self) -> np.ndarray:
         """The largest size of rounding errors in contributions, ``(r, 1, k)``."""
-        # Values of coalitions have rounding errors in proportion to their size, and not to their
-        # differences.
+        # Values of coalitions have rounding errors in proportion to their size, and not
+        # to their differences.
         largest = np.abs(self.v_full_) + np.abs(self.v_empty_)
         return ROUNDING * (largest[:, None] + self._scale.range)
 
@@ -339,7 +392,9 @@ class PermutationMean(Solver):
         if not self._symmetric:  # the effect of a position then differs between players
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
-        own, both, partner = (m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
+        own, both, partner = (
+            m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1))
+        )
         # the residual sum of squares after regression on the effects of positions
         squares = np.maximum(own - 2 * slope * both + slope**2 * partner, 0.0)
         values = (self._weights[:, None, None] * mean).sum(axis=1)
@@ -349,12 +404,21 @@ class PermutationMean(Solver):
             values, taken = without_gap(values, squares.sum(axis=1), gain)
             squares = squares * (1 - taken)[:, None]
         errors = errors_over_units(
-            m, self._weights, cost * squares, self._scale.likely, self._together, kurtosis
+            m,
+            self._weights,
+            cost * squares,
+            self._scale.likely,
+            self._together,
+            kurtosis,
         )
         # too few units to fit a coefficient: the effect of positions is unknown
         places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
-        determined = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
-        errors = np.where(determined[:, None, None], errors, np.maximum(errors, np.abs(places)))
+        determined = (
+            m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
+        )
+        errors = np.where(
+            determined[:, None, None], errors, np.maximum(errors, np.abs(places))
+        )
         apart = None
         if len(self._weights) > 1:
             apart = background_errors(m, self._weights, mean, cost * squares)
@@ -395,12 +459,15 @@ def background_errors(moments, weights, means, squares) -> np.ndarray:
     # Means of few units vary by themselves; this part is not due to the background.
     noise = spread * (share / np.maximum(size, 1)).sum(axis=1)
     mean = (share * means).sum(axis=1, keepdims=True)
-    # Divided by 1 - sum of w^2, the weighted spread is unbiased; equal weights give b - 1.
+    # Divided by 1 - sum of w^2, the weighted spread is unbiased; equal weights give b -
+    # 1.
     between = (share * (means - mean) ** 2).sum(axis=1) / (1 - weights @ weights)
     return np.sqrt(np.maximum(between - noise, 0.0) * (weights @ weights))
 
 
-def errors_over_units(moments, weights, squares, scale, together=1, kurtosis=1.0) -> np.ndarray:
+def errors_over_units(
+    moments, weights, squares, scale, together=1, kurtosis=1.0
+) -> np.ndarray:
     """Return standard errors of a weighted mean over strata, ``(r, p, k)``.
 
     Parameters
@@ -415,8 +482,8 @@ def errors_over_units(moments, weights, squares, scale, together=1, kurtosis=1.0
     together : int, default=1
         Number of draws that miss the same events.
     kurtosis : ndarray of shape (r, p, k) or float, default=1.0
-        Kurtosis of the units. A variance estimated from n numbers with kurtosis c has 2 n/(c - 1)
-        degrees of freedom.
+        Kurtosis of the units. A variance estimated from n numbers with kurtosis c has 2
+        n/(c - 1) degrees of freedom.
 
     Returns
     -------
@@ -429,14 +496,18 @@ def errors_over_units(moments, weights, squares, scale, together=1, kurtosis=1.0
     replicated = degrees > 0
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
     most = effective_degrees(share * spread, degrees)
-    freedom = np.clip(2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9), 1.0, most)
+    freedom = np.clip(
+        2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9), 1.0, most
+    )
     # strata with one unit take the mean spread of the others, which are a random choice
     known = replicated.sum(axis=1, keepdims=True)
     # Few replicated strata do not represent the others; see `LEAST_REPLICATED`.
     enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
-    errors = unseen(pooled_errors(within, freedom, most), scale, together * share.sum(axis=1))
+    errors = unseen(
+        pooled_errors(within, freedom, most), scale, together * share.sum(axis=1)
+    )
     # However much the draws agree, few of them cannot exclude a frequent event.
     few = scale * FEW ** moments.size.sum(axis=1)[:, None, None]
     return np.where(enough, np.maximum(errors, few), np.nan)

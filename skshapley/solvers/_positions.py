@@ -1,9 +1,10 @@
 """Control variate for permutations: the mean contribution at each position in the order.
 
-The part of a game that depends only on the size of the coalition gives all players the same value.
-In one permutation, however, it goes to the player that enters at this size. Let m(t) be the mean
-contribution at position t over the *other* units. The mean of m over a player's positions is a
-control variate: its expectation is equal for all players, and its sum is constant.
+The part of a game that depends only on the size of the coalition gives all players the
+same value. In one permutation, however, it goes to the player that enters at this size.
+Let m(t) be the mean contribution at position t over the *other* units. The mean of m
+over a player's positions is a control variate: its expectation is equal for all
+players, and its sum is constant.
 """
 
 from copy import deepcopy
@@ -14,7 +15,8 @@ import numpy as np
 from skshapley._tools._moments import Moments
 
 HELD_UNITS = 256  # stored by position; later units are centred on these
-ROUNDING = 1e-9  # share of the range of contributions: players with less variation are constant
+# share of the range of contributions: players with less variation are constant
+ROUNDING = 1e-9
 LEAST_DEGREES = 3  # degrees of freedom to fit a coefficient
 
 
@@ -51,7 +53,11 @@ class Walks(NamedTuple):
     @classmethod
     def joined(cls, parts: list["Walks"], axis: int) -> "Walks":
         """Return the same units of more rows (axis 0), or more units of the same rows (axis 1)."""
-        rows = np.concatenate([part.rows for part in parts]) if axis == 0 else parts[0].rows
+        rows = (
+            np.concatenate([part.rows for part in parts])
+            if axis == 0
+            else parts[0].rows
+        )
         others = zip(*(part[1:] for part in parts), strict=True)
         return cls(rows, *(np.concatenate(arrays, axis=axis) for arrays in others))
 
@@ -71,11 +77,14 @@ class Walks(NamedTuple):
         r, u, p, k = m.shape
         # Flat positions are faster than an index array for each axis.
         places = self.positions + p * np.arange(r * u).reshape(r, u, 1, 1)
-        at = (m.reshape(-1, k).take(places, axis=0) * self.shares[..., None, None]).sum(axis=2)
+        at = (m.reshape(-1, k).take(places, axis=0) * self.shares[..., None, None]).sum(
+            axis=2
+        )
         active = active[:, None]
         count = np.maximum(active.sum(axis=2, keepdims=True), 1)
         centred = at - np.where(active, at, 0.0).sum(axis=2, keepdims=True) / count
-        # if all players had each position equally often, only rounding errors remain: no partner
+        # if all players had each position equally often, only rounding errors remain:
+        # no partner
         determined = np.abs(centred) > ROUNDING * np.abs(at).max(axis=2, keepdims=True)
         return np.where(active & determined, centred, 0.0)
 
@@ -83,8 +92,8 @@ class Walks(NamedTuple):
 class Centring:
     """Moments of the units' contributions and of their partners.
 
-    The first units of a row are stored: each is centred on all others of them. Later units are
-    centred on these, and are not stored.
+    The first units of a row are stored: each is centred on all others of them. Later
+    units are centred on these, and are not stored.
 
     Parameters
     ----------
@@ -93,8 +102,8 @@ class Centring:
     """
 
     def __init__(self, groups, shape) -> None:
-        # One unit of each stratum, and the players whose contributions vary within a stratum: a
-        # player may differ between background rows and still be constant.
+        # One unit of each stratum, and the players whose contributions vary within a
+        # stratum: a player may differ between background rows and still be constant.
         self._one = np.full((*groups, *shape), np.nan)
         self._varies = np.zeros((groups[0], *shape), dtype=bool)
         self._later = Moments(groups, shape, variables=2)
@@ -105,7 +114,9 @@ class Centring:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
         at = walks.rows[:, None], walks.strata
         self._one[at] = np.where(np.isnan(self._one[at]), walks.units, self._one[at])
-        varies = np.abs(walks.units - self._one[at]) > ROUNDING * scale[walks.rows, None]
+        varies = (
+            np.abs(walks.units - self._one[at]) > ROUNDING * scale[walks.rows, None]
+        )
         self._varies[walks.rows] |= varies.any(axis=1)
         for i, row in enumerate(walks.rows):
             own, held = walks.of(slice(i, i + 1)), self._held[row]
@@ -128,7 +139,10 @@ class Centring:
         """
         out = deepcopy(self._later)
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
-        kinds = [tuple((part.unit, part.units.shape[1]) for part in held) for held in self._held]
+        kinds = [
+            tuple((part.unit, part.units.shape[1]) for part in held)
+            for held in self._held
+        ]
         alike = []
         for kind in filter(None, dict.fromkeys(kinds)):
             rows = np.array([row for row, own in enumerate(kinds) if own == kind])
@@ -178,7 +192,8 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
 
     References
     ----------
-    Joanes & Gill (1998), Comparing measures of sample skewness and kurtosis, The Statistician 47.
+    Joanes & Gill (1998), Comparing measures of sample skewness and kurtosis, The
+    Statistician 47.
     """
     squares, fourth, n = np.zeros((3, 1))
     for part, partner in held:
@@ -187,13 +202,17 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
         determined = moments.units[rows[:, None], part.strata] > 1
         # times their size, means of units of different sizes have equal variances
         squared = part.unit * np.where(determined[:, :, None, None], left, 0.0) ** 2
-        squares, fourth = squares + squared.sum(axis=1), fourth + (squared**2).sum(axis=1)
+        squares, fourth = (
+            squares + squared.sum(axis=1),
+            fourth + (squared**2).sum(axis=1),
+        )
         n = n + determined.sum(axis=1)[:, None, None]
     varies = squares > 0
     own = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
-    # The kurtosis of few numbers is too small. G2 is unbiased for normal numbers, but noisy. So it
-    # is averaged over players, as the same coalitions are large for most of them. On values of
-    # data at 10 evaluations a player, 93 % of the intervals then hold the value, instead of 91 %.
+    # The kurtosis of few numbers is too small. G2 is unbiased for normal numbers, but
+    # noisy. So it is averaged over players, as the same coalitions are large for most
+    # of them. On values of data at 10 evaluations a player, 93 % of the intervals then
+    # hold the value, instead of 91 %.
     n = np.maximum(n, 4.0)
     unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (own - 3) + 6)
     mean = np.where(varies, unbiased, 0.0).sum(axis=1, keepdims=True)
@@ -204,15 +223,17 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
 def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """Return the coefficient of the control variate, and the variance added by fitting it.
 
-    The coefficient is one number for all players: least squares within the strata over units and
-    players. It is shrunk towards 0 by the part that chance explains (James & Stein 1961, positive
-    part). It is 0 with fewer than three degrees of freedom.
+    The coefficient is one number for all players: least squares within the strata over
+    units and players. It is shrunk towards 0 by the part that chance explains (James &
+    Stein 1961, positive part). It is 0 with fewer than three degrees of freedom.
 
     Returns
     -------
     slope, cost : ndarray of shape (r, 1, 1, k)
     """
-    own, both, partner = (moments.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
+    own, both, partner = (
+        moments.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1))
+    )
     degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None]
     above, below = both.sum(axis=(1, 2)), partner.sum(axis=(1, 2))
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
@@ -220,10 +241,13 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
     # under independence, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
-    # Without a real relation, above^2 still has this mean; the slope is shrunk by its share.
+    # Without a real relation, above^2 still has this mean; the slope is shrunk by its
+    # share.
     chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
     explained = above**2
-    sure = np.divide(explained - chance, explained, out=np.zeros_like(above), where=explained > 0)
+    sure = np.divide(
+        explained - chance, explained, out=np.zeros_like(above), where=explained > 0
+    )
     slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)
     # A fitted coefficient spends one degree of freedom.
     cost = np.where(slope != 0, degrees / np.maximum(degrees - 1, 1), 1.0)

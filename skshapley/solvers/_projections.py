@@ -1,8 +1,9 @@
 """Projection on the set K of projected stochastic gradient: a given sum, within a ball.
 
-Grah & Thouvenot (2020), section 4.1: K = {phi : sum phi = v(M), ||phi|| <= D}. They alternate
-projections (Dykstra, their Algorithm 2); K is a disc in a hyperplane, so there is a closed form.
-Points are ``(r, p, k)``, one for every row and output; sums are ``(r, k)``.
+Grah & Thouvenot (2020), section 4.1: K = {phi : sum phi = v(M), ||phi|| <= D}. They
+alternate projections (Dykstra, their Algorithm 2); K is a disc in a hyperplane, so
+there is a closed form. Points are ``(r, p, k)``, one for every row and output; sums are
+``(r, k)``.
 """
 
 import numpy as np
@@ -27,8 +28,8 @@ def project_on_sum(points: np.ndarray, total: np.ndarray) -> np.ndarray:
 def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     """Project on the hyperplane sum = `total` within the ball of `radius` around 0.
 
-    The ball cuts the hyperplane in a disc around the point with all coordinates total/p, so the
-    projection on the hyperplane is pulled radially towards that point.
+    The ball cuts the hyperplane in a disc around the point with all coordinates
+    total/p, so the projection on the hyperplane is pulled radially towards that point.
 
     Parameters
     ----------
@@ -44,14 +45,16 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> project(np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0).ravel().round(4)
+    >>> project(
+    ...     np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0
+    ... ).ravel().round(4)
     array([ 0.7071, -0.7071])
     """
     p = points.shape[1]
     centre = (total / p)[:, None]
     offset = project_on_sum(points, total) - centre
-    # Pythagoras: the disc's centre has this distance from the origin. Rounding may make the product
-    # negative. Without squares, large numbers do not overflow.
+    # Pythagoras: the disc's centre has this distance from the origin. Rounding may make
+    # the product negative. Without squares, large numbers do not overflow.
     apart = total / np.sqrt(p)
     reach = np.sqrt(np.maximum((radius - apart) * (radius + apart), 0.0))
     length = np.hypot.reduce(offset, axis=1)
@@ -64,7 +67,7 @@ def check_radius(total: np.ndarray, radius: float, p: int, owner: str) -> None:
     least = np.abs(total).max(initial=0.0) / np.sqrt(p)
     if least > radius:
         raise ValueError(
-            f"{owner} got radius={radius!r}, but attributions of {p} players with the sum"
-            f" {np.abs(total).max():.6g} have a norm of at least {least:.6g}: give a larger radius,"
-            f" or None for no ball."
+            f"{owner} got radius={radius!r}, but attributions of {p} players with the "
+            f"sum {np.abs(total).max():.6g} have a norm of at least {least:.6g}: give "
+            "a larger radius, or None for no ball."
         )

@@ -1,17 +1,17 @@
 """Maximum sample reuse: every coalition informs every player, also beside a fitted game.
 
-phi_i = sum_S c_i(S) v(S) with c_i(S) = 1(i in S)/(s C(p, s)) - 1(i not in S)/((p - s) C(p, s)), the
-sum over all S except the two ends, which are known: together they give (v(all) - v(empty))/p. A
-coalition expected e_S times has the weight c_i(S)/e_S, from which the binomial cancels (Wang & Jia
-2023, for semivalues; Kolpaczki et al. 2024). For another index, where q_s is the probability that s
-others are present, c_i is 1(i in S) q_{s-1}/C(p - 1, s - 1) - 1(i not in S) q_s/C(p - 1, s);
-Shapley's q_s are 1/p.
+phi_i = sum_S c_i(S) v(S) with c_i(S) = 1(i in S)/(s C(p, s)) - 1(i not in S)/((p - s)
+C(p, s)), the sum over all S except the two ends, which are known: together they give
+(v(all) - v(empty))/p. A coalition expected e_S times has the weight c_i(S)/e_S, from
+which the binomial cancels (Wang & Jia 2023, for semivalues; Kolpaczki et al. 2024). For
+another index, where q_s is the probability that s others are present, c_i is 1(i in S)
+q_{s-1}/C(p - 1, s - 1) - 1(i not in S) q_s/C(p - 1, s); Shapley's q_s are 1/p.
 
-Regression adjustment (Witter, Liu & Musco 2025): phi(v) = phi(g) + phi(v - g) for any game g with
-known Shapley values. Maximum sample reuse estimates the second part, with a variance that depends
-on v - g only. The estimate is unbiased only if g was not fitted to these coalitions: hence folds.
-With one fold, the correction of a linear g is identically zero (its normal equations), so a single
-fold is refused.
+Regression adjustment (Witter, Liu & Musco 2025): phi(v) = phi(g) + phi(v - g) for any
+game g with known Shapley values. Maximum sample reuse estimates the second part, with a
+variance that depends on v - g only. The estimate is unbiased only if g was not fitted
+to these coalitions: hence folds. With one fold, the correction of a linear g is
+identically zero (its normal equations), so a single fold is refused.
 """
 
 from typing import Any
@@ -34,23 +34,26 @@ CENTRES = ("line", "empty")
 class SampleReuse(CoalitionSolver):
     """Unbiased weighted sums of the values of all sampled coalitions.
 
-    All indices are supported; Shapley values add up exactly. Standard errors come from the spread
-    of units (pairs), within each size if coalitions are drawn without replacement. Enumerated sizes
-    have none. With few units, they are widened by Student's t.
+    All indices are supported; Shapley values add up exactly. Standard errors come from
+    the spread of units (pairs), within each size if coalitions are drawn without
+    replacement. Enumerated sizes have none. With few units, they are widened by
+    Student's t.
 
     Parameters
     ----------
     centre : {"line", "empty"}, default="line"
-        The value subtracted from v(S) before weighting; with both, the estimate is unbiased.
-        "line": the straight line in the size from v(empty) to v(all), which reduces the variance in
-        most games. "empty": v(empty). With the sampler ``Kernel(paired=False, replacement=True)``
-        the latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), with the exact matrix A.
+        The value subtracted from v(S) before weighting; with both, the estimate is
+        unbiased. "line": the straight line in the size from v(empty) to v(all), which
+        reduces the variance in most games. "empty": v(empty). With the sampler
+        ``Kernel(paired=False, replacement=True)`` the latter is unbiased KernelSHAP
+        (Covert & Lee 2021, Eq 14), with the exact matrix A.
 
     References
     ----------
-    Wang & Jia (2023), Data Banzhaf, AISTATS (maximum sample reuse). Kolpaczki, Bengs, Muschalik &
-    Hüllermeier (2024), Approximating the Shapley value without marginal contributions, AAAI. Covert
-    & Lee (2021), Improving KernelSHAP, AISTATS, section 3.2.
+    Wang & Jia (2023), Data Banzhaf, AISTATS (maximum sample reuse). Kolpaczki, Bengs,
+    Muschalik & Hüllermeier (2024), Approximating the Shapley value without marginal
+    contributions, AAAI. Covert & Lee (2021), Improving KernelSHAP, AISTATS, section
+    3.2.
 
     Examples
     --------
@@ -77,7 +80,11 @@ class SampleReuse(CoalitionSolver):
     def _solve(
         self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        p, design, law = self.n_players_, self._design, size_law(self.index_, self.n_players_)
+        p, design, law = (
+            self.n_players_,
+            self._design,
+            size_law(self.index_, self.n_players_),
+        )
         gain, known = self.v_full_[row] - self.v_empty_[row], self.v_empty_[row]
         # the line gives each player a p-th of its total, by any index
         share = 1 / p
@@ -144,7 +151,9 @@ def strata(
     out = []
     for size in np.unique(size_of):
         inside = size_of == size
-        halves = 2 if unit == 2 and 2 * size == p else 1  # both of a pair have this size
+        halves = (
+            2 if unit == 2 and 2 * size == p else 1
+        )  # both of a pair have this size
         room = np.exp(log_binomial(p, size))
         out.append((inside, expected[::unit][inside][0] / halves, room / halves))
     return out
@@ -157,7 +166,10 @@ def is_complete(design: CoalitionDesign, coalitions: np.ndarray) -> bool:
 
 
 def errors_of_sum(
-    design: CoalitionDesign, coalitions: np.ndarray, expected: np.ndarray, parts: np.ndarray
+    design: CoalitionDesign,
+    coalitions: np.ndarray,
+    expected: np.ndarray,
+    parts: np.ndarray,
 ) -> np.ndarray:
     """Return the standard errors of the sum of the units' `parts` ``(n, p, k)``, ``(p, k)``."""
     if not design.replacement:
@@ -172,7 +184,8 @@ def errors_between(parts: np.ndarray) -> np.ndarray:
     """Return the standard errors of the sum of independent `parts` ``(n, p, k)``, ``(p, k)``."""
     n = len(parts)
     if n < 2:
-        # No drawn unit means all sizes were enumerated: the error is 0. One unit shows no spread.
+        # No drawn unit means all sizes were enumerated: the error is 0. One unit shows
+        # no spread.
         return np.full(parts.shape[1:], np.nan if n else 0.0)
     return np.sqrt(n * parts.var(axis=0, ddof=1)) * widening(np.array(n - 1))
 
@@ -182,9 +195,10 @@ def errors_within(
 ) -> np.ndarray:
     """Return the standard errors of the sum of `parts` for draws without replacement, ``(p, k)``.
 
-    The number of draws of a stratum is its expected number, rounded at random. The draws are a
-    simple random sample of the stratum (Cochran 1977, Sampling Techniques, chapter 5). For a
-    stratum with one draw, the squared contribution replaces the variance and the mean.
+    The number of draws of a stratum is its expected number, rounded at random. The
+    draws are a simple random sample of the stratum (Cochran 1977, Sampling Techniques,
+    chapter 5). For a stratum with one draw, the squared contribution replaces the
+    variance and the mean.
     """
     variances, degrees = [np.zeros(parts.shape[1:])], [0]
     for inside, wanted, room in strata(coalitions, expected, unit):
@@ -199,7 +213,8 @@ def errors_within(
             fraction = wanted - np.floor(wanted)
             # n / (n - 1) makes the sum of squares unbiased for the sum of n draws.
             spread = ((part - mean) ** 2).sum(axis=0) * n / (n - 1)
-            # The second term: the number of draws itself is rounded at random, up or down.
+            # The second term: the number of draws itself is rounded at random, up or
+            # down.
             variances.append(left * spread + fraction * (1 - fraction) * mean**2)
         degrees.append(max(n - 1, 1))
     shares = np.stack(variances)
@@ -210,24 +225,25 @@ def errors_within(
 class RegressionAdjustment(CoalitionSolver):
     """Cross-fitted surrogates, corrected by an unbiased estimate on held-out units.
 
-    Standard errors are those of the correction, over units. With few units, they are widened by
-    Student's t.
+    Standard errors are those of the correction, over units. With few units, they are
+    widened by Student's t.
 
     Parameters
     ----------
     surrogate : {"linear", "tree"} or regressor, default="linear"
-        The model fitted to the values. "linear": weighted least squares, an additive game. "tree":
-        boosted regression trees. Any regressor is fitted to 0/1 indicators of the players. Its
-        Shapley values are exact: from its trees (`skshapley.trees`), or enumerated for at most 14
-        players.
+        The model fitted to the values. "linear": weighted least squares, an additive
+        game. "tree": boosted regression trees. Any regressor is fitted to 0/1
+        indicators of the players. Its Shapley values are exact: from its trees
+        (`skshapley.trees`), or enumerated for at most 14 players.
     folds : int, default=10
-        Number of parts of the units; each is corrected by a surrogate of the others. At least 2.
+        Number of parts of the units; each is corrected by a surrogate of the others. At
+        least 2.
 
     References
     ----------
-    Witter, Liu & Musco (2025), Regression-adjusted Monte Carlo estimators for Shapley values and
-    probabilistic values, NeurIPS, Eq 6 and Algorithm 1. Chernozhukov et al. (2018), Double/debiased
-    machine learning, Econometrics Journal 21 (cross-fitting).
+    Witter, Liu & Musco (2025), Regression-adjusted Monte Carlo estimators for Shapley
+    values and probabilistic values, NeurIPS, Eq 6 and Algorithm 1. Chernozhukov et al.
+    (2018), Double/debiased machine learning, Econometrics Journal 21 (cross-fitting).
 
     Examples
     --------
@@ -247,7 +263,9 @@ class RegressionAdjustment(CoalitionSolver):
 
     _constraints = {
         "surrogate": SURROGATE,
-        "folds": Count(least=2, hint="a surrogate does not correct its own sample; try 10"),
+        "folds": Count(
+            least=2, hint="a surrogate does not correct its own sample; try 10"
+        ),
     }
 
     def __init__(self, surrogate: Any = "linear", folds: int = 10) -> None:
@@ -258,11 +276,13 @@ class RegressionAdjustment(CoalitionSolver):
     def traits(self) -> SolverTraits:  # type: ignore[override]
         """The traits; a linear surrogate serves all indices, as additive games have equal values.
 
-        Further draws occur only for few players. The surrogates then know all coalitions, and the
-        other folds have no information about the errors.
+        Further draws occur only for few players. The surrogates then know all
+        coalitions, and the other folds have no information about the errors.
         """
         linear = isinstance(self.surrogate, str) and self.surrogate == "linear"
-        return SolverTraits(goes_on=False, any_index=(CoalitionDesign,) if linear else ())
+        return SolverTraits(
+            goes_on=False, any_index=(CoalitionDesign,) if linear else ()
+        )
 
     def check_players(self, n_players: int) -> None:
         """Raise ValueError for too many players, if the surrogate needs enumeration."""
@@ -275,7 +295,9 @@ class RegressionAdjustment(CoalitionSolver):
         law = size_law(self.index_, p)
         # the line in the size is additive and known at both ends: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
-        left = values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
+        left = (
+            values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
+        )
         n_units = len(coalitions) // unit
         fold = self._folds(coalitions, expected)
         total, missed = np.zeros((p, values.shape[1])), np.empty_like(left)
@@ -288,15 +310,18 @@ class RegressionAdjustment(CoalitionSolver):
             rest = left - surrogate.predict(coalitions)
             missed[within] = rest[within]
             own = surrogate.shapley()
-            # its error at the two ends is divided equally among the players
-            # The known ends fix the sum of the values, so only differences between players count
+            # its error at the two ends is divided equally among the players The known
+            # ends fix the sum of the values, so only differences between players count
             # here.
             adjusted = own - own.mean(axis=0)
             weights = self._weights(coalitions, expected, inside)
             parts = unit_sums(coalitions, expected, rest, unit, law)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
         parts = unit_sums(coalitions, expected, missed, unit, law)
-        values, errors = total + share, errors_of_sum(self._design, coalitions, expected, parts)
+        values, errors = (
+            total + share,
+            errors_of_sum(self._design, coalitions, expected, parts),
+        )
         if is_complete(self._design, coalitions):
             return values, errors
         return values, unseen(errors, span(values), 1 / max(n_units - p, 1))
@@ -316,10 +341,10 @@ class RegressionAdjustment(CoalitionSolver):
     ) -> np.ndarray:
         """Return the weights of units in the sum of residuals over all coalitions.
 
-        With replacement, only the fold's own units count. Otherwise, the other folds are
-        known, and the fold is a sample of the rest. With N units, t known and n in the fold, the
-        weight is (N - t)/n. A size with too few draws for every fold is treated as with
-        replacement.
+        With replacement, only the fold's own units count. Otherwise, the other folds
+        are known, and the fold is a sample of the rest. With N units, t known and n in
+        the fold, the weight is (N - t)/n. A size with too few draws for every fold is
+        treated as with replacement.
         """
         weights = np.where(inside, 1 / inside.mean(), 0.0)
         if self._design.replacement and not self._design.exact:

@@ -1,14 +1,15 @@
 """Projected stochastic gradient on the weighted least squares that define Shapley values.
 
-Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l the size of a
-coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d - l)) and
+Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l
+the size of a coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d -
+l)) and
 
-    F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 non-trivial coalitions.
+    F(phi) = sum_i w_i (x_i . phi - y_i)^2 over the n = 2^d - 2 non-trivial coalitions.
 
-A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an unbiased gradient
-of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d - 1)/(q(l) l (d - l)). Steps
-here are for F/2, as in the authors' code and figures. The paper gives the gradient of F, so its
-steps are half as large.
+A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an
+unbiased gradient of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d -
+1)/(q(l) l (d - l)). Steps here are for F/2, as in the authors' code and figures. The
+paper gives the gradient of F, so its steps are half as large.
 """
 
 from typing import NamedTuple
@@ -42,29 +43,31 @@ class Trace(NamedTuple):
 class ProjectedSGD(Solver):
     """Projected stochastic gradient descent, coalition by coalition (Grah & Thouvenot 2020).
 
-    It starts with equal shares, stores no coalitions and solves no linear system. Least squares
-    does both and is more accurate with the same evaluations. There are no standard errors.
+    It starts with equal shares, stores no coalitions and solves no linear system. Least
+    squares does both and is more accurate with the same evaluations. There are no
+    standard errors.
 
     Parameters
     ----------
     step : {"constant", "sqrt", "inverse"}, default="constant"
         Decay of the step with the number t of processed coalitions.
     step_size : float or None, default=None
-        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale g = 1/((p -
-        1) H(p - 1)), with the harmonic number H. It moves approximately to the solution of the
-        drawn coalition. The step is g, g / sqrt(1 + g t) or g / (1 + g mu t / 2), mu = 1 - 1/p; the
-        last one approaches 2 / (mu t), as in the paper. A design with steeper coalitions than the
-        importance distribution reduces g. Steps are for one coalition, and for F/2, half of the
-        paper's F.
+        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale
+        g = 1/((p - 1) H(p - 1)), with the harmonic number H. It moves approximately to
+        the solution of the drawn coalition. The step is g, g / sqrt(1 + g t) or g / (1
+        + g mu t / 2), mu = 1 - 1/p; the last one approaches 2 / (mu t), as in the
+        paper. A design with steeper coalitions than the importance distribution reduces
+        g. Steps are for one coalition, and for F/2, half of the paper's F.
     averaging : {"uniform", "none", "weighted", "tail"}, default="uniform"
-        The estimate from the iterates. "uniform": the mean of all. "none": the last one.
-        "weighted": the mean with linearly growing weights (the paper's choice for "inverse").
-        "tail": the mean since the second last power of two, which is half to three quarters of all
-        iterates.
+        The estimate from the iterates. "uniform": the mean of all. "none": the last
+        one. "weighted": the mean with linearly growing weights (the paper's choice for
+        "inverse"). "tail": the mean since the second last power of two, which is half
+        to three quarters of all iterates.
     batch_size : int, default=64
-        Coalitions per step, which uses the mean of their gradients; the paper has 1. The step for B
-        coalitions is B gamma / (1 + (B - 1) mu gamma). It equals B steps if these are small, and is
-        never far above 1 / mu, the step that solves the problem with an exact gradient.
+        Coalitions per step, which uses the mean of their gradients; the paper has 1.
+        The step for B coalitions is B gamma / (1 + (B - 1) mu gamma). It equals B steps
+        if these are small, and is never far above 1 / mu, the step that solves the
+        problem with an exact gradient.
     radius : float or None, default=None
         D, a bound on the norm of the attributions; None for no bound.
     trace_every : int or None, default=None
@@ -77,14 +80,15 @@ class ProjectedSGD(Solver):
 
     Notes
     -----
-    Pairs with replacement, ``Leverage(replacement=True)``, have half to three quarters of the error
-    of the importance distribution with as many draws. Without replacement, the small sizes are
-    enumerated. They occur once with large weights, and one pass does not average them.
+    Pairs with replacement, ``Leverage(replacement=True)``, have half to three quarters
+    of the error of the importance distribution with as many draws. Without replacement,
+    the small sizes are enumerated. They occur once with large weights, and one pass
+    does not average them.
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
-    applied in attribute importance, CD-MAKE, section 4.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
+    Shapley value applied in attribute importance, CD-MAKE, section 4.
 
     Examples
     --------
@@ -103,7 +107,8 @@ class ProjectedSGD(Solver):
 
     accepts = (CoalitionDesign,)
     default_sampler = "importance"
-    # Without errors, values are never scaled: the radius and the trace are in their units.
+    # Without errors, values are never scaled: the radius and the trace are in their
+    # units.
     traits = SolverTraits(standard_errors=False)
     _constraints = {
         "step": OneOf(STEPS),
@@ -136,14 +141,21 @@ class ProjectedSGD(Solver):
         self._radius = np.inf if self.radius is None else self.radius
         check_radius(self._total, self._radius, p, "ProjectedSGD")
         share = (self._total / p)[:, None]
-        phi, none = np.repeat(share, p, axis=1), np.zeros((len(share), p, share.shape[2]))
-        # the iterate, the weighted sum of all iterates, and this sum before the last and the second
-        # last power of two; only weighted sums include the start
-        self._state = np.stack([phi, phi if self.averaging == "weighted" else none, none, none])
+        phi, none = (
+            np.repeat(share, p, axis=1),
+            np.zeros((len(share), p, share.shape[2])),
+        )
+        # the iterate, the weighted sum of all iterates, and this sum before the last
+        # and the second last power of two; only weighted sums include the start
+        self._state = np.stack(
+            [phi, phi if self.averaging == "weighted" else none, none, none]
+        )
         self._steps, self._seen = np.zeros((2, len(share)), dtype=np.int64)
         self._path = [(0, phi, phi)]
 
-    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
+    def update(
+        self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray
+    ) -> None:
         """Take one step for each batch of coalitions, in the order of the design."""
         p, m = self.n_players_, values.shape[1]
         size = design.coalitions.sum(axis=2)
@@ -158,7 +170,8 @@ class ProjectedSGD(Solver):
             x = design.coalitions[:, batch].astype(np.float64)
             seen = seen + x.shape[1]
             step = self._step_sizes(scale, seen, x.shape[1])
-            # The mean gradient of the batch; a step for B coalitions is scaled in `_step_sizes`.
+            # The mean gradient of the batch; a step for B coalitions is scaled in
+            # `_step_sizes`.
             pull = step[:, None] * weight[:, batch] / x.shape[1]
             gap = np.matmul(x, state[0]) - target[:, batch]
             phi = state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
@@ -167,23 +180,33 @@ class ProjectedSGD(Solver):
             state = self._with_next(state, phi, steps)
             if self.trace_every and steps[0] % self.trace_every == 0:
                 self._state[:, rows], self._steps[rows] = state, steps
-                self._path.append((seen[0], self._state[0].copy(), self.result().values))
+                self._path.append(
+                    (seen[0], self._state[0].copy(), self.result().values)
+                )
         self._state[:, rows], self._steps[rows] = state, steps
         self._seen[rows] = seen
 
-    def _with_next(self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    def _with_next(
+        self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
         """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
         _, total, recent, before = state
         t = steps[:, None, None]
         # Sums at powers of two suffice for the tail mean, without storing iterates.
         begins = t == _power_below(t)
-        before, recent = np.where(begins, recent, before), np.where(begins, total, recent)
+        before, recent = (
+            np.where(begins, recent, before),
+            np.where(begins, total, recent),
+        )
         weight = t + 1 if self.averaging == "weighted" else 1
         return np.stack([phi, total + weight * phi, recent, before])
 
-    def _step_sizes(self, scale: np.ndarray, seen: np.ndarray, batch: int) -> np.ndarray:
+    def _step_sizes(
+        self, scale: np.ndarray, seen: np.ndarray, batch: int
+    ) -> np.ndarray:
         """Return the step of the batch with the last coalition number `seen`, ``(r,)``."""
-        # Curvature of F/2 along the hyperplane of constant sums, equal in all directions.
+        # Curvature of F/2 along the hyperplane of constant sums, equal in all
+        # directions.
         mu = 1 - 1 / self.n_players_
         natural = self.step_size is None
         gamma = scale if natural else np.full(len(seen), self.step_size)
@@ -198,7 +221,8 @@ class ProjectedSGD(Solver):
         """The path so far, including the start; see `Trace`."""
         if self.trace_every is None:
             raise AttributeError(
-                f"{type(self).__name__} has no trace; pass trace_every=1, or another int."
+                f"{type(self).__name__} has no trace; pass trace_every=1, or another "
+                "int."
             )
         return Trace(*(np.array(part) for part in zip(*self._path, strict=True)))
 
@@ -219,9 +243,10 @@ class ProjectedSGD(Solver):
 def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
     """Return 1/((p - 1) H(p - 1)), or less for designs with steep coalitions: ``(r,)``.
 
-    With the importance distribution, this is the step of a Kaczmarz projection: it approximately
-    solves the equation of a coalition. If a design has coalitions with much larger weights (the
-    uniform distribution, or enumerated sizes), the steepest curvature ``(r,)`` limits the step.
+    With the importance distribution, this is the step of a Kaczmarz projection: it
+    approximately solves the equation of a coalition. If a design has coalitions with
+    much larger weights (the uniform distribution, or enumerated sizes), the steepest
+    curvature ``(r,)`` limits the step.
     """
     return 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
 

@@ -1,9 +1,9 @@
 """Weighted sums over strata of mean marginal contributions.
 
-Castro, Gomez, Molina & Tejada (2017), "Improving polynomial estimation of the Shapley value by
-stratified random sampling with optimum allocation", Computers & Operations Research 82: strata are
-the sizes. Owen (1972), "Multilinear extensions of games", Management Science 18: strata are the
-nodes of a quadrature rule.
+Castro, Gomez, Molina & Tejada (2017), "Improving polynomial estimation of the Shapley
+value by stratified random sampling with optimum allocation", Computers & Operations
+Research 82: strata are the sizes. Owen (1972), "Multilinear extensions of games",
+Management Science 18: strata are the nodes of a quadrature rule.
 """
 
 import numpy as np
@@ -11,28 +11,36 @@ import numpy as np
 from skshapley._tools._degrees import effective_degrees, pooled_errors
 from skshapley._tools._moments import Moments
 from skshapley.designs import PairDesign
-from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
+from skshapley.solvers._base import (
+    Estimate,
+    Solver,
+    SolverTask,
+    unexplained,
+    without_gap,
+)
 from skshapley.solvers._spread import Scale, missed, unseen
 
 
 class StratifiedMean(Solver):
     """Weighted sum over strata of a player's mean marginal contribution in each.
 
-    Standard errors come from the spread within strata, over units. They are NaN as long as any
-    stratum of any player with an error has a single unit, or none has one. Errors of few units are
-    widened as Student's t is against the normal, the more the strata differ. If all contributions
-    agree, they allow for unseen events: 1.5/n of the range of contributions for n draws. The gap
-    between the sum of the means and v(all) - v(empty) is shared out in proportion to their
-    variances (in a stratum with a single unit, to the square of its mean). Errors are
-    computed before the gap is shared out, when they are at least as large. They include a share of
-    the gap. The variances of all players are pooled (see `PermutationMean`). On exponentials of
-    sums, where one coalition is worth more than all others together, intervals contain 79 to 94 %
-    of the values.
+    Standard errors come from the spread within strata, over units. They are NaN as long
+    as any stratum of any player with an error has a single unit, or none has one.
+    Errors of few units are widened as Student's t is against the normal, the more the
+    strata differ. If all contributions agree, they allow for unseen events: 1.5/n of
+    the range of contributions for n draws. The gap between the sum of the means and
+    v(all) - v(empty) is shared out in proportion to their variances (in a stratum with
+    a single unit, to the square of its mean). Errors are computed before the gap is
+    shared out, when they are at least as large. They include a share of the gap. The
+    variances of all players are pooled (see `PermutationMean`). On exponentials of
+    sums, where one coalition is worth more than all others together, intervals contain
+    79 to 94 % of the values.
 
     References
     ----------
-    Castro, Gomez, Molina & Tejada (2017), Computers & Operations Research 82; Owen (1972),
-    Management Science 18; Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, sections 2.5 and 2.6.
+    Castro, Gomez, Molina & Tejada (2017), Computers & Operations Research 82; Owen
+    (1972), Management Science 18; Mitchell, Cooper, Frank & Holmes (2022), JMLR 23,
+    sections 2.5 and 2.6.
 
     Examples
     --------
@@ -74,7 +82,9 @@ class StratifiedMean(Solver):
     def result(self) -> Estimate:
         """Return the weighted sums of means, and standard errors over units."""
         if self._moments is None:
-            raise RuntimeError("StratifiedMean.result() needs at least one update() first.")
+            raise RuntimeError(
+                "StratifiedMean.result() needs at least one update() first."
+            )
         r, k = self.v_full_.shape
         by_stratum = (r, self.n_players_, len(self._weights), k)
         weights = self._weights[:, None]
@@ -84,12 +94,14 @@ class StratifiedMean(Solver):
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
         squares = self._moments.products.reshape(by_stratum)
-        # Each stratum gets one more unit, with the mean spread of all strata of the player:
-        # agreeing units may have missed events that other strata show.
+        # Each stratum gets one more unit, with the mean spread of all strata of the
+        # player: agreeing units may have missed events that other strata show.
         total = np.maximum(degrees.sum(axis=2, keepdims=True), 1)
-        together = (squares + squares.sum(axis=2, keepdims=True) / total) / (degrees + 1)
-        # Cells with a single unit have no spread, and enumerated ones no error: both count as 0
-        # here.
+        together = (squares + squares.sum(axis=2, keepdims=True) / total) / (
+            degrees + 1
+        )
+        # Cells with a single unit have no spread, and enumerated ones no error: both
+        # count as 0 here.
         own, share = (
             np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
             for spread in (squares / np.maximum(degrees, 1), together)
@@ -99,13 +111,19 @@ class StratifiedMean(Solver):
             known &= (degrees > 0).any(axis=2)
         known = np.all(known, axis=1, keepdims=True)
         gain = self.v_full_ - self.v_empty_
-        open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
+        open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(
+            axis=2
+        )
         scale = np.maximum(self._scale.range, missed(values, gain))
         # `effective_degrees` expects strata on the second axis
         freedom = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
         most = np.maximum(degrees.sum(axis=2), 1)
-        errors = unseen(pooled_errors(share.sum(axis=2), freedom, most), scale, open_share)
-        variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
+        errors = unseen(
+            pooled_errors(share.sum(axis=2), freedom, most), scale, open_share
+        )
+        variances = np.where(
+            (degrees > 0) | self._certain[:, None], share, (weights * means) ** 2
+        )
         means = values
         values, shares = without_gap(means, variances.sum(axis=2), gain)
         errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))

@@ -28,13 +28,15 @@ class LinearSurrogate:
         With zeros at the empty and the full coalition.
     """
 
-    def __init__(self, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray) -> None:
+    def __init__(
+        self, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+    ) -> None:
         p = coalitions.shape[1]
         size = coalitions.sum(axis=1, keepdims=True)
         root = 1 / np.sqrt(size * (p - size) * expected[:, None])
-        self._slopes = np.linalg.lstsq(root * (coalitions - size / p), root * values, rcond=1e-10)[
-            0
-        ]
+        self._slopes = np.linalg.lstsq(
+            root * (coalitions - size / p), root * values, rcond=1e-10
+        )[0]
 
     def predict(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values of coalitions, ``(m, k)``."""
@@ -57,19 +59,24 @@ class FittedSurrogate:
         With zeros at the empty and the full coalition.
     """
 
-    def __init__(self, regressor: Any, coalitions: np.ndarray, values: np.ndarray) -> None:
+    def __init__(
+        self, regressor: Any, coalitions: np.ndarray, values: np.ndarray
+    ) -> None:
         self._n_players = coalitions.shape[1]
         ends = np.repeat([[False], [True]], self._n_players, axis=1)
         present = np.concatenate([ends, coalitions]).astype(np.float64)
         known = np.zeros((2, values.shape[1]))
         self._models = [
-            clone(regressor).fit(present, column) for column in np.concatenate([known, values]).T
+            clone(regressor).fit(present, column)
+            for column in np.concatenate([known, values]).T
         ]
 
     def predict(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values of coalitions, ``(m, k)``."""
         present = coalitions.astype(np.float64)
-        return np.stack([model.predict(present) for model in self._models], axis=1).astype(float)
+        return np.stack(
+            [model.predict(present) for model in self._models], axis=1
+        ).astype(float)
 
     def shapley(self) -> np.ndarray:
         """Return the Shapley values, ``(p, k)``, with sum f(all) - f(empty)."""
@@ -106,7 +113,8 @@ def is_surrogate(surrogate: object) -> bool:
 
 SURROGATE = Constraint(
     is_surrogate,
-    '"linear", "tree", or a regressor, which is fitted to 0/1 indicators of the players',
+    '"linear", "tree", or a regressor, which is fitted to 0/1 indicators of the '
+    "players",
 )
 
 
@@ -124,9 +132,9 @@ def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
         return
     if n_players > MOST_ENUMERATED and not is_read(surrogate):
         raise ValueError(
-            f"{owner} got surrogate={surrogate!r} with {n_players} players: the values of a"
-            f" regressor other than trees are enumerated, for at most {MOST_ENUMERATED} players;"
-            f' try surrogate="tree".'
+            f"{owner} got surrogate={surrogate!r} with {n_players} players: the values "
+            "of a regressor other than trees are enumerated, for at most "
+            f'{MOST_ENUMERATED} players; try surrogate="tree".'
         )
 
 
@@ -140,7 +148,8 @@ def fit_surrogate(
     surrogate : str or estimator
     coalitions : ndarray of shape (m, p), bool
     expected : ndarray of shape (m,)
-        Expected number of coalitions of that size; trees need no such weights to be unbiased.
+        Expected number of coalitions of that size; trees need no such weights to be
+        unbiased.
     values : ndarray of shape (m, k)
         With zeros at the empty and the full coalition.
     """
@@ -149,5 +158,7 @@ def fit_surrogate(
     if isinstance(surrogate, str):
         from sklearn.ensemble import GradientBoostingRegressor
 
-        surrogate = GradientBoostingRegressor(n_estimators=50, max_depth=4, random_state=0)
+        surrogate = GradientBoostingRegressor(
+            n_estimators=50, max_depth=4, random_state=0
+        )
     return FittedSurrogate(surrogate, coalitions, values)

@@ -6,7 +6,11 @@ from skshapley.testing._pair_contract import check_pair
 from skshapley.testing._reward_contract import check_reward
 from skshapley.testing._sampler_contract import check_sampler
 from skshapley.testing._solver_contract import check_solver
-from skshapley.testing._statistics import check_consistent, check_standard_errors, check_unbiased
+from skshapley.testing._statistics import (
+    check_consistent,
+    check_standard_errors,
+    check_unbiased,
+)
 from skshapley.testing.contracts import parametrize_contract
 from skshapley.testing.games import (
     AdditiveGame,

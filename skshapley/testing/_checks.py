@@ -36,7 +36,9 @@ def assert_equal(found: Any, expected: Any, what: str, atol: float = 0.0) -> Non
     """Raise AssertionError unless both are None, or agree up to `atol`, NaN included."""
     assert (found is None) == (expected is None), f"{what}: None or not"
     if found is not None:
-        np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=f"{what} differs")
+        np.testing.assert_allclose(
+            found, expected, rtol=0, atol=atol, err_msg=f"{what} differs"
+        )
 
 
 def assert_unchanged(component: Any, before: dict[str, Any], what: str) -> None:

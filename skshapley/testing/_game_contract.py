@@ -1,7 +1,7 @@
 """Checks for every game: shapes, purity, ends, background rows, flags and subsets of rows.
 
-Every check evaluates a few coalitions of a few rows, at most `most_values` in one call. Values are
-compared up to rounding: `rtol` is relative to the largest value compared.
+Every check evaluates a few coalitions of a few rows, at most `most_values` in one call.
+Values are compared up to rounding: `rtol` is relative to the largest value compared.
 """
 
 import pickle
@@ -17,17 +17,18 @@ from skshapley.rewards import Game
 from skshapley.rewards._game import empty_values
 from skshapley.testing._checks import assert_equal, checks_named, run_checks
 
-# Six coalitions of three rows reveal a value that depends on its neighbours in a batch. All checks
-# of a game together take 10 to 30 ms of CPU for the named rewards, and 220 ms for "surrogate".
+# Six coalitions of three rows reveal a value that depends on its neighbours in a batch.
+# All checks of a game together take 10 to 30 ms of CPU for the named rewards, and 220
+# ms for "surrogate".
 N_ROWS = 3
 N_COALITIONS = 6
 # Rows that are searched for players without effect
 SEARCHED_ROWS = 100
-# Common content of two pickles: names of modules and classes, indices of frames. The named rewards
-# have at most 250 bytes of it.
+# Common content of two pickles: names of modules and classes, indices of frames. The
+# named rewards have at most 250 bytes of it.
 NAMES_BYTES = 4096
-# Largest difference of the named rewards: 2e-16 of the largest value. Models may round differently
-# in another batch, so the limit is wider; wrong values differ by much more.
+# Largest difference of the named rewards: 2e-16 of the largest value. Models may round
+# differently in another batch, so the limit is wider; wrong values differ by much more.
 RTOL = 1e-9
 COUNTS = "n_players", "n_rows", "n_outputs", "n_references"
 COSTS = "rows_per_value", "bytes_per_row", "most_values"
@@ -37,12 +38,18 @@ def check_game_attributes(game: Game, rtol: float = RTOL) -> None:
     """Counts and costs are positive whole numbers; each reference has a weight, with sum 1."""
     for name in COUNTS + COSTS:
         value = getattr(game, name)
-        assert isinstance(value, (int, np.integer)), f"{name} is {value!r} instead of an int"
+        assert isinstance(value, (int, np.integer)), (
+            f"{name} is {value!r} instead of an int"
+        )
         assert value > 0, f"{name} is {value}, and has to be positive"
     weights, b = np.asarray(game.reference_weights), game.n_references
-    assert weights.shape == (b,), f"{b} references have weights of shape {weights.shape}"
+    assert weights.shape == (b,), (
+        f"{b} references have weights of shape {weights.shape}"
+    )
     assert (weights >= 0).all(), f"a reference has the weight {weights.min()}"
-    assert abs(weights.sum() - 1) <= rtol, f"the references' weights have sum {weights.sum()}"
+    assert abs(weights.sum() - 1) <= rtol, (
+        f"the references' weights have sum {weights.sum()}"
+    )
 
 
 def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
@@ -53,24 +60,33 @@ def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
         for references in (None, _references(game, len(some))):
             values_of(game, _coalitions(game, len(some)), some, references)
     expected = {name: part[again] for name, part in _ends_and_flags(game, rows).items()}
-    _assert_alike(_ends_and_flags(game, rows[again]), expected, rtol, "of rows in another order")
+    _assert_alike(
+        _ends_and_flags(game, rows[again]), expected, rtol, "of rows in another order"
+    )
 
 
 def check_game_purity(game: Game, rtol: float = RTOL) -> None:
     """Repeated calls return the same bits, also after other calls, and do not change arguments."""
-    # A game may keep results of earlier calls. A repeated call must then return the same bits. A
-    # copy that was first asked for other coalitions may round differently.
+    # A game may keep results of earlier calls. A repeated call must then return the
+    # same bits. A copy that was first asked for other coalitions may round differently.
     fresh, rows = deepcopy(game), _rows(game)
     given = _coalitions(game, len(rows)), rows, _references(game, len(rows))
     before = deepcopy(given)
     others = _coalitions(game, len(rows), seed=1)
     asked = [given[:2], given]
     first = [values_of(game, *arguments) for arguments in asked]
-    for again, apart, when in ((game, 0.0, "again"), (fresh, rtol, "in another order of calls")):
+    for again, apart, when in (
+        (game, 0.0, "again"),
+        (fresh, rtol, "in another order of calls"),
+    ):
         values_of(again, others, rows)
         for arguments, expected in zip(asked, first, strict=True):
-            assert_close(values_of(again, *arguments), expected, apart, f"the same call {when}")
-    for name, now, then in zip(("coalitions", "rows", "references"), given, before, strict=True):
+            assert_close(
+                values_of(again, *arguments), expected, apart, f"the same call {when}"
+            )
+    for name, now, then in zip(
+        ("coalitions", "rows", "references"), given, before, strict=True
+    ):
         assert np.array_equal(now, then), f"a call changed its {name}"
 
 
@@ -79,28 +95,38 @@ def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
     rows = _rows(game)
     coalitions = _coalitions(game, len(rows))
     expected = values_of(game, coalitions, rows)
-    assert_close(values_of(_pickled(game), coalitions, rows), expected, rtol, "a pickled game")
+    assert_close(
+        values_of(_pickled(game), coalitions, rows), expected, rtol, "a pickled game"
+    )
     if game.shared is None:
         return
     part, local = game.take(rows), np.arange(len(rows))
     light, shared = copy(part), part.shared
     light.shared = None
-    assert part.shared is shared, "without its `shared`, a copy takes that of the game, too"
+    assert part.shared is shared, (
+        "without its `shared`, a copy takes that of the game, too"
+    )
     whole, rest, apart = (len(pickle.dumps(thing)) for thing in (part, light, shared))
     assert rest <= whole - apart / 2 + NAMES_BYTES, (
-        f"without its `shared` of {apart} bytes, a game of {whole} still has {rest}: it carries"
-        f" that twice"
+        f"without its `shared` of {apart} bytes, a game of {whole} still has {rest}: "
+        "it carries that twice"
     )
     light = _pickled(light)
     light.shared = _pickled(shared)
-    assert_close(values_of(light, coalitions, local), expected, rtol, "apart from `shared`, a game")
+    assert_close(
+        values_of(light, coalitions, local),
+        expected,
+        rtol,
+        "apart from `shared`, a game",
+    )
 
 
 def check_game_take(game: Game, rtol: float = RTOL) -> None:
     """`take(rows)` is the game of these rows, renumbered, in any order, with repetitions."""
     last = game.n_rows - 1
     assert last == 0 or type(game).take is not Game.take, (
-        f"{type(game).__name__} has {game.n_rows} rows but no take(rows), which workers need"
+        f"{type(game).__name__} has {game.n_rows} rows but no take(rows), which "
+        "workers need"
     )
     for chosen in [[0]] if last == 0 else [[last], [last, 0], [0, last, 0]]:
         rows = np.array(chosen)
@@ -108,9 +134,15 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
         assert part.n_rows == r, f"take({chosen}) has n_rows={part.n_rows}"
         for name in [name for name in COUNTS + COSTS if name != "n_rows"]:
             found, whole = getattr(part, name), getattr(game, name)
-            assert found == whole, f"take({chosen}) has {name}={found} instead of {whole}"
-        assert np.array_equal(part.reference_weights, game.reference_weights), "other weights"
-        assert part.shared is game.shared, f"take({chosen}) does not pass on `shared` unchanged"
+            assert found == whole, (
+                f"take({chosen}) has {name}={found} instead of {whole}"
+            )
+        assert np.array_equal(part.reference_weights, game.reference_weights), (
+            "other weights"
+        )
+        assert part.shared is game.shared, (
+            f"take({chosen}) does not pass on `shared` unchanged"
+        )
         coalitions = _coalitions(game, r)
         for references in (None, _references(game, r)):
             expected = values_of(game, coalitions, rows, references)
@@ -130,25 +162,37 @@ def check_game_references(game: Game, rtol: float = RTOL) -> None:
     coalitions, named = _coalitions(game, len(rows)), _references(game, len(rows))
     singles = _against_each(game, coalitions, rows)
     mean = (game.reference_weights[:, None] * singles).sum(axis=2)
-    assert_close(values_of(game, coalitions, rows), mean, rtol, "against all references")
+    assert_close(
+        values_of(game, coalitions, rows), mean, rtol, "against all references"
+    )
     mean = np.take_along_axis(singles, named[..., None], axis=2).mean(axis=2)
     q = named.shape[2]
-    assert_close(values_of(game, coalitions, rows, named), mean, rtol, f"against {q} references")
+    assert_close(
+        values_of(game, coalitions, rows, named), mean, rtol, f"against {q} references"
+    )
 
 
 def check_game_ends(game: Game, rtol: float = RTOL) -> None:
     """`empty` and `full` are the values of the empty and the full coalition."""
     rows = _rows(game)
     nobody = np.zeros((len(rows), 1, game.n_players), dtype=bool)
-    empty, full = game.empty(rows), np.repeat(game.full(rows)[:, None], game.n_references, axis=1)
+    empty, full = (
+        game.empty(rows),
+        np.repeat(game.full(rows)[:, None], game.n_references, axis=1),
+    )
     # compared with the values themselves, because their mean may be 0
     mean = (game.reference_weights[:, None] * empty).sum(axis=1, keepdims=True)
     found = np.concatenate([empty_values(game, rows)[:, None], empty], axis=1)
     mean = np.concatenate([mean, empty], axis=1)
     assert_close(found, mean, rtol, "v_empty and the mean of empty(rows)")
-    for name, coalitions, expected in (("empty", nobody, empty), ("full", ~nobody, full)):
+    for name, coalitions, expected in (
+        ("empty", nobody, empty),
+        ("full", ~nobody, full),
+    ):
         each = _against_each(game, coalitions, rows)[:, 0]
-        assert_close(each, expected, rtol, f"{name}(rows) and its coalition, by reference")
+        assert_close(
+            each, expected, rtol, f"{name}(rows) and its coalition, by reference"
+        )
         mean = (game.reference_weights[:, None] * expected).sum(axis=1)
         values = values_of(game, coalitions, rows)[:, 0]
         assert_close(values, mean, rtol, f"{name}(rows) and its coalition")
@@ -170,12 +214,15 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     if differing is None:
         return
     line, reference = np.nonzero(~differing.all(axis=2))
-    # At most twelve pairs, since the search covers up to a hundred rows and all background rows.
+    # At most twelve pairs, since the search covers up to a hundred rows and all
+    # background rows.
     some = _spread(len(line), 4 * N_ROWS)
     line, reference = line[some], reference[some]
     named = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
     values = partial(values_of, references=named)
-    _assert_idle(values, game, rows[line], differing[line, reference], rtol, "differing")
+    _assert_idle(
+        values, game, rows[line], differing[line, reference], rtol, "differing"
+    )
 
 
 def check_game_batch(game: Game, rtol: float = RTOL) -> None:
@@ -185,11 +232,16 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
     order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
     n, lines = len(order), np.repeat(rows, N_COALITIONS)
     for references in (None, _references(game, len(rows))):
-        expected = values_of(game, coalitions, rows, references).reshape(n, 1, -1)[order]
+        expected = values_of(game, coalitions, rows, references).reshape(n, 1, -1)[
+            order
+        ]
         asked = [coalitions.reshape(n, 1, -1)[order], lines[order]]
         if references is not None:
             asked.append(references.reshape(n, 1, -1)[order])
-        for together, how in ((n, "one coalition a line, in another order"), (1, "asked alone")):
+        for together, how in (
+            (n, "one coalition a line, in another order"),
+            (1, "asked alone"),
+        ):
             found = [
                 values_of(game, *(part[start : start + together] for part in asked))
                 for start in range(0, n, together)
@@ -210,7 +262,9 @@ def _spread(n: int, most: int) -> np.ndarray:
 def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
     """Return coalitions ``(r, m, p)`` of all sizes, beginning with the empty and the full one."""
     rng = np.random.default_rng([seed, r])
-    coalitions = rng.random((r, N_COALITIONS, game.n_players)) < rng.random((r, N_COALITIONS, 1))
+    coalitions = rng.random((r, N_COALITIONS, game.n_players)) < rng.random(
+        (r, N_COALITIONS, 1)
+    )
     coalitions[:, 0], coalitions[:, 1] = False, True
     return coalitions
 
@@ -224,7 +278,10 @@ def _references(game: Game, r: int, q: int = 3) -> np.ndarray:
 
 
 def values_of(
-    game: Game, coalitions: np.ndarray, rows: np.ndarray, references: np.ndarray | None = None
+    game: Game,
+    coalitions: np.ndarray,
+    rows: np.ndarray,
+    references: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the values ``(r, m, k)``, of at most `most_values` coalitions in each call."""
     r, m, _ = coalitions.shape
@@ -265,7 +322,12 @@ def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _assert_idle(
-    values: Callable, game: Game, rows: np.ndarray, matters: np.ndarray, rtol: float, which: str
+    values: Callable,
+    game: Game,
+    rows: np.ndarray,
+    matters: np.ndarray,
+    rtol: float,
+    which: str,
 ) -> None:
     """Raise AssertionError if players that do not matter, by ``(r, p)``, change a value."""
     coalitions, others = (_coalitions(game, len(rows), seed) for seed in (0, 1))
@@ -291,7 +353,9 @@ def _pickled(thing: Any) -> Any:
 
 def _assert_array(found, shape: tuple[int, ...], kind: type, what: str) -> None:
     """Raise AssertionError unless an array has this shape and type, and is finite."""
-    assert np.shape(found) == shape, f"{what} has shape {np.shape(found)} instead of {shape}"
+    assert np.shape(found) == shape, (
+        f"{what} has shape {np.shape(found)} instead of {shape}"
+    )
     assert found.dtype == kind, f"{what} is {found.dtype} instead of {np.dtype(kind)}"
     assert np.isfinite(found).all(), f"{what} is not finite"
 
@@ -305,7 +369,9 @@ def _assert_alike(found: dict, expected: dict, rtol: float, who: str) -> None:
 
 def assert_close(found, expected, rtol: float, what: str) -> None:
     """Raise AssertionError unless arrays agree to rounding, relative to the largest number."""
-    assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+    assert found.shape == expected.shape, (
+        f"{what}: shape {found.shape}, not {expected.shape}"
+    )
     largest = max(np.abs(array).max(initial=0.0) for array in (found, expected))
     assert_equal(found, expected, what, rtol * largest)
 
@@ -323,8 +389,8 @@ def check_game(game: Game, *, skip: Container[str] = (), rtol: float = RTOL) -> 
     skip : container of str, default=()
         Names of checks that do not apply, such as "take".
     rtol : float, default=1e-9
-        Allowed rounding, relative to the largest value: a model may round differently in another
-        batch. Single precision needs about 1e-5.
+        Allowed rounding, relative to the largest value: a model may round differently
+        in another batch. Single precision needs about 1e-5.
 
     Raises
     ------

@@ -19,7 +19,8 @@ from skshapley.testing.games import brute_force
 class HybridGame(Game):
     """A function of mixed rows: present players come from the row, absent ones from a reference.
 
-    This is the simplest game with several rows and references. Everything is a NumPy array.
+    This is the simplest game with several rows and references. Everything is a NumPy
+    array.
 
     Parameters
     ----------
@@ -36,7 +37,9 @@ class HybridGame(Game):
     --------
     >>> import numpy as np
     >>> from skshapley.testing import HybridGame
-    >>> game = HybridGame(lambda Z: Z[:, 0] * Z[:, 1], [[1.0, 1.0]], [[0.0, 0.0], [3.0, 1.0]])
+    >>> game = HybridGame(
+    ...     lambda Z: Z[:, 0] * Z[:, 1], [[1.0, 1.0]], [[0.0, 0.0], [3.0, 1.0]]
+    ... )
     >>> game(np.array([[[True, False]]]), np.array([0]))
     array([[[0.5]]])
     >>> game(np.array([[[True, False]]]), np.array([0]), np.array([[[1]]]))
@@ -58,23 +61,32 @@ class HybridGame(Game):
         self.n_rows, self.n_players = self.X.shape
         self.n_references = self.rows_per_value = len(self.background)
         equal = np.full(self.n_references, 1 / self.n_references)
-        self.reference_weights = equal if weights is None else np.asarray(weights, dtype=np.float64)
+        self.reference_weights = (
+            equal if weights is None else np.asarray(weights, dtype=np.float64)
+        )
         self.bytes_per_row = 8 * self.n_players
         self._empty = self._values(self.background)
         self.n_outputs = self._empty.shape[1]
 
     def __call__(
-        self, coalitions: np.ndarray, rows: np.ndarray, references: np.ndarray | None = None
+        self,
+        coalitions: np.ndarray,
+        rows: np.ndarray,
+        references: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the values, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         if references is None:
             weights = self.reference_weights
-            references = np.broadcast_to(np.arange(self.n_references), (r, m, self.n_references))
+            references = np.broadcast_to(
+                np.arange(self.n_references), (r, m, self.n_references)
+            )
         else:
             weights = np.full(references.shape[2], 1 / references.shape[2])
         present = coalitions[:, :, None, :]
-        hybrid = np.where(present, self.X[rows][:, None, None, :], self.background[references])
+        hybrid = np.where(
+            present, self.X[rows][:, None, None, :], self.background[references]
+        )
         values = self._values(hybrid.reshape(-1, p)).reshape(*references.shape, -1)
         # No matrix product: its last bits may depend on the number of rows.
         return (values * weights[:, None]).sum(axis=2)
@@ -96,7 +108,9 @@ class HybridGame(Game):
 
     def take(self, rows: np.ndarray) -> "HybridGame":
         """Return the game of some rows."""
-        return HybridGame(self.function, self.X[rows], self.background, self.reference_weights)
+        return HybridGame(
+            self.function, self.X[rows], self.background, self.reference_weights
+        )
 
     @property
     def shapley_values(self) -> np.ndarray:
@@ -108,7 +122,9 @@ def brute_force_rows(game: Game) -> np.ndarray:
     """Return the Shapley values of each row of a game by `brute_force`, ``(r, p, k)``."""
 
     def of_row(row: int) -> np.ndarray:
-        return brute_force(lambda few: game(few[None], np.array([row]))[0], game.n_players)
+        return brute_force(
+            lambda few: game(few[None], np.array([row]))[0], game.n_players
+        )
 
     return np.array([of_row(row) for row in range(game.n_rows)])
 
@@ -124,7 +140,9 @@ def as_instances(game: Any, n: int = 1) -> HybridGame:
         Number of rows.
     """
     function = partial(_of_rows, game)  # picklable, for workers
-    return HybridGame(function, np.ones((n, game.n_players)), np.zeros((1, game.n_players)))
+    return HybridGame(
+        function, np.ones((n, game.n_players)), np.zeros((1, game.n_players))
+    )
 
 
 def _of_rows(game: Any, rows: np.ndarray) -> np.ndarray:
@@ -161,13 +179,16 @@ def explain_game(
     Returns
     -------
     outcome : Outcome
-        ``values`` and ``standard_errors`` of shape ``(r, p, k)``, ``v_empty`` and ``v_full`` of
-        shape ``(r, k)``, ``n_evaluations``, ``n_model_rows`` and ``converged`` of shape ``(r,)``.
+        ``values`` and ``standard_errors`` of shape ``(r, p, k)``, ``v_empty`` and
+        ``v_full`` of shape ``(r, k)``, ``n_evaluations``, ``n_model_rows`` and
+        ``converged`` of shape ``(r,)``.
 
     Examples
     --------
     >>> from skshapley.testing import HybridGame, explain_game
-    >>> game = HybridGame(lambda Z: Z[:, 0] - Z[:, 1], [[1.0, 1.0], [2.0, 5.0]], [[0.0, 0.0]])
+    >>> game = HybridGame(
+    ...     lambda Z: Z[:, 0] - Z[:, 1], [[1.0, 1.0], [2.0, 5.0]], [[0.0, 0.0]]
+    ... )
     >>> explain_game(game, sampler="antithetic", max_evals=4).values[:, :, 0]
     array([[ 1., -1.],
            [ 2., -5.]])

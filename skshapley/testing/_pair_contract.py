@@ -16,15 +16,15 @@ from skshapley.testing._checks import Counted, assert_equal, checks_named, run_c
 from skshapley.testing._instances import HybridGame, as_instances, explain_game
 from skshapley.testing.games import AdditiveGame, RandomGame, StackedGame
 
-# All 32 coalitions can be enumerated, for exact values. The largest budget here is 18 to 51
-# evaluations for most samplers, so some leave coalitions out and some do not.
+# All 32 coalitions can be enumerated, for exact values. The largest budget here is 18
+# to 51 evaluations for most samplers, so some leave coalitions out and some do not.
 N_PLAYERS = 5
 
 
 def check_pair_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Additive games are solved exactly with any budget, even the smallest."""
-    # Nine players have 512 coalitions, more than any budget here except those of "exact". So no
-    # method is exact because it saw all of them.
+    # Nine players have 512 coalitions, more than any budget here except those of
+    # "exact". So no method is exact because it saw all of them.
     for p in (2, 3, N_PLAYERS, 9):
         game = AdditiveGame(np.random.default_rng(p).normal(size=p) * 10, constant=3.0)
         for budget in _budgets(sampler, p):
@@ -39,16 +39,22 @@ def check_pair_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
         for budget in _budgets(sampler, game.n_players):
             found = explain_game(game, sampler=sampler, solver=solver, max_evals=budget)
             gains = found.v_full - found.v_empty
-            assert_equal(found.values.sum(axis=1), gains, f"the sum by budget {budget}", atol)
+            assert_equal(
+                found.values.sum(axis=1), gains, f"the sum by budget {budget}", atol
+            )
 
 
-def check_pair_null_player(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
+def check_pair_null_player(
+    sampler: Sampler, solver: Solver, atol: float = 1e-9
+) -> None:
     """A player that changes no coalition's value gets 0."""
     for seed, budget in enumerate(_budgets(sampler, N_PLAYERS)):
         player = seed % N_PLAYERS
         game = RandomGame(N_PLAYERS, seed, null_players=[player])
         value = _explain(sampler, solver, game, budget).values[player]
-        assert abs(value) <= atol, f"null player {player} gets {value} of {budget} evaluations"
+        assert abs(value) <= atol, (
+            f"null player {player} gets {value} of {budget} evaluations"
+        )
 
 
 def check_pair_linearity(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -92,15 +98,21 @@ def check_pair_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
         game = RandomGame(p, seed=p)
         result = _explain(sampler, solver, game, max(2**p, _budgets(sampler, p)[0]))
         if result.converged:
-            assert_equal(result.values, game.shapley_values, "a result that is exact", atol)
-            assert not np.any(result.standard_errors), "an exact result has standard errors"
+            assert_equal(
+                result.values, game.shapley_values, "a result that is exact", atol
+            )
+            assert not np.any(result.standard_errors), (
+                "an exact result has standard errors"
+            )
 
 
 def check_pair_budget(sampler: Sampler, solver: Solver) -> None:
     """Evaluations keep to the budget and are reported; too small a budget raises ValueError."""
     least = _budgets(sampler, N_PLAYERS)[0]
     message = _refusal(ValueError, sampler, solver, least - 1)
-    assert message is not None, f"a budget of {least - 1} < {least} evaluations was accepted"
+    assert message is not None, (
+        f"a budget of {least - 1} < {least} evaluations was accepted"
+    )
     assert str(least) in message, f"the error does not name {least}: {message}"
     for budget in _budgets(sampler, N_PLAYERS):
         counted = Counted(RandomGame(N_PLAYERS))
@@ -113,9 +125,13 @@ def check_pair_reproducible(sampler: Sampler, solver: Solver) -> None:
     """Equal seeds give equal results, to the last bit; the arguments are not changed."""
     before = repr([dict(vars(component)) for component in (sampler, solver)])
     game, budget = RandomGame(N_PLAYERS), _budgets(sampler, N_PLAYERS)[-1]
-    first, second = (_explain(sampler, solver, game, budget, random_state=3) for _ in range(2))
+    first, second = (
+        _explain(sampler, solver, game, budget, random_state=3) for _ in range(2)
+    )
     for name in ("values", "standard_errors"):
-        assert_equal(getattr(first, name), getattr(second, name), f"{name} of a second run")
+        assert_equal(
+            getattr(first, name), getattr(second, name), f"{name} of a second run"
+        )
     after = repr([dict(vars(component)) for component in (sampler, solver)])
     assert after == before, f"a run changed {before} to {after}"
 
@@ -124,7 +140,13 @@ def check_pair_batch(sampler: Sampler, solver: Solver) -> None:
     """The result of a row is the same with more rows after it, for any active players."""
     game, run = _hybrid_run(sampler, solver, n_rows=4)
     everyone, first = run(), explain_game(game.take(np.arange(2)), **run.keywords)
-    for name in ("values", "standard_errors", "n_evaluations", "n_model_rows", "converged"):
+    for name in (
+        "values",
+        "standard_errors",
+        "n_evaluations",
+        "n_model_rows",
+        "converged",
+    ):
         every = getattr(everyone, name)
         prefix = None if every is None else every[:2]
         assert_equal(prefix, getattr(first, name), f"{name} of a prefix")
@@ -137,7 +159,8 @@ def check_pair_jobs(
 ) -> None:
     """The result does not depend on `n_jobs` and the backend, to the last bit."""
     _, run = _hybrid_run(sampler, solver, n_rows=3)
-    # A batch then has 13 model rows and a task four batches, so three rows keep two workers busy.
+    # A batch then has 13 model rows and a task four batches, so three rows keep two
+    # workers busy.
     with sklearn.config_context(working_memory=0.005):
         expected = run().values
         assert_equal(run(n_jobs=1).values, expected, "n_jobs=1")
@@ -163,7 +186,9 @@ def check_pair_references(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
 def check_refused(sampler: Sampler, solver: Solver) -> None:
     """A pair that does not fit raises TypeError, naming both, before the reward is called."""
     message = _refusal(TypeError, sampler, solver, "auto")
-    assert message is not None, f"{solver} took what {sampler} produces, a {sampler.produces}"
+    assert message is not None, (
+        f"{solver} took what {sampler} produces, a {sampler.produces}"
+    )
     for component in (sampler, solver):
         assert type(component).__name__ in message, f"{component} is not in: {message}"
 
@@ -185,7 +210,12 @@ def _steps(rows: np.ndarray) -> np.ndarray:
     """A piecewise constant function, as trees are: a row's value does not depend on its batch."""
     high = rows > 0
     pairs = high[:, :-1] & high[:, 1:]
-    return 2.0 * high.sum(axis=1) - 3.0 * pairs.sum(axis=1) + high.all(axis=1) + 0.1 * high[:, 0]
+    return (
+        2.0 * high.sum(axis=1)
+        - 3.0 * pairs.sum(axis=1)
+        + high.all(axis=1)
+        + 0.1 * high[:, 0]
+    )
 
 
 def _hybrid_game(n_rows: int) -> HybridGame:
@@ -197,15 +227,23 @@ def _hybrid_game(n_rows: int) -> HybridGame:
     return HybridGame(_steps, X, background)
 
 
-def _hybrid_run(sampler: Sampler, solver: Solver, n_rows: int) -> tuple[HybridGame, partial]:
+def _hybrid_run(
+    sampler: Sampler, solver: Solver, n_rows: int
+) -> tuple[HybridGame, partial]:
     """Return such a game, and a call that explains it."""
     game = _hybrid_game(n_rows)
     budget = 2 * _budgets(sampler, game.n_players)[-1]
-    return game, partial(explain_game, game, sampler=sampler, solver=solver, max_evals=budget)
+    return game, partial(
+        explain_game, game, sampler=sampler, solver=solver, max_evals=budget
+    )
 
 
 def _explain(
-    sampler: Sampler, solver: Solver, game: Any, max_evals: int | str, random_state: int = 0
+    sampler: Sampler,
+    solver: Solver,
+    game: Any,
+    max_evals: int | str,
+    random_state: int = 0,
 ) -> ShapleyResult:
     n_players = getattr(game, "n_players", N_PLAYERS)
     return shapley_values(
@@ -238,8 +276,8 @@ def check_pair(sampler: Sampler, solver: Solver, *, skip: Container[str] = ()) -
     solver : Solver
         Not changed.
     skip : container of str, default=()
-        Names of checks that do not apply: a regression need not pass "null player", for example,
-        and a mean centred by position is not linear in the game.
+        Names of checks that do not apply: a regression need not pass "null player", for
+        example, and a mean centred by position is not linear in the game.
 
     Raises
     ------

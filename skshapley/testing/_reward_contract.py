@@ -1,8 +1,8 @@
 """Checks for every reward: parameters, fit, groups, outputs, costs and games.
 
-A reward is fitted to a small table of numbers, and a function of its columns is the model. Numbers
-are compared up to rounding: `rtol` is relative to the largest value compared. All checks take
-`rtol`, so that they have the same signature.
+A reward is fitted to a small table of numbers, and a function of its columns is the
+model. Numbers are compared up to rounding: `rtol` is relative to the largest value
+compared. All checks take `rtol`, so that they have the same signature.
 """
 
 from collections.abc import Callable, Container
@@ -41,7 +41,9 @@ def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
     _asked(fresh.game(_instances()))
     for name, value in fresh.get_params().items():
         assert value is before[name], f"fit or game changed {name}"
-    assert repr(clone(fresh)) == repr(reward), f"after a fit, a clone is {clone(fresh)!r}"
+    assert repr(clone(fresh)) == repr(reward), (
+        f"after a fit, a clone is {clone(fresh)!r}"
+    )
 
 
 def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
@@ -58,8 +60,12 @@ def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
         }
         for name, expected in counts.items():
             found = getattr(game, name)
-            assert found == expected, f"the game has {name}={found} instead of {expected}"
-        assert response.n_outputs == game.n_outputs, f"response_ has {response.n_outputs} outputs"
+            assert found == expected, (
+                f"the game has {name}={found} instead of {expected}"
+            )
+        assert response.n_outputs == game.n_outputs, (
+            f"response_ has {response.n_outputs} outputs"
+        )
         label = fitted.masked_columns_
         assert isinstance(label, str), f"masked_columns_ is {label!r} instead of a str"
 
@@ -70,7 +76,9 @@ def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
         tables = _background(framed), WEIGHTS.copy(), _instances(framed)
         before = deepcopy(tables)
         _worths(reward, tables[2], background=tables[0], weights=tables[1])
-        for name, now, then in zip(("background", "weights", "X"), tables, before, strict=True):
+        for name, now, then in zip(
+            ("background", "weights", "X"), tables, before, strict=True
+        ):
             assert np.array_equal(now, then), f"fit, game or a call changed {name}"
 
 
@@ -86,9 +94,14 @@ def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
 def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
     """A single output equals its column; the predicted output is the largest one of each row."""
     X = _instances()
-    for output, columns in ((1, np.ones(len(X), dtype=int)), ("predicted", _model(X).argmax(1))):
+    for output, columns in (
+        (1, np.ones(len(X), dtype=int)),
+        ("predicted", _model(X).argmax(1)),
+    ):
         expected = np.take_along_axis(_worths(reward), columns[:, None, None], axis=2)
-        assert_close(_worths(reward, output=output), expected, rtol, f"output={output!r}")
+        assert_close(
+            _worths(reward, output=output), expected, rtol, f"output={output!r}"
+        )
 
 
 def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
@@ -102,14 +115,19 @@ def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
     """The values of a row do not depend on the other rows of the game."""
     fitted, X = _fitted(clone(reward)), _instances()
     whole = _asked(fitted.game(X))
-    for rows, which in (([2, 0], "of some instances"), ([0, 1, 2], "that is made again")):
+    for rows, which in (
+        ([2, 0], "of some instances"),
+        ([0, 1, 2], "that is made again"),
+    ):
         assert_close(_asked(fitted.game(X[rows])), whole[rows], rtol, f"a game {which}")
 
 
 def check_reward_refit(reward: Reward, rtol: float = RTOL) -> None:
     """A second fit forgets the first: its background, weights, players and outputs."""
     again = clone(reward)
-    _fitted(again, _background()[:3] + 1, output=0, groups=GROUPS, weights=np.full(3, 1 / 3))
+    _fitted(
+        again, _background()[:3] + 1, output=0, groups=GROUPS, weights=np.full(3, 1 / 3)
+    )
     _asked(again.game(_instances()))
     found = _asked(_fitted(again).game(_instances()))
     assert_close(found, _worths(reward), rtol, "after another fit")
@@ -125,7 +143,9 @@ def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
         model.n = 0
         values_of(game, coalitions, rows, named)
         most = coalitions.shape[1] * (game.rows_per_value if q is None else q)
-        assert model.n <= most, f"{model.n} model rows, where {most} are promised (q={q})"
+        assert model.n <= most, (
+            f"{model.n} model rows, where {most} are promised (q={q})"
+        )
 
 
 def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
@@ -150,10 +170,14 @@ def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     for row, values in zip(found, table, strict=True):
         expected = brute_force(partial(_looked_up, values), _players(GROUPS).n_players)
         assert_close(row, expected, rtol, "an explanation and the values of its game")
-    assert dict(vars(reward)) == before, "the explainer changed the reward that it was given"
+    assert dict(vars(reward)) == before, (
+        "the explainer changed the reward that it was given"
+    )
 
 
-def _game_check(check: Callable[[Game, float], None]) -> Callable[[Reward, float], None]:
+def _game_check(
+    check: Callable[[Game, float], None],
+) -> Callable[[Reward, float], None]:
     """Return a check of games, applied to the game of a reward."""
 
     def check_reward_game(reward: Reward, rtol: float = RTOL) -> None:
@@ -162,11 +186,15 @@ def _game_check(check: Callable[[Game, float], None]) -> Callable[[Reward, float
             (1, GROUPS, True),
             ("predicted", None, True),
         ):
-            fitted = _fitted(clone(reward), _background(framed), output=output, groups=groups)
+            fitted = _fitted(
+                clone(reward), _background(framed), output=output, groups=groups
+            )
             try:
                 check(fitted.game(_instances(framed)), rtol)
             except AssertionError as error:
-                error.add_note(f"with output={output!r}, groups={groups}, framed={framed}")
+                error.add_note(
+                    f"with output={output!r}, groups={groups}, framed={framed}"
+                )
                 raise
 
     check_reward_game.__doc__ = check.__doc__
@@ -184,14 +212,21 @@ def _instances(framed: bool = False) -> Any:
     """Return rows to explain ``(3, 4)``; two have entries in common with the background."""
     rows = np.random.default_rng(1).normal(size=(3, len(NAMES)))
     rows[0, 3], rows[1, 0] = 1.0, _background()[2, 0]
-    rows[2] = 2.0, 1.5, -0.5, 0.5  # its largest output differs from that of the other rows
+    rows[2] = (
+        2.0,
+        1.5,
+        -0.5,
+        0.5,
+    )  # its largest output differs from that of the other rows
     return pd.DataFrame(rows, columns=NAMES) if framed else rows
 
 
 def _model(X: Any) -> np.ndarray:
     """Return three outputs, ``(n, 3)``; the outputs of a row do not depend on its batch."""
     a, b, c, d = np.asarray(X, dtype=np.float64).T
-    return np.stack([a * b - d, np.sin(a) + np.abs(c) * d, b * c * d + np.tanh(a)], axis=1)
+    return np.stack(
+        [a * b - d, np.sin(a) + np.abs(c) * d, b * c * d + np.tanh(a)], axis=1
+    )
 
 
 def _model_of_nan(X: Any) -> np.ndarray:
@@ -199,7 +234,9 @@ def _model_of_nan(X: Any) -> np.ndarray:
 
 
 def _model_of_a_flaw(X: Any) -> np.ndarray:
-    return np.where((np.asarray(X) == FLAW).all(axis=1, keepdims=True), np.nan, _model(X))
+    return np.where(
+        (np.asarray(X) == FLAW).all(axis=1, keepdims=True), np.nan, _model(X)
+    )
 
 
 def _players(groups: dict | None) -> Players:
@@ -226,7 +263,9 @@ def _worths(
     reward: Reward, X: Any = None, coalitions: np.ndarray | None = None, **fit: Any
 ) -> np.ndarray:
     """Return the values ``(r, m, k)`` of the game that a clone of the reward makes."""
-    return _asked(_fitted(clone(reward), **fit).game(_instances() if X is None else X), coalitions)
+    return _asked(
+        _fitted(clone(reward), **fit).game(_instances() if X is None else X), coalitions
+    )
 
 
 def _looked_up(values: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
@@ -247,19 +286,21 @@ REWARD_CHECKS = checks_named("check_reward_", globals()) | {
 }
 
 
-def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
+def check_reward(
+    reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL
+) -> None:
     """Check a reward: parameters, fit, groups, outputs, and the games that it makes.
 
-    The reward is fitted to a small table of numbers, as an array and as a frame. For rewards of
-    other tables, pass their games to `check_game`.
+    The reward is fitted to a small table of numbers, as an array and as a frame. For
+    rewards of other tables, pass their games to `check_game`.
 
     Parameters
     ----------
     reward : Reward
         Not changed.
     skip : container of str, default=()
-        Names of checks that do not apply, such as "order". Checks of its games have "game"
-        before them, such as "game take".
+        Names of checks that do not apply, such as "order". Checks of its games have
+        "game" before them, such as "game take".
     rtol : float, default=1e-9
         Allowed rounding, relative to the largest value.
 

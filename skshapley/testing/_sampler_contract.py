@@ -9,7 +9,12 @@ import numpy as np
 from sklearn.base import clone
 
 from skshapley.samplers import Sampler, SamplerTask
-from skshapley.testing._checks import assert_equal, assert_unchanged, checks_named, run_checks
+from skshapley.testing._checks import (
+    assert_equal,
+    assert_unchanged,
+    checks_named,
+    run_checks,
+)
 
 N_PLAYERS = 6
 
@@ -31,7 +36,9 @@ def check_sampler_costs(sampler: Sampler) -> None:
         assert least >= 1, f"the least design of p={p}, b={b} costs {least} model rows"
         for name in ("least", "unit"):
             draws = getattr(price, name)
-            assert draws % price.step == 0, f"{name}={draws} draws are no steps of {price.step}"
+            assert draws % price.step == 0, (
+                f"{name}={draws} draws are no steps of {price.step}"
+            )
         with suppress(ValueError):
             bought = sampler.afford(least - 1, p, b)
             # a sampler may look at fewer background rows instead
@@ -40,7 +47,9 @@ def check_sampler_costs(sampler: Sampler) -> None:
             )
         for budget in (least, least + 1, 2 * least + 1, 5 * least):
             n = sampler.afford(budget, p, b).n_draws
-            assert n >= 1, f"no draws for {budget} model rows, which are at least {least}"
+            assert n >= 1, (
+                f"no draws for {budget} model rows, which are at least {least}"
+            )
             design = started(clone(sampler), 2, n, p, b).ask(np.arange(2), n)
             size = design.coalitions.sum(axis=2)
             held = ((size > 0) & (size < p)).sum(axis=1).max()
@@ -48,7 +57,9 @@ def check_sampler_costs(sampler: Sampler) -> None:
                 f"{n} draws are {held} coalitions, more than {price.coalitions} each"
             )
             cost = _cost(design, b)
-            assert cost <= budget, f"of {budget} model rows (p={p}, b={b}), {cost} were spent"
+            assert cost <= budget, (
+                f"of {budget} model rows (p={p}, b={b}), {cost} were spent"
+            )
 
 
 def check_sampler_designs(sampler: Sampler) -> None:
@@ -84,7 +95,8 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     if not goes_on(sampler):
         return
     rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
-    # The first request is rounded up to whole units: a unit is never divided between two designs.
+    # The first request is rounded up to whole units: a unit is never divided between
+    # two designs.
     first, second = -(-_draws(sampler, 4) // unit) * unit, 3 * unit
     whole = started(clone(sampler), 2, first + second).ask(rows, first + second)
     twice = started(clone(sampler), 2, first + second)
@@ -93,7 +105,9 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     parts.append(twice.ask(rows, second))
     for row in rows:
         joined = np.concatenate([_part(part, row)[0] for part in parts])
-        assert_equal(joined, _part(whole, row)[0], f"the design of row {row} by two requests")
+        assert_equal(
+            joined, _part(whole, row)[0], f"the design of row {row} by two requests"
+        )
 
 
 def check_sampler_turns(sampler: Sampler) -> None:
@@ -109,9 +123,10 @@ def check_sampler_turns(sampler: Sampler) -> None:
 def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) -> None:
     """All players are in small coalitions equally often, and in large ones.
 
-    Relabelled players must have a relabelled distribution. The check counts how often a player is
-    in coalitions of at most (more than) half the players, at the smallest and at a larger budget.
-    With six players and z = 5, a correct sampler fails with probability below 3e-5.
+    Relabelled players must have a relabelled distribution. The check counts how often a
+    player is in coalitions of at most (more than) half the players, at the smallest and
+    at a larger budget. With six players and z = 5, a correct sampler fails with
+    probability below 3e-5.
     """
     p = N_PLAYERS
     for times in (1, 4):
@@ -123,7 +138,8 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
             share = share - share.mean(axis=1, keepdims=True)
             error = share.std(axis=0, ddof=min(1, len(share) - 1)) / np.sqrt(len(share))
             worst = np.abs(share.mean(axis=0)) - z * error
-            # A count that is equal in all runs has no error, so rounding is allowed for.
+            # A count that is equal in all runs has no error, so rounding is allowed
+            # for.
             assert (worst <= 1e-9).all(), (
                 f"players are in coalitions more or less often than on average by"
                 f" {share.mean(axis=0).round(4)}, standard errors {error.round(4)}"
@@ -135,7 +151,9 @@ def goes_on(sampler: Sampler) -> bool:
     return not sampler.traits.one_shot and type(sampler)._tell is Sampler._tell
 
 
-def started(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
+def started(
+    sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1
+) -> Sampler:
     # One generator per row, by its number: a row draws the same alone and with others.
     rngs = [np.random.default_rng([5, row]) for row in range(r)]
     return sampler.start(SamplerTask(p, rngs, n, np.full(b, 1 / b)))
@@ -154,7 +172,9 @@ def _cost(design: Any, b: int) -> int:
     """Return the model rows of the most expensive row, without duplicates."""
     coalitions, instances, references = design.requested(2)
     q = b if references is None else references.shape[1]
-    keys = [instances[:, None], coalitions] + ([] if references is None else [references])
+    keys = [instances[:, None], coalitions] + (
+        [] if references is None else [references]
+    )
     distinct = np.unique(np.concatenate(keys, axis=1, dtype=np.int64), axis=0)
     return q * np.bincount(distinct[:, 0]).max()
 

@@ -11,7 +11,12 @@ from skshapley.designs import LinearDesign, MarginalDesign
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver, SolverTask
 from skshapley.solvers._base import Estimate
-from skshapley.testing._checks import assert_equal, assert_unchanged, checks_named, run_checks
+from skshapley.testing._checks import (
+    assert_equal,
+    assert_unchanged,
+    checks_named,
+    run_checks,
+)
 from skshapley.testing._sampler_contract import goes_on, started
 from skshapley.testing.games import RandomGame, StackedGame
 
@@ -47,9 +52,13 @@ def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
     designs = _designs(sampler, 1, 1)
     together, ends = _solved(clone(solver), designs), _ends()
     for row in range(N_ROWS):
-        alone = clone(solver).start(SolverTask(N_PLAYERS, ends[0][[row]], ends[1][[row]]))
+        alone = clone(solver).start(
+            SolverTask(N_PLAYERS, ends[0][[row]], ends[1][[row]])
+        )
         for design, values in designs:
-            alone.update(np.array([0]), _of_rows(design, np.array([row])), values[[row]])
+            alone.update(
+                np.array([0]), _of_rows(design, np.array([row])), values[[row]]
+            )
         expected = (None if part is None else part[[row]] for part in together)
         _assert_same(alone.result(), expected, f"instance {row} alone")
 
@@ -67,7 +76,9 @@ def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
     after = running.result().values
     assert np.array_equal(after[1], before[1]), "an instance changed without an update"
     both = _solved(clone(solver), [(first, values), (second, more)]).values
-    assert np.array_equal(after[going], both[going]), "a row depends on the other continuing rows"
+    assert np.array_equal(after[going], both[going]), (
+        "a row depends on the other continuing rows"
+    )
 
 
 def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -90,7 +101,9 @@ def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
     _assert_same(swapped, [*expected, plain.additive], "relabelled players", atol)
 
 
-def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any, np.ndarray]:
+def _relabelled(
+    design: Any, values: np.ndarray, order: np.ndarray
+) -> tuple[Any, np.ndarray]:
     """Return a design in which player ``order[i]`` is called i, and its values."""
     changed = {}
     if isinstance(design, MarginalDesign):
@@ -98,7 +111,9 @@ def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any
         place = np.arange(values.shape[1]).reshape(-1, len(order), 2)[:, order].ravel()
         values = values[:, place]
         weights = None if design.weights is None else design.weights[:, :, order]
-        design = replace(design, coalitions=design.coalitions[:, place], weights=weights)
+        design = replace(
+            design, coalitions=design.coalitions[:, place], weights=weights
+        )
     for name, value in vars(design).items():
         if name in ("permutations", "players"):
             changed[name] = np.argsort(order)[value]
@@ -139,7 +154,9 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     found = []
     for n in asked:
         design = sampler.ask(rows, n)
-        coalitions = np.broadcast_to(design.coalitions, (N_ROWS, *design.coalitions.shape[1:]))
+        coalitions = np.broadcast_to(
+            design.coalitions, (N_ROWS, *design.coalitions.shape[1:])
+        )
         values = np.stack([_values(row, one) for row, one in enumerate(coalitions)])
         sampler.tell(rows, design, values)
         found.append((design, values))
@@ -155,9 +172,15 @@ def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
 def _of_rows(design: Any, rows: np.ndarray) -> Any:
     """Return the design of some rows, by indexing all arrays with a leading axis of rows."""
     parts = {item.name: getattr(design, item.name) for item in fields(design)}
-    arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    arrays = {
+        name: part for name, part in parts.items() if isinstance(part, np.ndarray)
+    }
     # Other arrays, such as weights of strata, belong to all rows.
-    own = {name: part for name, part in arrays.items() if part.ndim > 1 and len(part) == N_ROWS}
+    own = {
+        name: part
+        for name, part in arrays.items()
+        if part.ndim > 1 and len(part) == N_ROWS
+    }
     return replace(design, **{name: part[rows] for name, part in own.items()})
 
 
@@ -170,7 +193,9 @@ def _assert_same(found: Any, expected: Any, what: str, atol: float = 0.0) -> Non
 SOLVER_CHECKS = checks_named("check_solver_", globals())
 
 
-def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ()) -> None:
+def check_solver(
+    solver: Solver, sampler: Sampler, *, skip: Container[str] = ()
+) -> None:
     """Check a solver on given designs: independence of rows, merging, relabelled players.
 
     Parameters

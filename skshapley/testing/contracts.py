@@ -45,9 +45,10 @@ def parametrize_contract(
 ) -> "pytest.MarkDecorator":
     """Make one pytest test for each check of the given components.
 
-    The test takes `check`, a function without arguments, and calls it. A sampler runs the checks of
-    samplers. A solver needs a sampler for its designs; it runs the checks of solvers and of the
-    pair. A reward runs the checks of rewards, and a game the checks of games.
+    The test takes `check`, a function without arguments, and calls it. A sampler runs
+    the checks of samplers. A solver needs a sampler for its designs; it runs the checks
+    of solvers and of the pair. A reward runs the checks of rewards, and a game the
+    checks of games.
 
     Parameters
     ----------
@@ -58,11 +59,11 @@ def parametrize_contract(
     game : Game, or callable that returns one, optional
         A callable is called once, by the first test.
     skip : dict of str to str, optional
-        Reasons for skipping checks, by the id of the test. The id is the kind of the contract and
-        the name of the check, such as ``"pair-jobs"``.
+        Reasons for skipping checks, by the id of the test. The id is the kind of the
+        contract and the name of the check, such as ``"pair-jobs"``.
     exempt : dict of str to str, optional
-        Reasons for checks that cannot pass. These tests are expected to fail. A test that passes is
-        reported, because its exemption is no longer needed.
+        Reasons for checks that cannot pass. These tests are expected to fail. A test
+        that passes is reported, because its exemption is no longer needed.
 
     Returns
     -------
@@ -89,7 +90,9 @@ def parametrize_contract(
     pytest then runs ``test_mine[pair-efficiency]``, and so on:
 
     >>> [parameters] = test_mine.pytestmark
-    >>> {"pair-efficiency", "solver-symmetry"} <= {case.id for case in parameters.args[1]}
+    >>> {"pair-efficiency", "solver-symmetry"} <= {
+    ...     case.id for case in parameters.args[1]
+    ... }
     True
     """
     import pytest
@@ -103,11 +106,13 @@ def parametrize_contract(
     if game is not None:
         parts["game"] = game
     if not parts:
-        raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
+        raise TypeError(
+            f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them."
+        )
     if "solver" in parts and "sampler" not in parts:
         raise TypeError(
-            f"{OWNER} got solver={parts['solver']!r} without a sampler for its designs: pass"
-            f" sampler=."
+            f"{OWNER} got solver={parts['solver']!r} without a sampler for its "
+            "designs: pass sampler=."
         )
 
     # A callable is called by the first test, so that collecting tests fits no model.
@@ -126,25 +131,33 @@ def parametrize_contract(
         for name, check in checks.items()
     }
     marks: dict[str, pytest.MarkDecorator] = {}
-    # Only a failed check counts as expected. Any other error is reported, as is a check that
-    # passes.
+    # Only a failed check counts as expected. Any other error is reported, as is a check
+    # that passes.
     expected = partial(pytest.mark.xfail, strict=True, raises=AssertionError)
-    for parameter, why, mark in (("skip", skip, pytest.mark.skip), ("exempt", exempt, expected)):
+    for parameter, why, mark in (
+        ("skip", skip, pytest.mark.skip),
+        ("exempt", exempt, expected),
+    ):
         _check_reasons(why, parameter, list(cases))
         marks |= {name: mark(reason=reason) for name, reason in (why or {}).items()}
     parameters = [
-        pytest.param(check, id=name, marks=marks.get(name, ())) for name, check in cases.items()
+        pytest.param(check, id=name, marks=marks.get(name, ()))
+        for name, check in cases.items()
     ]
     return pytest.mark.parametrize("check", parameters)
 
 
-def _check_reasons(given: Mapping[str, str] | None, parameter: str, cases: list[str]) -> None:
+def _check_reasons(
+    given: Mapping[str, str] | None, parameter: str, cases: list[str]
+) -> None:
     """Raise an error unless reasons are a dict of known checks."""
     if given is not None and not isinstance(given, Mapping):
-        raise ValueError(f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {given!r}.")
+        raise ValueError(
+            f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {given!r}."
+        )
     unknown = sorted(set(given or ()) - set(cases))
     if unknown:
         raise ValueError(
-            f"{OWNER} got {parameter} for {unknown}, which it does not check here: choose among"
-            f" {cases}."
+            f"{OWNER} got {parameter} for {unknown}, which it does not check here: "
+            f"choose among {cases}."
         )

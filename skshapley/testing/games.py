@@ -1,7 +1,8 @@
 """Cooperative games with Shapley values known from theory.
 
-Every game maps boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``. The value of a
-coalition does not depend on the other coalitions of a call, to the last bit unless stated.
+Every game maps boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``. The
+value of a coalition does not depend on the other coalitions of a call, to the last bit
+unless stated.
 """
 
 from abc import ABC, abstractmethod
@@ -32,7 +33,8 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
 
     References
     ----------
-    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II, Eq 12.
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II,
+    Eq 12.
 
     Examples
     --------
@@ -43,15 +45,20 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
     masks = np.arange(2**n_players)
     coalitions = (masks[:, None] >> np.arange(n_players)) & 1 == 1
     worth = np.asarray(reward(coalitions), dtype=np.float64)
-    # Equal to |S|! (p - |S| - 1)!/p!, and the binomial is a whole number without rounding.
-    weight = np.array([1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)])
+    # Equal to |S|! (p - |S| - 1)!/p!, and the binomial is a whole number without
+    # rounding.
+    weight = np.array(
+        [1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)]
+    )
     values = []
     for player in range(n_players):
         without = masks[~coalitions[:, player]]
-        # The mask of S with i is the mask of S plus 2^i, so its worth is looked up and not searched
-        # for.
+        # The mask of S with i is the mask of S plus 2^i, so its worth is looked up and
+        # not searched for.
         joins = worth[without + 2**player] - worth[without]
-        values.append(np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1))
+        values.append(
+            np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1)
+        )
     return np.array(values)
 
 
@@ -147,7 +154,9 @@ class SizeGame(CooperativeGame):
     @property
     def shapley_values(self) -> np.ndarray:
         """Equal shares."""
-        return np.full(self.n_players, (self.worths[-1] - self.worths[0]) / self.n_players)
+        return np.full(
+            self.n_players, (self.worths[-1] - self.worths[0]) / self.n_players
+        )
 
 
 class GloveGame(CooperativeGame):
@@ -161,8 +170,8 @@ class GloveGame(CooperativeGame):
 
     References
     ----------
-    Shapley & Shubik (1969), Pure competition, coalitional power, and fair division, International
-    Economic Review 10.
+    Shapley & Shubik (1969), Pure competition, coalitional power, and fair division,
+    International Economic Review 10.
 
     Examples
     --------
@@ -187,7 +196,9 @@ class GloveGame(CooperativeGame):
 
         hands, before = np.array([self.n_left, self.n_right]), np.arange(self.n_players)
         # more than half of the `before` others hold the other hand
-        chances = hypergeom.sf(before // 2, self.n_players - 1, hands[::-1, None], before)
+        chances = hypergeom.sf(
+            before // 2, self.n_players - 1, hands[::-1, None], before
+        )
         return np.repeat(chances.mean(axis=1), hands)
 
 
@@ -201,8 +212,9 @@ class AirportGame(CooperativeGame):
 
     References
     ----------
-    Littlechild & Owen (1973), A simple expression for the Shapley value in a special case,
-    Management Science 20: each section of the runway is divided equally among all who need it.
+    Littlechild & Owen (1973), A simple expression for the Shapley value in a special
+    case, Management Science 20: each section of the runway is divided equally among all
+    who need it.
 
     Examples
     --------
@@ -241,8 +253,8 @@ class WeightedVotingGame(CooperativeGame):
 
     References
     ----------
-    Mann & Shapley (1962), Values of large games VI: evaluating the electoral college exactly, RAND
-    RM-3158: coalitions are counted by size and votes.
+    Mann & Shapley (1962), Values of large games VI: evaluating the electoral college
+    exactly, RAND RM-3158: coalitions are counted by size and votes.
 
     Examples
     --------
@@ -258,7 +270,9 @@ class WeightedVotingGame(CooperativeGame):
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return 1 if the quota is reached, else 0."""
-        return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(np.float64)
+        return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(
+            np.float64
+        )
 
     @cached_property
     def shapley_values(self) -> np.ndarray:
@@ -267,8 +281,9 @@ class WeightedVotingGame(CooperativeGame):
 
     def _pivots(self, player: int) -> float:
         p, quota = self.n_players, self.quota
-        # counts[s, w]: coalitions of s other players with w votes, w < quota. They are exact up to
-        # 57 players: the largest count is then C(56, 28) = 7.6e15, below 2^53.
+        # counts[s, w]: coalitions of s other players with w votes, w < quota. They are
+        # exact up to 57 players: the largest count is then C(56, 28) = 7.6e15, below
+        # 2^53.
         counts = np.zeros((p, quota))
         counts[0, 0] = 1.0
         for votes in np.delete(self.votes, player):
@@ -281,7 +296,9 @@ class WeightedVotingGame(CooperativeGame):
 class _SetGame(CooperativeGame):
     """A sum over sets of players, each with a number."""
 
-    def __init__(self, n_players: int, numbers: Mapping[tuple[int, ...], float]) -> None:
+    def __init__(
+        self, n_players: int, numbers: Mapping[tuple[int, ...], float]
+    ) -> None:
         self.n_players = n_players
         self._sets = np.zeros((len(numbers), n_players), dtype=bool)
         for row, members in zip(self._sets, numbers, strict=True):
@@ -292,7 +309,9 @@ class _SetGame(CooperativeGame):
     def _absent(self, coalitions: np.ndarray) -> np.ndarray:
         """Return how many members of each set are not in each coalition, ``(m, t)``."""
         # whole numbers below 2^24 are exact in float32, in any order of summation
-        return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(np.float32)
+        return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(
+            np.float32
+        )
 
     def _shared(self, numbers: np.ndarray) -> np.ndarray:
         """Return each player's sum of equal shares of the numbers of its sets, ``(p,)``."""
@@ -310,8 +329,9 @@ class DividendGame(_SetGame):
 
     References
     ----------
-    Harsanyi (1963), A simplified bargaining model for the n-person cooperative game, International
-    Economic Review 4: a dividend is divided equally among the members of its set.
+    Harsanyi (1963), A simplified bargaining model for the n-person cooperative game,
+    International Economic Review 4: a dividend is divided equally among the members of
+    its set.
 
     Examples
     --------
@@ -320,7 +340,9 @@ class DividendGame(_SetGame):
     array([3., 2., 2.])
     """
 
-    def __init__(self, n_players: int, dividends: Mapping[tuple[int, ...], float]) -> None:
+    def __init__(
+        self, n_players: int, dividends: Mapping[tuple[int, ...], float]
+    ) -> None:
         super().__init__(n_players, dividends)
         self.dividends = dict(dividends)
 
@@ -344,7 +366,8 @@ class UnanimityGame(DividendGame):
 
     References
     ----------
-    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II, Lemma 2.
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II,
+    Lemma 2.
 
     Examples
     --------
@@ -360,8 +383,9 @@ class UnanimityGame(DividendGame):
 class FourierGame(_SetGame):
     """A sum of parities: v(S) = sum over sets T of c_T prod_{j in T} s_j, s_j = 1 in S, else -1.
 
-    Only odd sets contribute to the Shapley values: phi_i = 2 sum over odd T that contain i of
-    c_T/|T|. Antithetic pairs cancel the even part of a game, but not its odd part.
+    Only odd sets contribute to the Shapley values: phi_i = 2 sum over odd T that
+    contain i of c_T/|T|. Antithetic pairs cancel the even part of a game, but not its
+    odd part.
 
     Parameters
     ----------
@@ -379,7 +403,9 @@ class FourierGame(_SetGame):
     array([4., 2., 2.])
     """
 
-    def __init__(self, n_players: int, coefficients: Mapping[tuple[int, ...], float]) -> None:
+    def __init__(
+        self, n_players: int, coefficients: Mapping[tuple[int, ...], float]
+    ) -> None:
         super().__init__(n_players, coefficients)
         self.coefficients = dict(coefficients)
 
@@ -397,8 +423,8 @@ class FourierGame(_SetGame):
 class PairwiseGame(CooperativeGame):
     """Main effects and interactions of two players, summed over the players and pairs within S.
 
-    v(S) = sum over i in S of main_i + sum over i < j in S of interactions_ij. The last bits of a
-    value may depend on the number of coalitions in a call.
+    v(S) = sum over i in S of main_i + sum over i < j in S of interactions_ij. The last
+    bits of a value may depend on the number of coalitions in a call.
 
     Parameters
     ----------
@@ -422,7 +448,10 @@ class PairwiseGame(CooperativeGame):
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the effects within each coalition."""
         present = coalitions.astype(np.float64)
-        return present @ self.main + ((present @ self.interactions) * present).sum(axis=1) / 2
+        return (
+            present @ self.main
+            + ((present @ self.interactions) * present).sum(axis=1) / 2
+        )
 
     @property
     def shapley_values(self) -> np.ndarray:
@@ -448,8 +477,14 @@ class RandomGame(CooperativeGame):
     np.True_
     """
 
-    def __init__(self, n_players: int, seed: int = 0, null_players: Sequence[int] = ()) -> None:
-        self.n_players, self.seed, self.null_players = n_players, seed, tuple(null_players)
+    def __init__(
+        self, n_players: int, seed: int = 0, null_players: Sequence[int] = ()
+    ) -> None:
+        self.n_players, self.seed, self.null_players = (
+            n_players,
+            seed,
+            tuple(null_players),
+        )
 
     @cached_property
     def _table(self) -> np.ndarray:

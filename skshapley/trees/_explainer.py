@@ -28,35 +28,38 @@ CHECKED_ROWS = 32
 class TreeExplainer(Attributor):
     """Explain a tree ensemble by exact Shapley values, without sampling.
 
-    The values are computed from the trees themselves. Unless the trees are very deep, the cost per
-    explained row does not depend on the size of the background.
+    The values are computed from the trees themselves. Unless the trees are very deep,
+    the cost per explained row does not depend on the size of the background.
 
     Parameters
     ----------
     estimator : fitted tree model
         An estimator or a booster of XGBoost or LightGBM, or a HistGradientBoosting,
-        GradientBoosting, RandomForest, ExtraTrees or single tree of scikit-learn. It is never
-        fitted here.
+        GradientBoosting, RandomForest, ExtraTrees or single tree of scikit-learn. It is
+        never fitted here.
     response_method : str, default="auto"
-        "auto", "predict", "predict_proba", "decision_function" or "log_odds". "auto" is the sum
-        over the trees: the margin of a boosted model (log-odds, for a classifier), the mean or the
-        class probabilities of a forest. The other responses are accepted where they are equal to
-        that sum; the probabilities of a boosted model, say, are not.
+        "auto", "predict", "predict_proba", "decision_function" or "log_odds". "auto" is
+        the sum over the trees: the margin of a boosted model (log-odds, for a
+        classifier), the mean or the class probabilities of a forest. The other
+        responses are accepted where they are equal to that sum; the probabilities of a
+        boosted model, say, are not.
     output : None or label, default=None
-        Which output to explain, as a class label or the position of the output. None: the positive
-        class of two, else all outputs at once.
+        Which output to explain, as a class label or the position of the output. None:
+        the positive class of two, else all outputs at once.
     groups : dict, default=None
-        ``{"name": [columns, ...]}``: each group is one player. Every other column is a player of
-        its own.
+        ``{"name": [columns, ...]}``: each group is one player. Every other column is a
+        player of its own.
     feature_perturbation : {"interventional", "path_dependent"}, default="interventional"
-        The replacement of absent features. "interventional": background rows. "path_dependent":
-        the training data, in their proportions at the nodes; no background is needed.
+        The replacement of absent features. "interventional": background rows.
+        "path_dependent": the training data, in their proportions at the nodes; no
+        background is needed.
     index : str or Index, default="shapley"
-        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
-        1)`. Only Shapley values always sum to the prediction.
+        The kind of values: "shapley", "banzhaf", or an index such as
+        `skshapley.indices.beta(16, 1)`. Only Shapley values always sum to the
+        prediction.
     interactions : bool or str, default=False
-        Also compute the exact interactions of all pairs of players. True: the Shapley interaction
-        index. A str: a name of `skshapley.indices.PAIR_INDICES`.
+        Also compute the exact interactions of all pairs of players. True: the Shapley
+        interaction index. A str: a name of `skshapley.indices.PAIR_INDICES`.
     n_jobs : int, default=None
         Number of threads, through joblib. The result is the same for any number.
 
@@ -76,13 +79,14 @@ class TreeExplainer(Attributor):
 
     Notes
     -----
-    A leaf with k distinct players on its path is a game of k bits of the row to explain and k bits
-    of a background row. `fit` counts the background's bit patterns once and folds the counts into a
-    table over the patterns of a row to explain. Each explanation is a table lookup. Its cost does
-    not depend on the size of the background. In trees that are too deep for tables, each row
-    descends together with each background row. `fit` chooses by the sizes of trees and background.
-    Calls with many rows may make tables of their own. Both methods agree to rounding.
-    Lundberg et al. (2020) [1]_ define the interventional values by Algorithm 3, and the
+    A leaf with k distinct players on its path is a game of k bits of the row to explain
+    and k bits of a background row. `fit` counts the background's bit patterns once and
+    folds the counts into a table over the patterns of a row to explain. Each
+    explanation is a table lookup. Its cost does not depend on the size of the
+    background. In trees that are too deep for tables, each row descends together with
+    each background row. `fit` chooses by the sizes of trees and background. Calls with
+    many rows may make tables of their own. Both methods agree to rounding. Lundberg et
+    al. (2020) [1]_ define the interventional values by Algorithm 3, and the
     path-dependent values by Algorithm 1.
 
     References
@@ -143,8 +147,9 @@ class TreeExplainer(Attributor):
         Parameters
         ----------
         X : array or frame of shape (b, d), or None
-            The background rows, any number of them, in the container and with the columns that the
-            model was fitted on. None only with ``feature_perturbation="path_dependent"``.
+            The background rows, any number of them, in the container and with the
+            columns that the model was fitted on. None only with
+            ``feature_perturbation="path_dependent"``.
         y : ignored
         sample_weight : array of shape (b,), optional
             Weights of the background rows.
@@ -168,8 +173,8 @@ class TreeExplainer(Attributor):
         from_paths = self.feature_perturbation == "path_dependent"
         if X is None and not from_paths:
             raise ValueError(
-                f'{name} got X=None in fit, but feature_perturbation="interventional" needs'
-                f' background rows: pass some, or choose "path_dependent".'
+                f'{name} got X=None in fit, but feature_perturbation="interventional" '
+                'needs background rows: pass some, or choose "path_dependent".'
             )
         trees, self.output_names_ = self._read_output(name)
         form = Trees(trees, model_columns(self.estimator))
@@ -216,7 +221,9 @@ class TreeExplainer(Attributor):
         return self._exactly(X)
 
     def _exact_outcome(self, X: Any) -> Outcome:
-        return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))
+        return exact_outcome(
+            self.exact_, X, pair_index(self.interactions, type(self).__name__)
+        )
 
     def _facts(self) -> dict[str, Any]:
         """Return the settings about the response and the perturbation."""
@@ -238,9 +245,13 @@ class TreeExplainer(Attributor):
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""
         trees = read_trees(
-            self.estimator, "raw" if self.response_method == "auto" else self.response_method
+            self.estimator,
+            "raw" if self.response_method == "auto" else self.response_method,
         )
-        labels, output = np.asarray(getattr(self.estimator, "classes_", [])).tolist(), self.output
+        labels, output = (
+            np.asarray(getattr(self.estimator, "classes_", [])).tolist(),
+            self.output,
+        )
         if len(labels) == 2:
             output = labels[-1] if output is None else output
             # the log-odds of the second class; those of the first are their negative
@@ -251,7 +262,7 @@ class TreeExplainer(Attributor):
             return trees, labels if trees.n_outputs > 1 else None
         if output not in labels:
             raise ValueError(
-                f"{name} got output={output!r}, which the response does not have: choose None or"
-                f" one of {labels}."
+                f"{name} got output={output!r}, which the response does not have: "
+                f"choose None or one of {labels}."
             )
         return trees.take_output(labels.index(output)), None

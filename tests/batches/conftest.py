@@ -13,13 +13,17 @@ NAMES = ["a", "b", "c", "d", "e"]
 
 def model(X):
     """A step of sums and products, the same for a row whatever the rows beside it."""
-    a, b, c, d, e = (np.asarray(column, dtype=float) for column in np.asarray(X, dtype=float).T)
+    a, b, c, d, e = (
+        np.asarray(column, dtype=float) for column in np.asarray(X, dtype=float).T
+    )
     return np.where(a * b > c, d + 2 * e * a, b - c * d)
 
 
 def fitted(background, **parameters):
     parameters = dict(sampler="antithetic", max_rows=109, random_state=7) | parameters
-    return ShapleyExplainer(parameters.pop("model", model), **parameters).fit(background)
+    return ShapleyExplainer(parameters.pop("model", model), **parameters).fit(
+        background
+    )
 
 
 def contents(folder):

@@ -21,9 +21,13 @@ def slow(X):
 
 def run(n_rows, folder):
     rng = np.random.default_rng(0)
-    explainer = ShapleyExplainer(slow, sampler="antithetic", max_rows=14 * 5 + 1, random_state=5)
+    explainer = ShapleyExplainer(
+        slow, sampler="antithetic", max_rows=14 * 5 + 1, random_state=5
+    )
     explainer.fit(rng.normal(size=(5, 4)))
-    explain_batches(explainer, rng.normal(size=(n_rows, 4)), folder, batch_rows=BATCH_ROWS)
+    explain_batches(
+        explainer, rng.normal(size=(n_rows, 4)), folder, batch_rows=BATCH_ROWS
+    )
 
 
 def started(n_rows, *folders):
@@ -55,7 +59,9 @@ def trials(root, n_rows, n_trials, seed):
     for trial in range(n_trials):
         folder, others = root / str(trial), () if trial else (root / "peace",)
         found.append(killed(folder, n_rows, rng))
-        assert started(n_rows, folder, *others).wait() == 0, f"the run in {folder} failed"
+        assert started(n_rows, folder, *others).wait() == 0, (
+            f"the run in {folder} failed"
+        )
     return found
 
 

@@ -45,7 +45,7 @@ def damage(path):
     path.write_bytes(path.read_bytes().replace(b"row", b"rov", 1))
 
 
-# --- damage --------------------------------------------------------------------------------------
+# --- damage ---------------------------------------------------------------------------
 
 
 def outcome(folder):
@@ -61,10 +61,18 @@ def outcome(folder):
 
 
 @ASIDE
-@pytest.mark.parametrize(("n", "seed"), [(12, 0), pytest.param(200, 1, marks=pytest.mark.slow)])
-def test_a_flipped_bit_never_changes_values_unnoticed(n, seed, folder, skipping, source):
+@pytest.mark.parametrize(
+    ("n", "seed"), [(12, 0), pytest.param(200, 1, marks=pytest.mark.slow)]
+)
+def test_a_flipped_bit_never_changes_values_unnoticed(
+    n, seed, folder, skipping, source
+):
     """Flip one bit of any file: readers get the original values or an error."""
-    rng, whole, expected = np.random.default_rng(seed), contents(folder), outcome(folder)
+    rng, whole, expected = (
+        np.random.default_rng(seed),
+        contents(folder),
+        outcome(folder),
+    )
     sizes = {name: len(data) for name, data in whole.items()}
     n_seen = 0
     for _ in range(n):
@@ -91,11 +99,15 @@ def test_a_flipped_bit_never_changes_values_unnoticed(n, seed, folder, skipping,
     assert n_seen > 0.8 * n  # the others hit bytes that are not read
 
 
-def test_saved_explanations_are_not_accepted_as_parts(table, explainer, whole, tmp_path):
+def test_saved_explanations_are_not_accepted_as_parts(
+    table, explainer, whole, tmp_path
+):
     explain_batches(explainer, table, tmp_path, batch_rows=5, keys="key")
     written = contents(tmp_path)
     whole[:5].save(tmp_path / "part-00000002.parquet")
-    with pytest.raises(OSError, match=r"part-00000002\.parquet' is damaged .* no part of a run"):
+    with pytest.raises(
+        OSError, match=r"part-00000002\.parquet' is damaged .* no part of a run"
+    ):
         len(ExplanationDataset(tmp_path))
     explain_batches(explainer, table, tmp_path, batch_rows=5, keys="key")
     assert contents(tmp_path) == written
@@ -131,7 +143,9 @@ def test_lost_parts_are_named_and_recomputed(name, table, explainer, tmp_path):
 
 @ASIDE
 @pytest.mark.parametrize("how", [Path.unlink, damage], ids=["lost", "broken"])
-def test_damaged_lists_of_skipped_rows_are_named_and_recomputed(how, folder, skipping, source):
+def test_damaged_lists_of_skipped_rows_are_named_and_recomputed(
+    how, folder, skipping, source
+):
     whole = contents(folder)
     how(folder / "_skipped-00000004.json")
     (wrong,) = ExplanationDataset(folder).check()
@@ -142,13 +156,15 @@ def test_damaged_lists_of_skipped_rows_are_named_and_recomputed(how, folder, ski
     assert contents(folder) == whole
 
 
-# --- another run ---------------------------------------------------------------------------------
+# --- another run ----------------------------------------------------------------------
 
 
 def test_parts_of_another_run_are_refused(table, background, tmp_path):
     """The rows are the same and the file is intact."""
     for name, seed in (("ours", 7), ("theirs", 8)):
-        explain_batches(fitted(background, random_state=seed), table, tmp_path / name, batch_rows=5)
+        explain_batches(
+            fitted(background, random_state=seed), table, tmp_path / name, batch_rows=5
+        )
     part = "part-00000002.parquet"
     shutil.copy(tmp_path / "theirs" / part, tmp_path / "ours" / part)
     with pytest.raises(OSError, match=rf"{part}' belongs to another run"):
@@ -165,19 +181,23 @@ def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
     edited = manifest.read_text().replace('"entropy": "7"', '"entropy": "8"')
     assert edited != manifest.read_text()
     manifest.write_text(edited)
-    with pytest.raises(OSError, match=r"_manifest\.json' is damaged.*hoose another folder"):
+    with pytest.raises(
+        OSError, match=r"_manifest\.json' is damaged.*hoose another folder"
+    ):
         again(skipping, source, folder)
     content = json.loads(edited)
     del content["hash"]
     _folder.write_json(manifest, content)
-    with pytest.raises(FileExistsError, match=r"part-00000000\.parquet belongs to another run"):
+    with pytest.raises(
+        FileExistsError, match=r"part-00000000\.parquet belongs to another run"
+    ):
         again(skipping, source, folder)
     with pytest.raises(OSError, match="belongs to another run"):
         ExplanationDataset(folder).read()
     assert len(ExplanationDataset(folder).check()) == 5
 
 
-# --- files of somebody else ----------------------------------------------------------------------
+# --- files of somebody else -----------------------------------------------------------
 
 
 def test_symbolic_links_are_not_followed_when_writing(table, explainer, tmp_path):
@@ -196,7 +216,9 @@ def test_symbolic_links_are_not_followed_when_writing(table, explainer, tmp_path
     assert len(ExplanationDataset(out)) == 25
 
 
-def test_an_unusable_lock_file_is_not_reported_as_another_run(table, explainer, tmp_path):
+def test_an_unusable_lock_file_is_not_reported_as_another_run(
+    table, explainer, tmp_path
+):
     (tmp_path / "thesis.txt").write_text("Once upon a time")
     for name, make in (
         ("link", lambda lock: lock.symlink_to(tmp_path / "thesis.txt")),
@@ -204,7 +226,9 @@ def test_an_unusable_lock_file_is_not_reported_as_another_run(table, explainer, 
     ):
         (tmp_path / name).mkdir()
         make(tmp_path / name / "_lock")
-        with pytest.raises(OSError, match=r"file _lock cannot be locked: .*Free space") as caught:
+        with pytest.raises(
+            OSError, match=r"file _lock cannot be locked: .*Free space"
+        ) as caught:
             explain_batches(explainer, table, tmp_path / name)
         assert not isinstance(caught.value, BlockingIOError)
     (tmp_path / "broken").mkdir()
@@ -215,7 +239,12 @@ def test_an_unusable_lock_file_is_not_reported_as_another_run(table, explainer, 
 
 def test_foreign_files_with_similar_names_are_kept(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
-    names = ["part-x.txt", "part-9.parquet", "part-00000009.parquet.bak", "part-000000009.parquet"]
+    names = [
+        "part-x.txt",
+        "part-9.parquet",
+        "part-00000009.parquet.bak",
+        "part-000000009.parquet",
+    ]
     strange = {name: f"my {name}" for name in [*names, "_skipped-z.json"]}
     for name, text in strange.items():
         (tmp_path / name).write_text(text)
@@ -230,7 +259,8 @@ def test_foreign_files_with_similar_names_are_kept(table, explainer, tmp_path):
 def test_a_foreign_list_of_skipped_rows_is_not_overwritten(table, explainer, tmp_path):
     (tmp_path / "_skipped-00000000.json").write_text("mine")
     with pytest.raises(
-        FileExistsError, match=r"which holds other files, such as '_skipped-00000000\.json'"
+        FileExistsError,
+        match=r"which holds other files, such as '_skipped-00000000\.json'",
     ):
         explain_batches(explainer, table, tmp_path)
     assert (tmp_path / "_skipped-00000000.json").read_text() == "mine"

@@ -18,7 +18,7 @@ from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
 
-# --- models that differ in one leaf --------------------------------------------------------------
+# --- models that differ in one leaf ---------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +55,24 @@ AS = {
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("forest", "function")))
+        pytest.param(
+            name, marks=[pytest.mark.slow] * (name not in ("forest", "function"))
+        )
         for name in AS
     ],
 )
 def test_models_that_differ_in_the_last_rows_only(kind, rows, background, tmp_path):
-    before, same, after = (fitted(background, model=AS[kind](forest(rows, x))) for x in (0, 0, 1))
-    np.testing.assert_array_equal(after.explain(rows[:20]).values, before.explain(rows[:20]).values)
+    before, same, after = (
+        fitted(background, model=AS[kind](forest(rows, x))) for x in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(
+        after.explain(rows[:20]).values, before.explain(rows[:20]).values
+    )
     explain_batches(before, rows, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
-    with pytest.raises(FileExistsError, match=r"model's (code was|answers at rows 20 to 24 have)"):
+    with pytest.raises(
+        FileExistsError, match=r"model's (code was|answers at rows 20 to 24 have)"
+    ):
         explain_batches(after, rows, tmp_path, batch_rows=5)
     assert contents(tmp_path) == whole
     explain_batches(same, rows, tmp_path, batch_rows=5)
@@ -92,7 +100,9 @@ def test_predictions_of_each_piece_of_a_batch_are_compared(rows, background, tmp
     with pytest.warns(UserWarning, match="set 1 rows aside"):
         explain_batches(before, source, tmp_path, **arguments)
     whole = contents(tmp_path)
-    with pytest.raises(FileExistsError, match=r"model's answers at rows 20 to 24 have changed"):
+    with pytest.raises(
+        FileExistsError, match=r"model's answers at rows 20 to 24 have changed"
+    ):
         explain_batches(after, source, tmp_path, **arguments)
     assert contents(tmp_path) == whole
 
@@ -123,12 +133,14 @@ def test_predictions_of_mixed_rows_distinguish_models(background):
     alike = background.assign(b=background["a"])
 
     def digest(add):
-        return answers_digest(fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"])))
+        return answers_digest(
+            fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"]))
+        )
 
     assert digest(0.0) == digest(0.0) != digest(1e-9)
 
 
-# --- functions -----------------------------------------------------------------------------------
+# --- functions ------------------------------------------------------------------------
 
 
 def capped(most):
@@ -142,7 +154,9 @@ def capped(most):
 
 def test_closures_are_distinguished_by_their_constants(table, background, tmp_path):
     """A rebuilt part holds values of the model of the other parts."""
-    before, same, after = (fitted(background, model=capped(most)) for most in (1e6, 1e6, 2e6))
+    before, same, after = (
+        fitted(background, model=capped(most)) for most in (1e6, 1e6, 2e6)
+    )
     explain_batches(before, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
     (tmp_path / "part-00000000.parquet").unlink()
@@ -189,14 +203,18 @@ def test_equal_functions_have_equal_hashes():
 
     assert code_digest(capped(1)) == code_digest(capped(1))
     assert code_digest(uses(FACTOR)) == code_digest(uses(FACTOR.copy()))
-    assert code_digest(uses({"b": FACTOR, "a": 1})) == code_digest(uses({"a": 1, "b": FACTOR}))
+    assert code_digest(uses({"b": FACTOR, "a": 1})) == code_digest(
+        uses({"a": 1, "b": FACTOR})
+    )
     assert code_digest(recursive) is not None
     # nothing but its answers is known of an object
     assert code_digest(uses(Service(1))) == code_digest(uses(Service(2)))
     assert code_digest(Service()) is code_digest(KNeighborsRegressor()) is None
 
 
-def test_stateful_functions_are_identified_by_their_predictions(table, background, tmp_path):
+def test_stateful_functions_are_identified_by_their_predictions(
+    table, background, tmp_path
+):
     calls = []
 
     def counted(X):
@@ -211,17 +229,22 @@ def test_stateful_functions_are_identified_by_their_predictions(table, backgroun
 def test_fingerprint_texts_do_not_depend_on_the_process():
     assert unaddressed(f"{model} {Service()}").count("0x") == 0
     letters = "qwertyuiopasdfgh"  # whose set has an order of its own in each process
-    assert described(set(letters)) == f"set({[repr(letter) for letter in sorted(letters)]})"
+    assert (
+        described(set(letters))
+        == f"set({[repr(letter) for letter in sorted(letters)]})"
+    )
 
 
-# --- background, settings, data ------------------------------------------------------------------
+# --- background, settings, data -------------------------------------------------------
 
 
 def weighted(kind, background, weights):
     if kind == "trees":
         made = RandomForestRegressor(3, random_state=0).fit(background, background["a"])
         return TreeExplainer(made).fit(background, sample_weight=weights)
-    explainer = ShapleyExplainer(model, sampler="antithetic", max_rows=18 * 6 + 1, random_state=7)
+    explainer = ShapleyExplainer(
+        model, sampler="antithetic", max_rows=18 * 6 + 1, random_state=7
+    )
     return explainer.fit(background, sample_weight=weights)
 
 
@@ -231,7 +254,9 @@ def test_different_background_weights_are_refused(kind, table, background, tmp_p
     explain_batches(weighted(kind, background, weights), table, tmp_path)
     with pytest.raises(FileExistsError, match=r"explainer\.background was"):
         explain_batches(weighted(kind, background, weights[::-1]), table, tmp_path)
-    explain_batches(weighted(kind, background, 2 * weights), table, tmp_path)  # sum 1 all the same
+    explain_batches(
+        weighted(kind, background, 2 * weights), table, tmp_path
+    )  # sum 1 all the same
 
 
 @pytest.mark.parametrize("kind", ["sampled", "trees"])
@@ -259,7 +284,8 @@ def test_files_with_different_columns_are_refused(lacking, table, explainer, tmp
     source = parquet_files(table, tmp_path / "rows", [lacking])
     for rows in (source, ds.dataset(source)):
         with pytest.raises(
-            ValueError, match=rf"columns \['{lacking}'\], .* or one of its files, lacks them"
+            ValueError,
+            match=rf"columns \['{lacking}'\], .* or one of its files, lacks them",
         ):
             explain_batches(explainer, rows, tmp_path / "phi", keys="key")
     assert not (tmp_path / "phi").exists()
@@ -269,7 +295,9 @@ def test_hive_partition_columns_are_read(table, background, tmp_path):
     folder = tmp_path / "rows"
     for day, piece in table.assign(day=table.index // 10).groupby("day"):
         (folder / f"day={day}").mkdir(parents=True)
-        piece.drop(columns="day").to_parquet(folder / f"day={day}" / "a.parquet", index=False)
+        piece.drop(columns="day").to_parquet(
+            folder / f"day={day}" / "a.parquet", index=False
+        )
     explainer = fitted(background)
     dataset = explain_batches(explainer, folder, tmp_path / "phi", keys=["day", "key"])
     assert len(dataset) == 25

@@ -27,7 +27,9 @@ def explainer(rows):
 
 def lazy(library, rows):
     module = pytest.importorskip(library)
-    return module.from_pandas(rows).lazy() if library == "polars" else module.from_df(rows)
+    return (
+        module.from_pandas(rows).lazy() if library == "polars" else module.from_df(rows)
+    )
 
 
 @pytest.mark.parametrize("library", ["polars", "duckdb"])
@@ -36,14 +38,18 @@ def test_lazy_tables_are_read_in_batches(library, rows, explainer):
     parts = list(explain_batches(explainer, table, keys="key", batch_rows=200))
     assert [len(part) for part in parts] == [200, 200, 100]
     wanted = explainer.explain(rows.iloc[:, :3]).values
-    np.testing.assert_array_equal(np.concatenate([part.values for part in parts]), wanted)
+    np.testing.assert_array_equal(
+        np.concatenate([part.values for part in parts]), wanted
+    )
     assert list(parts[1].index[:2]) == ["k200", "k201"]
 
 
 @pytest.mark.parametrize("library", ["polars", "duckdb"])
 def test_lazy_tables_without_a_column_are_refused(library, rows, explainer, tmp_path):
     with pytest.raises(ValueError, match=r"needs the columns \['b'\]"):
-        explain_batches(explainer, lazy(library, rows.drop(columns="b")), tmp_path / "phi")
+        explain_batches(
+            explainer, lazy(library, rows.drop(columns="b")), tmp_path / "phi"
+        )
 
 
 @pytest.mark.skipif(
@@ -55,4 +61,6 @@ def test_polars_backgrounds_receive_polars_batches(rows, explainer):
     X = polars.from_pandas(rows.iloc[:, :3])
     fitted = ShapleyExplainer(explainer.estimator).fit(X[:50])
     (part,) = explain_batches(fitted, X.lazy())
-    np.testing.assert_array_equal(part.values, explainer.explain(rows.iloc[:, :3]).values)
+    np.testing.assert_array_equal(
+        part.values, explainer.explain(rows.iloc[:, :3]).values
+    )

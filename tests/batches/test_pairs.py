@@ -12,7 +12,9 @@ NAMES = list("abcd")
 
 def bilinear(X):
     X = np.asarray(X)
-    return np.column_stack([X[:, 0] * X[:, 1] + X[:, 2], 3 * X[:, 3] * X[:, 0] - X[:, 1]])
+    return np.column_stack(
+        [X[:, 0] * X[:, 1] + X[:, 2], 3 * X[:, 3] * X[:, 0] - X[:, 1]]
+    )
 
 
 def one_output(X):
@@ -27,16 +29,26 @@ def rows():
 
 def fitted(model, **kwargs):
     background = pd.DataFrame(np.zeros((1, 4)), columns=NAMES)
-    return ShapleyExplainer(model, interactions=True, random_state=0, **kwargs).fit(background)
+    return ShapleyExplainer(model, interactions=True, random_state=0, **kwargs).fit(
+        background
+    )
 
 
 @pytest.mark.parametrize("model", [one_output, bilinear])
 def test_interactions_survive_a_round_trip(model, rows, tmp_path):
     explainer = fitted(model)
     whole = explainer.explain(rows[NAMES]).interactions
-    dataset = explain_batches(explainer, rows, tmp_path / "phi", batch_rows=3, keys="key")
+    dataset = explain_batches(
+        explainer, rows, tmp_path / "phi", batch_rows=3, keys="key"
+    )
     found = dataset.read().interactions
-    for name in ("values", "standard_errors", "attributions", "base_values", "feature_names"):
+    for name in (
+        "values",
+        "standard_errors",
+        "attributions",
+        "base_values",
+        "feature_names",
+    ):
         np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
     assert found.index == "shapley"
     assert found.rows.tolist() == rows["key"].tolist()
@@ -52,7 +64,10 @@ def test_pandas_reads_a_list_of_pairs_for_each_line(model, rows, tmp_path):
     explain_batches(explainer, rows, tmp_path, batch_rows=3, keys="key")
     frame = pd.read_parquet(tmp_path)
     expected = explainer.explain(rows[NAMES]).interactions.to_frame()
-    for name, numbers in (("interaction", "value"), ("interaction_error", "standard_error")):
+    for name, numbers in (
+        ("interaction", "value"),
+        ("interaction_error", "standard_error"),
+    ):
         found = np.concatenate(frame[name].tolist())
         np.testing.assert_array_equal(found, expected[numbers])
 
@@ -62,4 +77,6 @@ def test_folders_of_explainers_without_interactions_have_none(rows, tmp_path):
     explainer.fit(explainer.background_)
     dataset = explain_batches(explainer, rows[NAMES], tmp_path)
     assert dataset.read().interactions is None
-    assert not [name for name in pd.read_parquet(tmp_path) if name.startswith("interaction")]
+    assert not [
+        name for name in pd.read_parquet(tmp_path) if name.startswith("interaction")
+    ]

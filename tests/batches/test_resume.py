@@ -30,7 +30,9 @@ class Died(BaseException):
     [False, pytest.param(True, marks=pytest.mark.slow)],
     ids=["before the move", "after the move"],
 )
-def test_a_run_killed_at_any_write_can_be_resumed(after, table, explainer, tmp_path, monkeypatch):
+def test_a_run_killed_at_any_write_can_be_resumed(
+    after, table, explainer, tmp_path, monkeypatch
+):
     """Manifest, three parts, manifest: kill the run at each of the five writes."""
     arguments = dict(batch_rows=10, keys="key")
     explain_batches(explainer, table, tmp_path / "whole", **arguments)
@@ -96,7 +98,9 @@ def test_finished_batches_are_not_recomputed(table, background, tmp_path):
     assert state.seen - first < first
 
 
-@pytest.mark.parametrize("state", [None, np.random.RandomState(4), np.random.default_rng(4)])
+@pytest.mark.parametrize(
+    "state", [None, np.random.RandomState(4), np.random.default_rng(4)]
+)
 def test_a_resumed_run_keeps_its_entropy(state, table, background, tmp_path):
     explainer = fitted(background, random_state=state)
     before = explain_batches(explainer, table, tmp_path, batch_rows=5).read()
@@ -105,7 +109,7 @@ def test_a_resumed_run_keeps_its_entropy(state, table, background, tmp_path):
     np.testing.assert_array_equal(after.values, before.values)
 
 
-# --- a run with something else is refused --------------------------------------------------------
+# --- a run with something else is refused ---------------------------------------------
 
 CHANGES = {
     "batches": (dict(batch_rows=6), "settings.batch_rows was 5 and is 6"),
@@ -113,10 +117,16 @@ CHANGES = {
     "seed": (dict(random_state=8), "settings.random_state was 7 and is 8"),
     "no seed": (dict(random_state=None), "random_state was 7 and is drawn"),
     "budget": (dict(max_rows=169), "explainer.max_rows was 109 and is 169"),
-    "sampler": (dict(sampler="monte-carlo"), "sampler was 'antithetic' and is 'monte-carlo'"),
+    "sampler": (
+        dict(sampler="monte-carlo"),
+        "sampler was 'antithetic' and is 'monte-carlo'",
+    ),
     "model": (dict(model=lambda X: model(X) + 1e-12), "explainer.model's answers was"),
     "background": (dict(background=0.5), "explainer.background was"),
-    "several": (dict(batch_rows=6, max_rows=169), "batch_rows was .*; explainer.max_rows was"),
+    "several": (
+        dict(batch_rows=6, max_rows=169),
+        "batch_rows was .*; explainer.max_rows was",
+    ),
 }
 
 
@@ -124,7 +134,9 @@ CHANGES = {
 def test_different_settings_are_refused(change, message, table, background, tmp_path):
     explain_batches(fitted(background), table, tmp_path, batch_rows=5)
     whole, change = contents(tmp_path), dict(change)
-    arguments = {name: change.pop(name) for name in ("batch_rows", "keys") if name in change}
+    arguments = {
+        name: change.pop(name) for name in ("batch_rows", "keys") if name in change
+    }
     other = fitted(background + change.pop("background", 0.0), **change)
     with pytest.raises(FileExistsError, match=message) as caught:
         explain_batches(other, table, tmp_path, **(dict(batch_rows=5) | arguments))
@@ -140,7 +152,9 @@ def test_settings_without_effect_on_values_may_change(table, background, tmp_pat
     assert contents(tmp_path) == whole
 
 
-def test_different_library_versions_are_refused(table, explainer, tmp_path, monkeypatch):
+def test_different_library_versions_are_refused(
+    table, explainer, tmp_path, monkeypatch
+):
     with monkeypatch.context() as patched:
         patched.setattr(_folder, "versions", lambda: {**versions(), "numpy": "1.0"})
         explain_batches(explainer, table, tmp_path)
@@ -181,9 +195,15 @@ def edited(table):
 
 
 DATA = {
-    "a value": (edited, "the data of rows 0 to 4 .* have changed since they were explained"),
+    "a value": (
+        edited,
+        "the data of rows 0 to 4 .* have changed since they were explained",
+    ),
     "a key": (lambda t: t.assign(key=[*t["key"][:-1], "?"]), "rows 20 to 24"),
-    "a type": (lambda t: t.assign(a=t["a"].astype("float32")), "source.columns.a was float64"),
+    "a type": (
+        lambda t: t.assign(a=t["a"].astype("float32")),
+        "source.columns.a was float64",
+    ),
     "fewer rows": (lambda t: t[:20], "source.rows was 25 and is 20"),
     "columns": (lambda t: t.assign(z=0), "source.columns.z was None and is int64"),
 }
@@ -205,7 +225,10 @@ def test_iterators_are_identified_by_their_batches(table, explainer, tmp_path):
     for other, message in (
         (edited(table), "rows 0 to 4"),
         (table[:20], "the source ends after 20 rows, and it had more"),
-        (pd.concat([table, table[:5]], ignore_index=True), "the source now has more than 25 rows"),
+        (
+            pd.concat([table, table[:5]], ignore_index=True),
+            "the source now has more than 25 rows",
+        ),
         (table[:18], "rows 15 to 17"),
     ):
         with pytest.raises(FileExistsError, match=message):
@@ -214,26 +237,31 @@ def test_iterators_are_identified_by_their_batches(table, explainer, tmp_path):
 
 def test_unrelated_files_are_kept(table, explainer, tmp_path):
     (tmp_path / "thesis.txt").write_text("Once upon a time")
-    with pytest.raises(FileExistsError, match=r"which holds other files, such as 'thesis\.txt'"):
+    with pytest.raises(
+        FileExistsError, match=r"which holds other files, such as 'thesis\.txt'"
+    ):
         explain_batches(explainer, table, tmp_path)
     with pytest.raises(FileExistsError, match="which is not a folder"):
         explain_batches(explainer, table, tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text() == "Once upon a time"
 
 
-# --- processes -----------------------------------------------------------------------------------
+# --- processes ------------------------------------------------------------------------
 
 
 def test_two_processes_cannot_share_a_folder(table, explainer, tmp_path):
     """Another process locks the folder; killing it releases the lock."""
     hold = (
         "import pathlib, sys, time; from skshapley.batches._folder import Folder\n"
-        "with Folder(pathlib.Path(sys.argv[1])).held(): print('held', flush=True); time.sleep(60)"
+        "with Folder(pathlib.Path(sys.argv[1])).held(): print('held', flush=True); "
+        "time.sleep(60)"
     )
     command = [sys.executable, "-c", hold, tmp_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(BlockingIOError, match="which another run is writing to; wait"):
+        with pytest.raises(
+            BlockingIOError, match="which another run is writing to; wait"
+        ):
             explain_batches(explainer, table, tmp_path)
         holder.kill()
     assert explain_batches(explainer, table, tmp_path).finished
@@ -241,7 +269,9 @@ def test_two_processes_cannot_share_a_folder(table, explainer, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_trials", "seed"), [(40, 1)])
-def test_a_run_killed_at_random_times_ends_with_the_same_bytes(n_trials, seed, tmp_path):
+def test_a_run_killed_at_random_times_ends_with_the_same_bytes(
+    n_trials, seed, tmp_path
+):
     """SIGKILL at a random time, then a new interpreter finishes the run.
 
     The model is a function.

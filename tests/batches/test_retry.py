@@ -49,7 +49,9 @@ def folder(service, explainer, table, tmp_path):
     """A run that says it has finished, during which seven rows had no answer."""
     service.rows = DOWN
     with pytest.warns(UserWarning, match="set 7 rows aside"):
-        dataset = explain_batches(explainer, table, tmp_path / "phi", on_error="skip", **ARGUMENTS)
+        dataset = explain_batches(
+            explainer, table, tmp_path / "phi", on_error="skip", **ARGUMENTS
+        )
     assert dataset.finished
     service.rows = []
     return tmp_path / "phi"
@@ -64,13 +66,19 @@ def test_the_list_of_skipped_rows_has_the_errors(folder):
     assert " at 0x" not in why
 
 
-@pytest.mark.parametrize("on_error", [pytest.param("raise", marks=pytest.mark.slow), "skip"])
-def test_a_later_run_retries_skipped_rows(on_error, folder, explainer, background, table, tmp_path):
+@pytest.mark.parametrize(
+    "on_error", [pytest.param("raise", marks=pytest.mark.slow), "skip"]
+)
+def test_a_later_run_retries_skipped_rows(
+    on_error, folder, explainer, background, table, tmp_path
+):
     dataset = explain_batches(explainer, table, folder, on_error=on_error, **ARGUMENTS)
     assert not len(dataset.skipped())
     expected = fitted(background).explain(table[NAMES])
     np.testing.assert_array_equal(dataset.read().values, expected.values)
-    explain_batches(explainer, table, tmp_path / "peace", on_error=on_error, **ARGUMENTS)
+    explain_batches(
+        explainer, table, tmp_path / "peace", on_error=on_error, **ARGUMENTS
+    )
     assert contents(folder) == contents(tmp_path / "peace")
 
 
@@ -89,13 +97,19 @@ def test_rows_that_fail_again_stay_skipped(folder, explainer, service, table):
 def test_a_run_that_raises_names_the_failing_rows(folder, explainer, service, table):
     """The first failing row of the batch, or the batch if all of its rows fail."""
     before, service.rows = contents(folder), [10]
-    with pytest.raises(BatchError, match=r"cannot explain row 10 \(key row 10\): ConnectionError"):
+    with pytest.raises(
+        BatchError, match=r"cannot explain row 10 \(key row 10\): ConnectionError"
+    ):
         explain_batches(explainer, table, folder, **ARGUMENTS)
     service.rows = [11]
-    with pytest.raises(BatchError, match=r"cannot explain rows 10 to 14 .*: ConnectionError"):
+    with pytest.raises(
+        BatchError, match=r"cannot explain rows 10 to 14 .*: ConnectionError"
+    ):
         explain_batches(explainer, table, folder, **ARGUMENTS)
     after = contents(folder)
-    assert after["part-00000000.parquet"] != before["part-00000000.parquet"]  # is explained now
+    assert (
+        after["part-00000000.parquet"] != before["part-00000000.parquet"]
+    )  # is explained now
     assert after["_skipped-00000002.json"] == before["_skipped-00000002.json"]
 
 
@@ -109,7 +123,9 @@ def test_a_retry_with_more_failures_keeps_the_earlier_part(
     assert contents(folder) == before
 
 
-def test_an_outdated_list_of_skipped_rows_is_removed_on_resume(folder, explainer, service, table):
+def test_an_outdated_list_of_skipped_rows_is_removed_on_resume(
+    folder, explainer, service, table
+):
     """The third batch has both a part and an outdated list of skipped rows."""
     skipped = folder / "_skipped-00000002.json"
     listed = skipped.read_bytes()
@@ -128,17 +144,26 @@ def test_a_shorter_source_is_refused_after_a_skipped_batch(background, table, tm
     """The last batch has no part. Only its list of skipped rows shows that it existed."""
     explainer = fitted(background, model=picky)
     source = spoilt(table, [20, 21, 22, 23, 24])
-    whole = explain_batches(explainer, iter([source]), tmp_path, on_error="skip", batch_rows=5)
+    whole = explain_batches(
+        explainer, iter([source]), tmp_path, on_error="skip", batch_rows=5
+    )
     assert (whole.finished, len(whole)) == (True, 20)
-    for n_rows in (None, 25):  # a run that was killed before it had finished, and one that had
+    for n_rows in (
+        None,
+        25,
+    ):  # a run that was killed before it had finished, and one that had
         content = read_json(tmp_path / "_manifest.json") | {"n_rows": n_rows}
         write_json(tmp_path / "_manifest.json", content)
-        with pytest.raises(FileExistsError, match="the source ends after 20 rows, and it had more"):
-            explain_batches(explainer, iter([source[:20]]), tmp_path, on_error="skip", batch_rows=5)
+        with pytest.raises(
+            FileExistsError, match="the source ends after 20 rows, and it had more"
+        ):
+            explain_batches(
+                explainer, iter([source[:20]]), tmp_path, on_error="skip", batch_rows=5
+            )
         assert ExplanationDataset(tmp_path).manifest["n_rows"] == n_rows
 
 
-# --- workers -------------------------------------------------------------------------------------
+# --- workers --------------------------------------------------------------------------
 
 
 class Fatal:
@@ -157,5 +182,7 @@ def test_dead_workers_stop_the_run_and_the_batch_is_named(background, table):
     """The run stops at the first attempt: each half of a halved batch would kill more workers."""
     explainer = fitted(background, model=Fatal(), n_jobs=2)
     stream = explain_batches(explainer, table[NAMES], batch_rows=12, on_error="skip")
-    with pytest.raises(BatchError, match="lost the workers that were to explain rows 0 to 11: "):
+    with pytest.raises(
+        BatchError, match="lost the workers that were to explain rows 0 to 11: "
+    ):
         next(stream)

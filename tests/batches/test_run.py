@@ -32,7 +32,9 @@ def file(table, folder):
 def files(table, folder):
     (folder / "rows").mkdir()
     for number, start in enumerate(range(0, 25, 9)):
-        table[start : start + 9].to_parquet(folder / "rows" / f"{number}.parquet", index=False)
+        table[start : start + 9].to_parquet(
+            folder / "rows" / f"{number}.parquet", index=False
+        )
     return folder / "rows"
 
 
@@ -74,15 +76,25 @@ def test_values_do_not_depend_on_source_or_batch_size(
 @pytest.mark.parametrize("source", ["frame", "frames", "folder", "csv"])
 def test_keys_are_the_index(source, table, explainer, whole, tmp_path):
     rows = SOURCES[source](table, tmp_path)
-    merged = Explanation.merge(explain_batches(explainer, rows, batch_rows=7, keys="key"))
+    merged = Explanation.merge(
+        explain_batches(explainer, rows, batch_rows=7, keys="key")
+    )
     assert merged.index.name == "key"
     assert merged.index.tolist() == table["key"].tolist()
     np.testing.assert_array_equal(merged.values, whole.values)
 
 
 def same(explanation, expected):
-    for name in ("values", "standard_errors", "base_values", "predictions", "n_model_rows"):
-        np.testing.assert_array_equal(getattr(explanation, name), getattr(expected, name))
+    for name in (
+        "values",
+        "standard_errors",
+        "base_values",
+        "predictions",
+        "n_model_rows",
+    ):
+        np.testing.assert_array_equal(
+            getattr(explanation, name), getattr(expected, name)
+        )
     pd.testing.assert_frame_equal(
         explanation.data, expected.data, check_index_type=False, check_dtype=False
     )
@@ -127,7 +139,7 @@ def test_categories_of_batches_match_the_background():
         assert merged.data["k"].dtype == frame["k"].dtype
 
 
-# --- on disk -------------------------------------------------------------------------------------
+# --- on disk --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +155,15 @@ def iris():
 
 EXPLAINERS = {
     "three outputs": lambda linear, numbered, trees: ShapleyExplainer(linear),
-    "labels that are numbers": lambda linear, numbered, trees: ShapleyExplainer(numbered),
-    "one output": lambda linear, numbered, trees: ShapleyExplainer(linear, output="setosa"),
-    "groups": lambda linear, numbered, trees: ShapleyExplainer(linear, groups={"petal": [2, 3]}),
+    "labels that are numbers": lambda linear, numbered, trees: ShapleyExplainer(
+        numbered
+    ),
+    "one output": lambda linear, numbered, trees: ShapleyExplainer(
+        linear, output="setosa"
+    ),
+    "groups": lambda linear, numbered, trees: ShapleyExplainer(
+        linear, groups={"petal": [2, 3]}
+    ),
     "no standard errors": lambda linear, numbered, trees: ShapleyExplainer(
         linear, solver="sgd", max_rows=10 * 10 + 1, random_state=0
     ),
@@ -155,7 +173,11 @@ EXPLAINERS = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (i % 2)) for i, n in enumerate(EXPLAINERS)]
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.slow] * (i % 2))
+        for i, n in enumerate(EXPLAINERS)
+    ],
 )
 def test_results_survive_a_round_trip(name, iris, tmp_path):
     X, *models = iris
@@ -164,7 +186,10 @@ def test_results_survive_a_round_trip(name, iris, tmp_path):
     expected = Explanation.merge(explain_batches(explainer, rows, batch_rows=9))
     dataset = explain_batches(explainer, rows, tmp_path / "phi", batch_rows=9)
     assert (len(dataset), dataset.finished, len(list(dataset))) == (38, True, 5)
-    for made in (dataset.read(), Explanation.merge(ExplanationDataset(tmp_path / "phi"))):
+    for made in (
+        dataset.read(),
+        Explanation.merge(ExplanationDataset(tmp_path / "phi")),
+    ):
         for part in ("values", "standard_errors", "base_values", "predictions"):
             np.testing.assert_array_equal(getattr(made, part), getattr(expected, part))
         for part in ("n_evaluations", "n_model_rows", "converged", "feature_names"):
@@ -188,7 +213,8 @@ def test_files_have_one_line_per_row_and_output(iris, tmp_path):
     name = X.columns[2]
     virginica = frame[frame["output"] == "virginica"]
     np.testing.assert_array_equal(virginica[f"data:{name}"], X[name][:5])
-    # to rounding: a BLAS may add the products of a row in another order with other rows beside it
+    # to rounding: a BLAS may add the products of a row in another order with other rows
+    # beside it
     for column, numbers in (
         (virginica[f"value:{name}"], wanted.values[:, 2, 2]),
         (frame["prediction"], wanted.predictions.ravel()),
@@ -203,7 +229,9 @@ def test_kinds_of_data_and_keys(tmp_path):
         {
             "text": ["x", None, "z"],
             "when": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
-            "kind": pd.Categorical(["low", "high", None], ["low", "high"], ordered=True),
+            "kind": pd.Categorical(
+                ["low", "high", None], ["low", "high"], ordered=True
+            ),
             "flag": [True, False, True],
             "many": pd.array([1, None, 3], dtype="Int64"),
             "mixed": np.array([1, "b", None], dtype=object),
@@ -214,13 +242,17 @@ def test_kinds_of_data_and_keys(tmp_path):
     explainer = ShapleyExplainer(lambda X: X["flag"].to_numpy(dtype=float))
     explainer.fit(frame[["text", "when", "kind", "flag", "many", "mixed"]])
     expected = explainer.explain(frame.iloc[:, :6]).data
-    dataset = explain_batches(explainer, frame, tmp_path, batch_rows=2, keys=["id", "part"])
+    dataset = explain_batches(
+        explainer, frame, tmp_path, batch_rows=2, keys=["id", "part"]
+    )
     data = dataset.read().data
     assert data.index.tolist() == [(2**60 + 1, "u"), (2, "v"), (3, "w")]
     assert data["mixed"].tolist() == [1, "b", None]
     data, expected = data.reset_index(drop=True), expected.astype({"many": float})
     for name in ("text", "when", "kind", "flag"):
-        pd.testing.assert_series_equal(data[name], expected[name], check_dtype=name != "when")
+        pd.testing.assert_series_equal(
+            data[name], expected[name], check_dtype=name != "when"
+        )
     assert data["many"].isna().tolist() == [False, True, False]
 
 
@@ -242,11 +274,13 @@ def test_sample_rows_are_evenly_spaced(explainer, table, tmp_path):
 
 
 def test_invalid_folders_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"holds no _manifest\.json; pass a folder"):
+    with pytest.raises(
+        FileNotFoundError, match=r"holds no _manifest\.json; pass a folder"
+    ):
         ExplanationDataset(tmp_path)
 
 
-# --- memory --------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------
 
 
 def test_batches_are_released_after_use(explainer, table):
@@ -286,7 +320,11 @@ def no_collector():
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (i > 0)) for i, n in enumerate(MEASURED)]
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.slow] * (i > 0))
+        for i, n in enumerate(MEASURED)
+    ],
 )
 def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
     """Without the collector, so that nothing of a batch may live in a cycle of references."""
@@ -294,7 +332,9 @@ def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
 
     def peak(n):
         source = tmp_path / f"{n}.parquet"
-        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 5)), columns=NAMES)
+        frame = pd.DataFrame(
+            np.random.default_rng(0).normal(size=(n, 5)), columns=NAMES
+        )
         pq.write_table(pa.Table.from_pandas(frame), source, row_group_size=25)
         del frame
         gc.collect()
@@ -308,12 +348,16 @@ def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
     assert peak(250) < 1.2 * peak(100)
 
 
-# --- randomness ----------------------------------------------------------------------------------
+# --- randomness -----------------------------------------------------------------------
 
 
-def test_runs_without_a_seed_differ_and_record_their_entropy(table, background, tmp_path):
+def test_runs_without_a_seed_differ_and_record_their_entropy(
+    table, background, tmp_path
+):
     runs = [
-        explain_batches(fitted(background, random_state=None), table, tmp_path / name, batch_rows=9)
+        explain_batches(
+            fitted(background, random_state=None), table, tmp_path / name, batch_rows=9
+        )
         for name in "uv"
     ]
     assert (runs[0].read().values != runs[1].read().values).any()
@@ -342,22 +386,58 @@ def test_the_explainer_is_not_modified(table, explainer, whole):
     assert vars(explainer) == before
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------
 
 WRONG = {
-    "explainer": (dict(explainer=LogisticRegression()), TypeError, "got LogisticRegression"),
-    "not fitted": (dict(explainer=ShapleyExplainer(model)), NotFittedError, "not fitted yet"),
+    "explainer": (
+        dict(explainer=LogisticRegression()),
+        TypeError,
+        "got LogisticRegression",
+    ),
+    "not fitted": (
+        dict(explainer=ShapleyExplainer(model)),
+        NotFittedError,
+        "not fitted yet",
+    ),
     "source": (dict(source=3), TypeError, "Parquet, CSV or .npz files.*; got int"),
-    "no file": (dict(source="nowhere.parquet"), FileNotFoundError, "'nowhere.parquet', which does"),
-    "rows": (dict(batch_rows=0), ValueError, "batch_rows as None or a positive int; got 0"),
+    "no file": (
+        dict(source="nowhere.parquet"),
+        FileNotFoundError,
+        "'nowhere.parquet', which does",
+    ),
+    "rows": (
+        dict(batch_rows=0),
+        ValueError,
+        "batch_rows as None or a positive int; got 0",
+    ),
     "rows bool": (dict(batch_rows=True), ValueError, "got True"),
-    "on_error": (dict(on_error="ignore"), ValueError, 'one of "raise", "skip"; got .ignore'),
-    "keys": (dict(keys="nr"), ValueError, r"the columns \['nr'\], for the explainer or as keys"),
+    "on_error": (
+        dict(on_error="ignore"),
+        ValueError,
+        'one of "raise", "skip"; got .ignore',
+    ),
+    "keys": (
+        dict(keys="nr"),
+        ValueError,
+        r"the columns \['nr'\], for the explainer or as keys",
+    ),
     "keys twice": (dict(keys=["key", "key"]), ValueError, "keys that differ"),
-    "columns": (dict(columns=["a", "z"]), ValueError, r"needs the columns \['z'\].*it has \['a'"),
+    "columns": (
+        dict(columns=["a", "z"]),
+        ValueError,
+        r"needs the columns \['z'\].*it has \['a'",
+    ),
     "empty": (dict(source=[]), ValueError, "a source without rows"),
-    "no rows": (dict(source=pd.DataFrame(columns=NAMES)), ValueError, "a source without rows"),
-    "a line": (dict(source=np.zeros(3)), ValueError, r"two dimensions; got an array of shape \(3,"),
+    "no rows": (
+        dict(source=pd.DataFrame(columns=NAMES)),
+        ValueError,
+        "a source without rows",
+    ),
+    "a line": (
+        dict(source=np.zeros(3)),
+        ValueError,
+        r"two dimensions; got an array of shape \(3,",
+    ),
     "lists": (
         dict(source=[[1.0, 2.0]]),
         TypeError,
@@ -373,7 +453,11 @@ WRONG = {
         TypeError,
         "iterator of DataFrame and ndarray",
     ),
-    "widths": (dict(source=[np.zeros((2, 5)), np.zeros((1, 4))]), ValueError, r"widths, \[\(4,"),
+    "widths": (
+        dict(source=[np.zeros((2, 5)), np.zeros((1, 4))]),
+        ValueError,
+        r"widths, \[\(4,",
+    ),
     "some with an index": (
         dict(
             source=[
@@ -388,7 +472,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "error", "message"), WRONG.values(), ids=WRONG)
-def test_invalid_arguments_are_refused(arguments, error, message, table, explainer, tmp_path):
+def test_invalid_arguments_are_refused(
+    arguments, error, message, table, explainer, tmp_path
+):
     arguments = dict(explainer=explainer, source=table) | arguments
     for out in (None, tmp_path / "phi"):
         with pytest.raises(error, match=message):
@@ -401,15 +487,23 @@ def test_arguments_are_checked_before_the_first_batch(table, explainer):
 
 
 @pytest.mark.parametrize("early", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_csv_that_is_not_utf8_is_named_with_a_way_to_read_it(early, table, explainer, tmp_path):
+def test_a_csv_that_is_not_utf8_is_named_with_a_way_to_read_it(
+    early, table, explainer, tmp_path
+):
     """In the first lines or after the first batches."""
     path = tmp_path / "rows.csv"
-    rows = pd.concat([table] * (1 if early else 4000)).copy()  # pandas 2 shares a single table
+    rows = pd.concat(
+        [table] * (1 if early else 4000)
+    ).copy()  # pandas 2 shares a single table
     rows.iloc[-1, -1] = "caf\u00e9"
     rows.to_csv(path, index=False, encoding="latin-1")
     shown = rf"cannot read '.*rows\.csv': line {len(rows) + 1} is not UTF-8"
     with pytest.raises(ValueError, match=shown) as caught:
-        list(explain_batches(ShapleyExplainer(first).fit(table[NAMES][:2]), path, keys="key"))
+        list(
+            explain_batches(
+                ShapleyExplainer(first).fit(table[NAMES][:2]), path, keys="key"
+            )
+        )
     call = str(caught.value).partition("such as ")[2].removesuffix(".")
     pieces = eval(call, {"pandas": pd})
     made = explain_batches(explainer, (piece[-5:] for piece in pieces), keys="key")
@@ -424,11 +518,13 @@ def test_a_csv_with_an_extra_field_is_named(explainer, table, tmp_path):
     table.to_csv(tmp_path / "rows.csv", index=False)
     with (tmp_path / "rows.csv").open("a") as file:
         file.write("1,2,3,4,5,6,7\n")
-    with pytest.raises(ValueError, match=r"cannot read '.*rows\.csv': .* line 27, saw 7"):
+    with pytest.raises(
+        ValueError, match=r"cannot read '.*rows\.csv': .* line 27, saw 7"
+    ):
         list(explain_batches(explainer, tmp_path / "rows.csv"))
 
 
-# --- bad rows ------------------------------------------------------------------------------------
+# --- bad rows -------------------------------------------------------------------------
 
 
 def test_a_bad_batch_is_named(table, background):
@@ -460,12 +556,16 @@ def test_bad_rows_are_skipped_and_good_rows_kept(table, background, whole, tmp_p
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("part*")}
     with pytest.warns(UserWarning, match="set 8 rows aside"):
         explain_batches(explainer, source, tmp_path, **arguments)
-    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("part*")}
+    assert before == {
+        path.name: path.stat().st_mtime_ns for path in tmp_path.glob("part*")
+    }
 
 
 def test_skipping_without_a_folder_warns(table, background, whole):
     explainer = fitted(background, model=picky)
-    with pytest.warns(UserWarning, match=r"skipped 1 of rows 0 to 24: row 3: ValueError: no NaN"):
+    with pytest.warns(
+        UserWarning, match=r"skipped 1 of rows 0 to 24: row 3: ValueError: no NaN"
+    ):
         (made,) = explain_batches(explainer, spoilt(table, [3]), on_error="skip")
     np.testing.assert_array_equal(made.values, np.delete(whole.values, 3, axis=0))
 

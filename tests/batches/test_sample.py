@@ -47,7 +47,9 @@ def test_a_sample_has_every_stratum_of_the_predictions(kind, rows, linear, tmp_p
     positions = made.index.to_numpy()
     assert (np.diff(positions) > 0).all()
     np.testing.assert_allclose(made.data, rows.iloc[positions], rtol=1e-12)
-    ranks = pd.Series(linear.estimator.predict(rows)).rank(method="first")[positions] - 1
+    ranks = (
+        pd.Series(linear.estimator.predict(rows)).rank(method="first")[positions] - 1
+    )
     assert (np.sort(ranks) // (N // M)).tolist() == [*range(M)]
 
 
@@ -59,7 +61,9 @@ def test_sample_means_estimate_the_means_of_all_rows(rows, linear):
     whole = linear.explain(rows)
     means, predictions = [], []
     for seed in range(40):
-        explainer = ShapleyExplainer(linear.estimator, random_state=seed).fit(rows[::500])
+        explainer = ShapleyExplainer(linear.estimator, random_state=seed).fit(
+            rows[::500]
+        )
         made = Explanation.merge(explain_batches(explainer, rows, n_sample=M))
         means.append(np.abs(made.values).mean(axis=0))
         predictions.append(made.predictions.mean())
@@ -90,19 +94,25 @@ def test_keys_are_kept_and_small_tables_are_explained_whole(rows, linear):
     made = next(explain_batches(linear, keyed, keys="key", n_sample=20))
     found = rows.iloc[[int(key.split()[1]) for key in made.index]]
     np.testing.assert_array_equal(made.data, found)
-    assert next(explain_batches(linear, rows[:7], n_sample=20)).index.tolist() == [*range(7)]
+    assert next(explain_batches(linear, rows[:7], n_sample=20)).index.tolist() == [
+        *range(7)
+    ]
 
 
 def test_explainers_of_several_outputs_and_of_trees(rows):
     labels = np.digitize(rows["a"], [-1, 1])
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows, labels)
     for explainer in (ShapleyExplainer(forest), TreeExplainer(forest)):
-        made = next(explain_batches(explainer.fit(rows[::500]), rows[::10], n_sample=50))
+        made = next(
+            explain_batches(explainer.fit(rows[::500]), rows[::10], n_sample=50)
+        )
         assert made.shape == (50, 5, 3)
 
 
 def test_invalid_samples_are_refused(rows, linear):
-    with pytest.raises(ValueError, match=r"n_sample=9 and an iterator, .* pass a table"):
+    with pytest.raises(
+        ValueError, match=r"n_sample=9 and an iterator, .* pass a table"
+    ):
         list(explain_batches(linear, iter([rows]), n_sample=9))
     for wrong in (0, 2.5, True):
         with pytest.raises(ValueError, match="n_sample as None or a positive int; got"):

@@ -28,12 +28,14 @@ DOCUMENTS = [
 LIKED = [1, 0, 0, 1, 1, 0]
 
 
-# --- sparse rows ---------------------------------------------------------------------------------
+# --- sparse rows ----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def matrix():
-    return sparse.csr_array(np.random.default_rng(0).normal(size=(23, 5)).round().clip(0))
+    return sparse.csr_array(
+        np.random.default_rng(0).normal(size=(23, 5)).round().clip(0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,9 @@ def sparse_explainer(matrix):
     def sparse_model(X):
         return model(X.toarray())
 
-    explainer = ShapleyExplainer(sparse_model, sampler="antithetic", max_rows=49, random_state=7)
+    explainer = ShapleyExplainer(
+        sparse_model, sampler="antithetic", max_rows=49, random_state=7
+    )
     return explainer.fit(matrix[:6])
 
 
@@ -63,11 +67,15 @@ SPARSE = {
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("array", "pieces", "file")))
+        pytest.param(
+            name, marks=[pytest.mark.slow] * (name not in ("array", "pieces", "file"))
+        )
         for name in SPARSE
     ],
 )
-def test_sparse_rows_are_explained_as_in_one_call(kind, matrix, sparse_explainer, tmp_path):
+def test_sparse_rows_are_explained_as_in_one_call(
+    kind, matrix, sparse_explainer, tmp_path
+):
     source = SPARSE[kind](matrix, tmp_path)
     dataset = explain_batches(sparse_explainer, source, tmp_path / "phi", batch_rows=9)
     whole, made = sparse_explainer.explain(matrix), dataset.read()
@@ -89,27 +97,34 @@ def test_different_sparse_rows_are_refused(matrix, sparse_explainer, tmp_path):
     other = matrix.copy()
     other.data[-1] += 1e-9
     with pytest.raises(
-        FileExistsError, match="the data of rows 21 to 22 have changed since they were explained"
+        FileExistsError,
+        match="the data of rows 21 to 22 have changed since they were explained",
     ):
         explain_batches(sparse_explainer, other, tmp_path, batch_rows=7)
 
 
 def test_invalid_sparse_sources_are_refused(matrix, sparse_explainer, tmp_path):
     dense = ShapleyExplainer(model).fit(matrix[:6].toarray())
-    with pytest.raises(TypeError, match="rows of type csr_array for a background of type ndarray"):
+    with pytest.raises(
+        TypeError, match="rows of type csr_array for a background of type ndarray"
+    ):
         explain_batches(dense, matrix)
     np.savez(tmp_path / "numbers.npz", a=np.eye(2))
-    with pytest.raises(ValueError, match=r"only \.npz files of scipy\.sparse\.save_npz; got"):
+    with pytest.raises(
+        ValueError, match=r"only \.npz files of scipy\.sparse\.save_npz; got"
+    ):
         explain_batches(sparse_explainer, tmp_path / "numbers.npz")
     with pytest.raises(ValueError, match="for an array: pass a frame"):
         next(explain_batches(sparse_explainer, iter([matrix]), keys="a"))
 
 
-# --- documents -----------------------------------------------------------------------------------
+# --- documents ------------------------------------------------------------------------
 
 
 def fitted_text(liked=LIKED, documents=DOCUMENTS, **parameters):
-    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(DOCUMENTS, liked)
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(
+        DOCUMENTS, liked
+    )
     return ShapleyExplainer(pipeline, random_state=0, **parameters).fit(documents)
 
 
@@ -136,7 +151,10 @@ TEXTS = {
     "frame": lambda folder: pd.DataFrame({"review": DOCUMENTS}),
     "one by one": lambda folder: iter(DOCUMENTS),
     "lists": lambda folder: (DOCUMENTS[i : i + 4] for i in (0, 4)),
-    "Series of pieces": lambda folder: [pd.Series(DOCUMENTS[:1]), pd.Series(DOCUMENTS[1:])],
+    "Series of pieces": lambda folder: [
+        pd.Series(DOCUMENTS[:1]),
+        pd.Series(DOCUMENTS[1:]),
+    ],
     "column of Arrow": lambda folder: pa.table({"review": DOCUMENTS}),
 }
 
@@ -152,17 +170,33 @@ def test_documents_are_explained_as_in_one_call(kind, reader, read_at_once, tmp_
 def same(made, expected):
     assert made.feature_names.tolist() == expected.feature_names.tolist()
     assert made.data.astype(object).equals(expected.data)
-    for name in ("values", "standard_errors", "base_values", "predictions", "n_model_rows"):
+    for name in (
+        "values",
+        "standard_errors",
+        "base_values",
+        "predictions",
+        "n_model_rows",
+    ):
         np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
 
 
 def test_files_have_lists_of_tokens(reader, read_at_once, tmp_path):
-    explain_batches(reader, in_parquet(tmp_path), tmp_path / "phi", columns=["review"], keys="id")
+    explain_batches(
+        reader, in_parquet(tmp_path), tmp_path / "phi", columns=["review"], keys="id"
+    )
     documents = pd.read_parquet(tmp_path / "phi")
     assert len(documents) == 6
     lines = documents.explode(["position", "token", "piece", "value"])
     second = lines[lines["row"] == 1]
-    assert second["token"].tolist() == ["Dull", "dull", "I", "left", "before", "the", "end"]
+    assert second["token"].tolist() == [
+        "Dull",
+        "dull",
+        "I",
+        "left",
+        "before",
+        "the",
+        "end",
+    ]
     assert second["piece"].str.cat() == DOCUMENTS[1]
     assert lines.loc[lines["row"] == 4, "piece"].tolist() == [" (Moving.)"]
     assert second["position"].tolist() == list(range(7))
@@ -172,7 +206,9 @@ def test_files_have_lists_of_tokens(reader, read_at_once, tmp_path):
     assert not len(documents["value"][2])
 
 
-@pytest.mark.parametrize("part", [slice(None), [1], [2], [], (slice(None), ["dull", "end"])])
+@pytest.mark.parametrize(
+    "part", [slice(None), [1], [2], [], (slice(None), ["dull", "end"])]
+)
 def test_explanations_of_documents_survive_a_round_trip(part, read_at_once, tmp_path):
     explanation = read_at_once[part]
     explanation.save(tmp_path / "eye.parquet")
@@ -180,12 +216,16 @@ def test_explanations_of_documents_survive_a_round_trip(part, read_at_once, tmp_
     same(there, explanation)
     np.testing.assert_array_equal(there.efficiency_gap, explanation.efficiency_gap)
     places = there.data.map(lambda piece: getattr(piece, "place", None))
-    assert places.equals(explanation.data.map(lambda piece: getattr(piece, "place", None)))
+    assert places.equals(
+        explanation.data.map(lambda piece: getattr(piece, "place", None))
+    )
 
 
 def test_files_have_one_line_per_output(tmp_path):
     reader = fitted_text([0, 1, 2, 0, 1, 2])
-    dataset = explain_batches(reader, pd.Series(DOCUMENTS, list("abcdef")), tmp_path, batch_rows=4)
+    dataset = explain_batches(
+        reader, pd.Series(DOCUMENTS, list("abcdef")), tmp_path, batch_rows=4
+    )
     same(dataset.read(), reader.explain(pd.Series(DOCUMENTS, list("abcdef"))))
     some = dataset.take([1, 4])
     assert some.index.tolist() == ["b", "e"]
@@ -195,7 +235,9 @@ def test_files_have_one_line_per_output(tmp_path):
 
 def test_invalid_documents_are_skipped(reader, tmp_path):
     spoilt = [*DOCUMENTS[:3], None, *DOCUMENTS[4:]]
-    with pytest.raises(BatchError, match="got None for document 3: every document must be a str"):
+    with pytest.raises(
+        BatchError, match="got None for document 3: every document must be a str"
+    ):
         explain_batches(reader, spoilt, tmp_path / "raised")
     with pytest.warns(UserWarning, match="set 1 rows aside"):
         dataset = explain_batches(reader, spoilt, tmp_path / "skipped", on_error="skip")
@@ -226,25 +268,36 @@ def test_runs_on_documents_can_be_resumed_after_any_write(tmp_path, monkeypatch)
             patched.setattr(os, "replace", dying)
             with pytest.raises(Died):
                 explain_batches(reader, out=folder, **arguments)
-        later = reader if death == 0 else fitted_text(max_rows=60).set_params(random_state=None)
-        explain_batches(later.fit(DOCUMENTS) if death else later, out=folder, **arguments)
+        later = (
+            reader
+            if death == 0
+            else fitted_text(max_rows=60).set_params(random_state=None)
+        )
+        explain_batches(
+            later.fit(DOCUMENTS) if death else later, out=folder, **arguments
+        )
         assert contents(folder) == contents(tmp_path / "whole")
 
 
 def test_documents_of_another_run_are_refused(reader, tmp_path):
     explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=2)
     with pytest.raises(FileExistsError, match="model's answers was"):
-        explain_batches(fitted_text([1, 0, 1, 1, 1, 0]), DOCUMENTS, tmp_path, batch_rows=2)
+        explain_batches(
+            fitted_text([1, 0, 1, 1, 1, 0]), DOCUMENTS, tmp_path, batch_rows=2
+        )
     other = [*DOCUMENTS[:-1], "Thin plot, no ends."]
     with pytest.raises(
-        FileExistsError, match="the data of rows 4 to 5 have changed since they were explained"
+        FileExistsError,
+        match="the data of rows 4 to 5 have changed since they were explained",
     ):
         explain_batches(reader, other, tmp_path, batch_rows=2)
 
 
 def test_the_document_column_is_chosen(reader, tmp_path):
     path = in_parquet(tmp_path)
-    with pytest.raises(ValueError, match=r"columns \['id', 'review'\] beside keys=\[\]: name the"):
+    with pytest.raises(
+        ValueError, match=r"columns \['id', 'review'\] beside keys=\[\]: name the"
+    ):
         explain_batches(reader, path)
     named = fitted_text(documents=pd.Series(DOCUMENTS, name="review"))
     assert len(next(explain_batches(named, path))) == 6

@@ -26,7 +26,12 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFE
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    WhiteKernel,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
@@ -58,7 +63,11 @@ from sklearn.linear_model import (
     TheilSenRegressor,
     TweedieRegressor,
 )
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    RandomizedSearchCV,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import (
     ClassifierChain,
@@ -68,7 +77,12 @@ from sklearn.multioutput import (
 )
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeRegressor
 
@@ -102,7 +116,10 @@ def columns():
     """Steps that derive each column from a single one, so a raw category is one player."""
     return make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["city"]),
-        (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["age", "pay"]),
+        (
+            make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+            ["age", "pay"],
+        ),
         remainder="passthrough",
         sparse_threshold=0.0,
     )
@@ -110,7 +127,10 @@ def columns():
 
 def two_of_pipeline():
     return VotingRegressor(
-        [("scaled", make_pipeline(StandardScaler(), Ridge())), ("plain", LinearRegression())]
+        [
+            ("scaled", make_pipeline(StandardScaler(), Ridge())),
+            ("plain", LinearRegression()),
+        ]
     )
 
 
@@ -444,9 +464,16 @@ MORE = {
 }  # fmt: skip
 TREES = {
     "forest": (forest(), X, Y, "predict"),
-    "IsolationForest": (IsolationForest(n_estimators=10, random_state=0), X, Y, mean_depth),
+    "IsolationForest": (
+        IsolationForest(n_estimators=10, random_state=0),
+        X,
+        Y,
+        mean_depth,
+    ),
     "IsolationForest, some columns": (
-        make_pipeline(StandardScaler(), IsolationForest(max_features=0.5, random_state=0)),
+        make_pipeline(
+            StandardScaler(), IsolationForest(max_features=0.5, random_state=0)
+        ),
         X,
         Y,
         mean_depth,

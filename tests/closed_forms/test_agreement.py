@@ -13,13 +13,16 @@ Y = X @ RNG.normal(size=6) + RNG.normal(size=200)
 
 
 @pytest.mark.parametrize(
-    ("model", "method"), [(LinearRegression(), "predict"), (LogisticRegression(), "log_odds")]
+    ("model", "method"),
+    [(LinearRegression(), "predict"), (LogisticRegression(), "log_odds")],
 )
 def test_linear_values_agree_with_shap(model, method):
     shap = pytest.importorskip("shap")
     model.fit(X, Y if method == "predict" else Y.mean() < Y)
     ours = ShapleyExplainer(model, response_method=method).fit(X[:50]).explain(X[50:60])
-    theirs = shap.LinearExplainer(model, shap.maskers.Independent(X[:50], max_samples=50))
+    theirs = shap.LinearExplainer(
+        model, shap.maskers.Independent(X[:50], max_samples=50)
+    )
     np.testing.assert_allclose(ours.values, theirs(X[50:60]).values, rtol=0, atol=1e-11)
 
 
@@ -41,7 +44,8 @@ def test_both_tree_explainers_give_the_same_bits(model, method):
 def test_background_errors_match_the_spread_over_backgrounds():
     """The spread over random backgrounds agrees: for linear terms, b_j times that of z_j.
 
-    2,000 backgrounds: the relative error of a standard deviation is 1.6 %, four times it 6.4 %.
+    2,000 backgrounds: the relative error of a standard deviation is 1.6 %, four times
+    it 6.4 %.
     """
     model = LinearRegression().fit(X, Y)
     form = ShapleyExplainer(model).fit(X).exact_

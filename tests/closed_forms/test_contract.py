@@ -37,7 +37,9 @@ def fitted(name):
 
 
 def rows(table, start, stop):
-    some = table.iloc[start:stop] if isinstance(table, pd.DataFrame) else table[start:stop]
+    some = (
+        table.iloc[start:stop] if isinstance(table, pd.DataFrame) else table[start:stop]
+    )
     return some.toarray() if sparse.issparse(some) else some
 
 
@@ -91,17 +93,27 @@ def test_polars_frames():
     frame = polars.DataFrame(table, schema=list("abcde"))
     model = clone(model).fit(frame, Y)
     made = ShapleyExplainer(model).fit(frame[:B]).explain(frame[B : B + R])
-    truth = ShapleyExplainer(model, sampler="exact").fit(frame[:B]).explain(frame[B : B + R])
+    truth = (
+        ShapleyExplainer(model, sampler="exact")
+        .fit(frame[:B])
+        .explain(frame[B : B + R])
+    )
     assert made.settings.closed_form == "linear terms"
-    np.testing.assert_allclose(made.values, truth.values, rtol=0, atol=1e-12 * np.abs(Y).max())
+    np.testing.assert_allclose(
+        made.values, truth.values, rtol=0, atol=1e-12 * np.abs(Y).max()
+    )
 
 
 def pairs_by_definition(form, X, background, weights):
     """The Shapley interaction index of all pairs (Grabisch & Roubens 1999), by all coalitions."""
     p, player = form.n_players_, form.column_player_
     coalitions = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 > 0
-    hybrid = np.where(coalitions[:, None, player], X[:, None, None], background[None, None])
-    v = form.predict(hybrid.reshape(-1, len(player))).reshape(len(X), 2**p, len(background), -1)
+    hybrid = np.where(
+        coalitions[:, None, player], X[:, None, None], background[None, None]
+    )
+    v = form.predict(hybrid.reshape(-1, len(player))).reshape(
+        len(X), 2**p, len(background), -1
+    )
     v = np.einsum("rcbk,b->rck", v, weights)
     sizes, index = coalitions.sum(axis=1), np.zeros((len(X), p, p, v.shape[2]))
     share = np.array([1.0 / (p - 1) / comb(p - 2, s) for s in range(p - 1)])
@@ -116,10 +128,13 @@ def pairs_by_definition(form, X, background, weights):
     return index
 
 
-NUMERIC = [name for name, (_, table, _, _) in MODELS.items() if isinstance(table, np.ndarray)]
+NUMERIC = [
+    name for name, (_, table, _, _) in MODELS.items() if isinstance(table, np.ndarray)
+]
 
 
-# Those of one kind promise the same: a third of them in `make test`, all in `make test-slow`
+# Those of one kind promise the same: a third of them in `make test`, all in
+# `make test-slow`
 SOME = [
     name if i % 3 == 0 else pytest.param(name, marks=pytest.mark.slow)
     for i, name in enumerate(NUMERIC)

@@ -66,7 +66,9 @@ def installed(tmp_path, monkeypatch):
     """Another package, which has a reader among its entry points."""
     info = tmp_path / "squares-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: squares\nVersion: 1.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: squares\nVersion: 1.0\n"
+    )
     where = f"{read_squares.__module__}:read_squares"
     (info / "entry_points.txt").write_text(f"[skshapley.readers]\n{NAME} = {where}\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -82,7 +84,10 @@ def test_external_readers_work_alone_and_in_sums(way, request):
     y = X**2 @ [1.0, 2.0, 0.0, -1.0]
     for model, label in (
         (Squares(), "squares"),
-        (VotingRegressor([("r", Ridge()), ("s", Squares())]), "linear terms and squares"),
+        (
+            VotingRegressor([("r", Ridge()), ("s", Squares())]),
+            "linear terms and squares",
+        ),
     ):
         model.fit(X, y)
         made = ShapleyExplainer(model).fit(X[:20]).explain(X[20:23])

@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingRegressor
+from sklearn.ensemble import (
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import PoissonRegressor, Ridge
 from sklearn.pipeline import make_pipeline
@@ -34,7 +38,9 @@ def model(request):
 def both(model, **how):
     """Return values by closed form and by enumeration."""
     read = ShapleyExplainer(model, **how).fit(BACKGROUND).explain(X)
-    return read, ShapleyExplainer(model, sampler="exact", **how).fit(BACKGROUND).explain(X)
+    return read, ShapleyExplainer(model, sampler="exact", **how).fit(
+        BACKGROUND
+    ).explain(X)
 
 
 @pytest.mark.thinned

@@ -37,7 +37,9 @@ def games(p, terms, zeros, k=2, r=3, b=4):
     """Return factors of r rows and b references, ``(p, ., terms)``, as games."""
     tables = RNG.random((p, r + b, terms))
     tables[RNG.random(tables.shape) < zeros] = 0.0
-    made = Products(lambda rows, part: tables[:, rows, part], RNG.normal(size=(terms, k)), p)
+    made = Products(
+        lambda rows, part: tables[:, rows, part], RNG.normal(size=(terms, k)), p
+    )
     rows = np.arange(r + b)[:, None]
     return made, tables, rows[:r], rows[r:]
 
@@ -86,7 +88,9 @@ def test_many_players_neither_underflow_nor_divide_by_zero():
     """Of 200 factors of 1e-3 against ones, products are 1e-600: zero, and nothing is NaN."""
     p = 200
     made = Products(
-        lambda rows, part: np.full((p, len(rows), 1), np.where(rows == 0, 1e-3, 1.0)[:, None]),
+        lambda rows, part: np.full(
+            (p, len(rows), 1), np.where(rows == 0, 1e-3, 1.0)[:, None]
+        ),
         np.ones((1, 1)),
         p,
     )
@@ -107,13 +111,16 @@ def test_costs_grow_with_players_and_background_rows():
     """b p ceil(p / 2) products, and the model's own columns in a row of its."""
 
     def cost(b, p, d):
-        made = Products(lambda rows, part: np.ones((p, len(rows), 1)), np.ones((1, 1)), p)
+        made = Products(
+            lambda rows, part: np.ones((p, len(rows), 1)), np.ones((1, 1)), p
+        )
         return made.fit(np.zeros((b, d)), None, np.zeros(d, dtype=int), p).cost_
 
     assert cost(200, 10, 10) == 2 * cost(100, 10, 10)
     assert cost(100, 20, 10) == 4 * cost(100, 10, 10)
     assert cost(100, 10, 20) < cost(100, 10, 10)
-    # ten players against 100 rows: some thousand rows of the model, of the 33,300 of sampling
+    # ten players against 100 rows: some thousand rows of the model, of the 33,300 of
+    # sampling
     assert 500 < cost(100, 10, 10) < 5000
 
 
@@ -123,7 +130,9 @@ def test_the_cheaper_of_closed_form_and_sampling_is_used():
     assert explainer.exact_.label == "product kernels"
     cost = explainer.exact_.cost_
     assert fitted_form(explainer.reward_, cost).label == "product kernels"
-    with pytest.raises(UnreadableModelError, match=r"product kernels would cost .* model rows"):
+    with pytest.raises(
+        UnreadableModelError, match=r"product kernels would cost .* model rows"
+    ):
         fitted_form(explainer.reward_, 0.99 * cost)
 
 
@@ -142,4 +151,6 @@ def test_a_model_without_support_vectors_is_constant():
     explanation = ShapleyExplainer(model, interactions=True).fit(X).explain(X[:3])
     assert explanation.settings.closed_form == "product kernels"
     assert not explanation.values.any()
-    np.testing.assert_allclose(explanation.base_values, model.predict(X[:3]), rtol=1e-15)
+    np.testing.assert_allclose(
+        explanation.base_values, model.predict(X[:3]), rtol=1e-15
+    )

@@ -131,7 +131,8 @@ SAMPLED = {
     ),
     "a curved member": (
         VotingClassifier([("h", HGB), ("l", LogisticRegression())], voting="soft"), TWO, {},
-        "HistGradient.*predict_proba is not the sum of its trees, a member of VotingClassifier",
+        ("HistGradient.*predict_proba is not the sum of its trees, a member of "
+        "VotingClassifier"),
         None,
     ),
     "an unknown member": (
@@ -169,7 +170,9 @@ SAMPLED = {
 @pytest.mark.parametrize("name", SAMPLED)
 def test_the_record_names_the_obstacle_to_exact_values(name):
     model, target, how, reason, instead = SAMPLED[name]
-    few = {} if "sampler" in how else {"max_rows": 24}  # less than all coalitions, which are exact
+    few = (
+        {} if "sampler" in how else {"max_rows": 24}
+    )  # less than all coalitions, which are exact
     how = {"random_state": 0, **few, **how}
     explainer = ShapleyExplainer(model.fit(X, target), **how).fit(X[:5])
     made = explainer.explain(X[:2])
@@ -177,7 +180,9 @@ def test_the_record_names_the_obstacle_to_exact_values(name):
     assert made.settings.closed_form is None
     assert re.search(reason, made.settings.why_sampled)
     assert made.settings.exact_response == instead
-    assert (f"response_method={instead!r} would be exact" in repr(made)) == (instead is not None)
+    assert (f"response_method={instead!r} would be exact" in repr(made)) == (
+        instead is not None
+    )
 
 
 @pytest.mark.parametrize("name", [name for name, case in SAMPLED.items() if case[4]])
@@ -201,10 +206,15 @@ def test_models_that_disagree_with_their_form_are_sampled():
         return said if output_margin else np.sort(said, axis=1)
 
     if (np.diff(plain(X), axis=1) < 0).any():  # this version does not sort
-        assert ShapleyExplainer(model).fit(X[:20]).explain(X[:3]).settings.closed_form == "trees"
+        assert (
+            ShapleyExplainer(model).fit(X[:20]).explain(X[:3]).settings.closed_form
+            == "trees"
+        )
     model.predict = sorts
     made = ShapleyExplainer(model).fit(X[:20]).explain(X[:3])
-    assert re.search("closed form adds up to .*, but the model returns", made.settings.why_sampled)
+    assert re.search(
+        "closed form adds up to .*, but the model returns", made.settings.why_sampled
+    )
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict(X[:3]), rtol=0, atol=1e-6)
 
@@ -226,22 +236,31 @@ def test_subclasses_with_their_own_predict_are_sampled():
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, 0, rtol=0, atol=1e-6)
     model = Named(n_estimators=9).fit(X, Y)
-    assert ShapleyExplainer(model).fit(X[:5]).explain(X[:2]).settings.closed_form == "trees"
+    assert (
+        ShapleyExplainer(model).fit(X[:5]).explain(X[:2]).settings.closed_form
+        == "trees"
+    )
 
 
 def test_wide_sparse_kernels_are_sampled():
     rng = np.random.default_rng(0)
-    wide = sparse.csr_array(np.where(rng.random((60, 1001)) < 0.01, rng.random((60, 1001)), 0.0))
+    wide = sparse.csr_array(
+        np.where(rng.random((60, 1001)) < 0.01, rng.random((60, 1001)), 0.0)
+    )
     with pytest.raises(
         UnreadableModelError, match="With 1001 sparse columns, the model costs less"
     ):
         read_model(SVR().fit(wide, Y), "predict")
-    assert read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"
+    assert (
+        read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("wide", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("model", [Ridge(), SVR(), PoissonRegressor(), LogisticRegression()])
+@pytest.mark.parametrize(
+    "model", [Ridge(), SVR(), PoissonRegressor(), LogisticRegression()]
+)
 def test_rows_refused_by_the_model_are_refused(model, wide, value):
     """Linear terms of NaN are NaN, and a kernel of infinity is 0: neither is an answer."""
     kind = sparse.csr_array if wide else np.asarray
@@ -249,13 +268,18 @@ def test_rows_refused_by_the_model_are_refused(model, wide, value):
     bad = X[:3].copy()
     bad[1, 2] = value
     message = "NaN" if np.isnan(value) else "inf"
-    with pytest.raises(ValueError, match=f"finite numbers; got {message} in row 1, column 2 of"):
+    with pytest.raises(
+        ValueError, match=f"finite numbers; got {message} in row 1, column 2 of"
+    ):
         explainer.explain(kind(bad))
 
 
 def test_functions_are_sampled():
     made = ShapleyExplainer(lambda Z: Z @ [1.0, 2.0, 3.0]).fit(X[:5]).explain(X[:2])
-    assert made.settings.why_sampled == "The model is a function, which has no known closed form"
+    assert (
+        made.settings.why_sampled
+        == "The model is a function, which has no known closed form"
+    )
 
 
 def test_a_baseline_equals_a_background_of_one_row():
@@ -267,5 +291,9 @@ def test_a_baseline_equals_a_background_of_one_row():
 
 
 def test_the_report_names_the_obstacle_too():
-    made = ShapleyExplainer(HGB.fit(X, TWO), max_rows=24, random_state=0).fit(X[:5]).explain(X[:2])
+    made = (
+        ShapleyExplainer(HGB.fit(X, TWO), max_rows=24, random_state=0)
+        .fit(X[:5])
+        .explain(X[:2])
+    )
     assert "response_method=&#x27;log_odds&#x27; would be exact" in made._repr_html_()

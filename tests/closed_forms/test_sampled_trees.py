@@ -33,7 +33,9 @@ def both(model, max_rows=BUDGET, weights=None, **parameters):
     """Return sampled and exact values of the same rows."""
     how = {"random_state": 0, "stopping": None, **parameters}
     few, enough = (
-        ShapleyExplainer(model, max_rows=rows, **how).fit(BACKGROUND, sample_weight=weights)
+        ShapleyExplainer(model, max_rows=rows, **how).fit(
+            BACKGROUND, sample_weight=weights
+        )
         for rows in (max_rows, 10**8)
     )
     assert few.exact_ is None
@@ -84,10 +86,14 @@ def test_groups_indices_and_weights(forest, parameters):
 
 @pytest.mark.parametrize("output", [None, 1, "predicted"])
 def test_outputs_of_several_classes(output):
-    table, classes = make_classification(620, 8, n_informative=6, n_classes=3, random_state=0)
+    table, classes = make_classification(
+        620, 8, n_informative=6, n_classes=3, random_state=0
+    )
     model = RandomForestClassifier(20, random_state=0).fit(table, classes)
     explainers = [
-        ShapleyExplainer(model, output=output, max_rows=rows, stopping=None, random_state=0)
+        ShapleyExplainer(
+            model, output=output, max_rows=rows, stopping=None, random_state=0
+        )
         for rows in (BUDGET, 10**8)
     ]
     found, exact = (one.fit(table[:600]).explain(table[600:]) for one in explainers)
@@ -99,7 +105,9 @@ def test_outputs_of_several_classes(output):
 
 def test_rows_stop_when_they_are_precise(forest):
     how = {"max_rows": 4000, "random_state": 0}
-    explainer = ShapleyExplainer(forest, **how, stopping=RelativeError()).fit(BACKGROUND)
+    explainer = ShapleyExplainer(forest, **how, stopping=RelativeError()).fit(
+        BACKGROUND
+    )
     found, (spent, _) = explainer.explain(ROWS), both(forest, 4000)
     assert found.settings.method == METHOD
     assert found.converged.all()
@@ -113,7 +121,9 @@ def test_values_do_not_depend_on_other_rows_or_workers(forest):
     explainer = ShapleyExplainer(forest, max_rows=2000, random_state=0).fit(BACKGROUND)
     together = explainer.explain(ROWS[:9])
     alone = [explainer.explain(ROWS[[i]]) for i in (7, 2)]
-    parallel = ShapleyExplainer(forest, max_rows=2000, random_state=0, n_jobs=2).fit(BACKGROUND)
+    parallel = ShapleyExplainer(forest, max_rows=2000, random_state=0, n_jobs=2).fit(
+        BACKGROUND
+    )
     np.testing.assert_array_equal(
         together.values[[7, 2]], np.concatenate([a.values for a in alone])
     )

@@ -8,15 +8,20 @@ from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
 from skshapley.closed_forms import Logistic
-from skshapley.closed_forms._waves import logistic_pairs, logistic_values, reach_of, waves
+from skshapley.closed_forms._waves import (
+    logistic_pairs,
+    logistic_values,
+    reach_of,
+    waves,
+)
 from skshapley.indices import INDICES, beta
 
 
 def counted(start, steps, unit, index):
     """Return exact values of a game with integer multiples of a unit as steps.
 
-    The other players of each player are counted by size and sum: 2 ** p coalitions in p ** 2
-    sums.
+    The other players of each player are counted by size and sum: 2 ** p coalitions in p
+    ** 2 sums.
     """
     p, low, width = len(steps), steps[steps < 0].sum(), np.abs(steps).sum() + 1
     sums = start + unit * (low + np.arange(width))
@@ -33,7 +38,9 @@ def counted(start, steps, unit, index):
 
 
 @pytest.mark.parametrize("index", [INDICES["shapley"], INDICES["banzhaf"], beta(4, 1)])
-@pytest.mark.parametrize(("p", "most", "unit"), [(9, 9, 0.3), (25, 4, 0.4), (60, 3, 0.2)])
+@pytest.mark.parametrize(
+    ("p", "most", "unit"), [(9, 9, 0.3), (25, 4, 0.4), (60, 3, 0.2)]
+)
 def test_values_of_many_features(p, most, unit, index):
     rng = np.random.default_rng(p)
     steps = rng.integers(-most, most + 1, (3, p))
@@ -43,7 +50,10 @@ def test_values_of_many_features(p, most, unit, index):
     found = logistic_values(start, unit * steps, index)
     for game in range(3):
         np.testing.assert_allclose(
-            found[game], counted(start[game], steps[game], unit, index), rtol=0, atol=1e-12
+            found[game],
+            counted(start[game], steps[game], unit, index),
+            rtol=0,
+            atol=1e-12,
         )
     assert (found[steps == 0] == 0).all()
 
@@ -92,7 +102,9 @@ def test_values_of_large_steps(large):
 def test_steps_too_large_for_the_series_are_refused():
     steps = np.random.default_rng(0).normal(size=(1, 12))
     steps[0, :2] = 1e7, -1e7
-    with pytest.raises(ValueError, match=r'sums of up to 1e\+07.*response_method="log_odds"'):
+    with pytest.raises(
+        ValueError, match=r'sums of up to 1e\+07.*response_method="log_odds"'
+    ):
         logistic_values(np.zeros(1), steps)
 
 
@@ -104,7 +116,8 @@ def test_interactions_of_many_features():
     for a, b in ((0, 1), (3, 11)):
         rest = np.delete(steps, b, axis=1)
         gained = (
-            logistic_values(start + steps[:, b], rest)[:, a] - logistic_values(start, rest)[:, a]
+            logistic_values(start + steps[:, b], rest)[:, a]
+            - logistic_values(start, rest)[:, a]
         )
         np.testing.assert_allclose(found[:, a, b], gained, rtol=0, atol=1e-13)
 
@@ -139,7 +152,9 @@ def test_interactions_of_wide_tables_are_sampled():
     X = np.random.default_rng(0).normal(size=(60, 33))
     for d, read in ((32, True), (33, False)):
         model = LogisticRegression().fit(X[:, :d], X[:, 0] > 0)
-        explainer = ShapleyExplainer(model, interactions=True, max_rows=400, random_state=0)
+        explainer = ShapleyExplainer(
+            model, interactions=True, max_rows=400, random_state=0
+        )
         assert (explainer.fit(X[:2, :d]).exact_ is not None) == read
 
 

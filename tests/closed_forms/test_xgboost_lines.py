@@ -32,7 +32,9 @@ def test_linear_boosters_are_exact(name, container):
         table, np.asarray(target, dtype=float if kind == "XGBRegressor" else int)
     )
     read, truth = (
-        ShapleyExplainer(model, sampler=sampler, **how).fit(table[:9]).explain(table[9:12])
+        ShapleyExplainer(model, sampler=sampler, **how)
+        .fit(table[:9])
+        .explain(table[9:12])
         for sampler in ("auto", "exact")
     )
     assert read.settings.closed_form is not None

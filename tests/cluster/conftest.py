@@ -17,7 +17,8 @@ P, B, R = 8, 20, 60
 def product(columns, log=None, kills=None):
     """Return a model of a table of so many columns.
 
-    Its class is defined here, so that workers get it by value and need not find this file.
+    Its class is defined here, so that workers get it by value and need not find this
+    file.
 
     Parameters
     ----------
@@ -74,7 +75,10 @@ def made(frame):
     def fitted(**model):
         X = frame.drop(columns="key")[:B]
         explainer = ShapleyExplainer(
-            product(P, **model), sampler="antithetic", max_rows=98 * B + 1, random_state=0
+            product(P, **model),
+            sampler="antithetic",
+            max_rows=98 * B + 1,
+            random_state=0,
         )
         return explainer.fit(X)
 

@@ -1,6 +1,7 @@
 """Explanations on local dask clusters.
 
-Worker processes take seconds to start, so tests that need them are slow. Other tests use threads.
+Worker processes take seconds to start, so tests that need them are slow. Other tests
+use threads.
 """
 
 import os
@@ -50,7 +51,9 @@ def processes():
 
 def tasks_done(client):
     """The number of tasks that the workers have done so far."""
-    return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+    return sum(
+        client.run(lambda dask_worker: dask_worker.state.executed_count).values()
+    )
 
 
 def test_bits_agree_with_one_machine(threads):
@@ -58,10 +61,16 @@ def test_bits_agree_with_one_machine(threads):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
     frame = frame.assign(city=rng.choice(["u", "v"], 80))
-    columns = make_column_transformer((OneHotEncoder(), ["city"]), (SimpleImputer(), list("abc")))
-    pipeline = make_pipeline(columns, RandomForestRegressor(5, max_depth=3, random_state=0))
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["city"]), (SimpleImputer(), list("abc"))
+    )
+    pipeline = make_pipeline(
+        columns, RandomForestRegressor(5, max_depth=3, random_state=0)
+    )
     pipeline.fit(frame, frame["a"] * frame["b"])
-    made = ShapleyExplainer(pipeline, sampler="antithetic", max_rows=98 * 40 + 1, random_state=0)
+    made = ShapleyExplainer(
+        pipeline, sampler="antithetic", max_rows=98 * 40 + 1, random_state=0
+    )
     made.fit(frame[:40])
     serial = made.explain(frame[40:])
     before = tasks_done(threads)
@@ -81,7 +90,9 @@ def test_the_model_is_sent_once_to_each_worker(processes, made, rows, tmp_path):
         spread = explainer.explain(X)
     np.testing.assert_array_equal(spread.values, serial.values)
     workers = {str(pid) for pid in processes.run(os.getpid).values()}
-    arrived = [pid for pid in (tmp_path / "arrivals").read_text().split() if pid in workers]
+    arrived = [
+        pid for pid in (tmp_path / "arrivals").read_text().split() if pid in workers
+    ]
     assert len(arrived) == len(set(arrived))
 
 
@@ -104,7 +115,9 @@ def test_a_model_that_kills_every_worker_raises(processes, made, rows):
     explainer = made(kills="all")
     with (
         parallel_config("dask"),
-        pytest.raises((distributed.KilledWorker, RuntimeError), match=r"workers died|no worker"),
+        pytest.raises(
+            (distributed.KilledWorker, RuntimeError), match=r"workers died|no worker"
+        ),
     ):
         explainer.explain(rows.drop(columns="key"))
 
@@ -142,7 +155,9 @@ def test_several_outputs_of_an_array(rows):
     phi = explain_dask(explainer, dataframe.from_pandas(X, npartitions=2))
     wanted = explainer.transform(X.to_numpy())
     assert list(phi.columns) == list(explainer.get_feature_names_out())
-    np.testing.assert_allclose(phi.compute(scheduler="synchronous"), wanted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        phi.compute(scheduler="synchronous"), wanted, rtol=0, atol=1e-12
+    )
 
 
 def test_batches_of_a_dask_table(made, rows):
@@ -151,7 +166,9 @@ def test_batches_of_a_dask_table(made, rows):
     parts = list(explain_batches(explainer, table, keys="key", batch_rows=25))
     assert [len(part) for part in parts] == [25, 25, 10]
     wanted = explainer.explain(rows.drop(columns="key")).values
-    np.testing.assert_array_equal(np.concatenate([part.values for part in parts]), wanted)
+    np.testing.assert_array_equal(
+        np.concatenate([part.values for part in parts]), wanted
+    )
     assert parts[1].index[0] == rows["key"][25]
 
 

@@ -22,7 +22,11 @@ def snippet(package):
     """Return the code block of the guide that imports a package."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(GUIDE.glob("*.rst"))]
     blocks = re.findall(r"code-block:: python\n\n((?:    .*\n|\n)+)", "\n".join(texts))
-    (found,) = (dedent(block) for block in blocks if re.search(f"(import|from) {package}", block))
+    (found,) = (
+        dedent(block)
+        for block in blocks
+        if re.search(f"(import|from) {package}", block)
+    )
     return found
 
 

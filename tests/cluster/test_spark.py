@@ -20,7 +20,9 @@ def spark(monkeypatch):
     """A session of two workers; a task may fail three times."""
     sql = pytest.importorskip("pyspark.sql")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    session = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+    session = sql.SparkSession.builder.master("local[2,4]").config(
+        "spark.ui.enabled", "false"
+    )
     with session.getOrCreate() as session:
         yield session
 
@@ -33,7 +35,9 @@ def test_bits_agree_with_one_machine(same, spark, made, rows, tmp_path, killed):
     flag = tmp_path / "killed"
     explainer = made(kills=flag if killed else None)
     table = spark.createDataFrame(rows).repartition(3)
-    phi = table.select("key", spark_udf(explainer)(struct("*")).alias("phi")).select("key", "phi.*")
+    phi = table.select("key", spark_udf(explainer)(struct("*")).alias("phi")).select(
+        "key", "phi.*"
+    )
     same(phi.toPandas(), explainer, rows)
     assert flag.exists() == killed
 

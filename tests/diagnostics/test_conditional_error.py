@@ -31,13 +31,19 @@ def test_errors_of_two_normal_columns(explainer):
     Within five standard errors; false alarms: 6e-7 each.
     """
     rewards = {"known": ConditionalReward(SIGMA), "none": "interventional"}
-    found = conditional_error(explainer, rewards, HELD_OUT, n_coalitions=4, random_state=0)
+    found = conditional_error(
+        explainer, rewards, HELD_OUT, n_coalitions=4, random_state=0
+    )
     for name, expected in (("known", 1 - RHO**2), ("none", 1.0)):
         line = found.loc[name]
         assert abs(line["error"] - expected) < 5 * line["standard_error"]
     # of the squares of a normal variable
-    assert found.loc["none", "standard_error"] == pytest.approx(np.sqrt(2 / 400), rel=0.3)
-    assert found.loc["known", "share"] == pytest.approx((1 - RHO**2) / (2 + 2 * RHO), rel=0.3)
+    assert found.loc["none", "standard_error"] == pytest.approx(
+        np.sqrt(2 / 400), rel=0.3
+    )
+    assert found.loc["known", "share"] == pytest.approx(
+        (1 - RHO**2) / (2 + 2 * RHO), rel=0.3
+    )
 
 
 @pytest.mark.slow
@@ -48,8 +54,14 @@ def test_differences_are_paired_with_the_first_reward(explainer):
     assert found.index.name == "reward"
     expected = found["error"] - found.loc["conditional", "error"]
     np.testing.assert_allclose(found["difference"], expected, rtol=0, atol=1e-12)
-    assert found.loc["conditional", ["difference", "difference_error"]].tolist() == [0, 0]
-    assert found.loc["copula", "difference_error"] < found.loc["copula", "standard_error"] / 5
+    assert found.loc["conditional", ["difference", "difference_error"]].tolist() == [
+        0,
+        0,
+    ]
+    assert (
+        found.loc["copula", "difference_error"]
+        < found.loc["copula", "standard_error"] / 5
+    )
     worse = found.loc["interventional"]
     assert worse["difference"] > 5 * worse["difference_error"]
 
@@ -64,14 +76,18 @@ def test_values_agree_with_a_loop():
         a, b, c = np.asarray(X, dtype=float).T
         return np.column_stack([a * b, c - a])
 
-    explainer = ShapleyExplainer(two, groups={"ab": ["a", "b"]}).fit(table, sample_weight=weights)
+    explainer = ShapleyExplainer(two, groups={"ab": ["a", "b"]}).fit(
+        table, sample_weight=weights
+    )
     held_out = table.iloc[:5] + 0.5
     found = conditional_error(
         explainer, ["interventional"], held_out, n_coalitions=8, random_state=rng_of(3)
     )
     from skshapley._tools._random import entropy_from, generator
 
-    drawn = kernel_coalitions(generator(entropy_from(rng_of(3), "test"), 1), 40, 2).reshape(5, 8, 2)
+    drawn = kernel_coalitions(
+        generator(entropy_from(rng_of(3), "test"), 1), 40, 2
+    ).reshape(5, 8, 2)
     squares = np.zeros((5, 8))
     for i, j in np.ndindex(5, 8):
         mixed = table.copy()
@@ -92,7 +108,9 @@ def rng_of(seed):
 
 def test_the_explainer_is_not_modified(explainer):
     before = explainer.reward_
-    conditional_error(explainer, ["baseline"], HELD_OUT[:3], n_coalitions=1, random_state=0)
+    conditional_error(
+        explainer, ["baseline"], HELD_OUT[:3], n_coalitions=1, random_state=0
+    )
     assert explainer.reward_ is before
     assert explainer.reward == "interventional"
 
@@ -110,17 +128,28 @@ def test_workers_and_seeds(explainer):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rewards": "conditional"}, "takes rewards as a list of different names or rewards"),
+        (
+            {"rewards": "conditional"},
+            "takes rewards as a list of different names or rewards",
+        ),
         ({"rewards": []}, "takes rewards as a list"),
-        ({"rewards": ["conditional", "conditional"]}, "takes rewards as a list of different"),
+        (
+            {"rewards": ["conditional", "conditional"]},
+            "takes rewards as a list of different",
+        ),
         ({"rewards": ["no such"]}, "has no reward named 'no such'"),
-        ({"n_coalitions": 0}, "conditional_error takes n_coalitions as a positive int; got 0"),
+        (
+            {"n_coalitions": 0},
+            "conditional_error takes n_coalitions as a positive int; got 0",
+        ),
         ({"X": HELD_OUT[:1]}, "needs at least 2 rows to estimate errors; got 1"),
     ],
 )
 def test_invalid_arguments_are_refused(explainer, change, message):
     with pytest.raises(ValueError, match=message):
-        conditional_error(explainer, **{"rewards": ["baseline"], "X": HELD_OUT[:3], **change})
+        conditional_error(
+            explainer, **{"rewards": ["baseline"], "X": HELD_OUT[:3], **change}
+        )
 
 
 def test_a_single_player_is_refused():

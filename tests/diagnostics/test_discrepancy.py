@@ -26,9 +26,10 @@ from skshapley.samplers._sobol import sobol_permutations
 
 KERNEL = MallowsKernel()
 
-# d, n: mean discrepancy of antithetic, orthogonal, Sobol, herding, SBQ, Mallows kernel with lam 4.
-# From Table 4, with SBQ at n = 1000 (which the paper could not run) and Sobol at d = 10 from an
-# independent implementation; n = 1000 at d = 50 and 200 to one digit more than the table prints.
+# d, n: mean discrepancy of antithetic, orthogonal, Sobol, herding, SBQ, Mallows kernel
+# with lam 4. From Table 4, with SBQ at n = 1000 (which the paper could not run) and
+# Sobol at d = 10 from an independent implementation; n = 1000 at d = 50 and 200 to one
+# digit more than the table prints.
 TABLE_4 = {
     (10, 10): (0.266, 0.244, 0.257, 0.240, 0.239),
     (10, 100): (0.084, 0.070, 0.068, 0.059, 0.056),
@@ -63,11 +64,16 @@ def mean_discrepancy(method, n, d, draws):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("d", "n"),
-    [pytest.param(*cell, marks=[] if cell in QUICK else [pytest.mark.slow]) for cell in TABLE_4],
+    [
+        pytest.param(*cell, marks=[] if cell in QUICK else [pytest.mark.slow])
+        for cell in TABLE_4
+    ],
 )
 def test_table_4(method, d, n):
     """Within 3 %, the two digits of the table at d = 10, n = 1000 allowing for half a unit more."""
-    draws = 1 if n == 1000 and method in ("herding", "sbq") else 25 if n * d <= 5000 else 5
+    draws = (
+        1 if n == 1000 and method in ("herding", "sbq") else 25 if n * d <= 5000 else 5
+    )
     published = TABLE_4[d, n][METHODS.index(method)]
     printed = 0.0005 if (d, n, method) == (10, 1000, "antithetic") else 0.0
     found = mean_discrepancy(method, n, d, draws)
@@ -147,7 +153,9 @@ def test_sbq_continues_after_all_permutations():
 
 
 def test_kendall_and_spearman_weights_are_refused():
-    with pytest.raises(ValueError, match="KendallKernel has no Bayesian weights: its mean is 0"):
+    with pytest.raises(
+        ValueError, match="KendallKernel has no Bayesian weights: its mean is 0"
+    ):
         bayesian_weights(np.array([[0, 1, 2]]), KendallKernel())
 
 
@@ -160,5 +168,7 @@ def test_invalid_permutations_are_refused(orders):
 
 
 def test_weights_of_another_length_are_refused():
-    with pytest.raises(ValueError, match=r"weights of shape \(3,\) for 2 permutations: pass one"):
+    with pytest.raises(
+        ValueError, match=r"weights of shape \(3,\) for 2 permutations: pass one"
+    ):
         permutation_discrepancy([[0, 1], [1, 0]], [1 / 3] * 3)

@@ -30,7 +30,9 @@ def test_curves_of_additive_games_are_partial_sums():
 def test_values_give_the_best_ranking_of_an_additive_game():
     games = [RNG.normal(size=p) for p in (5, 9, 30)]
     best = masking_curve([additive(w) for w in games], games)
-    other = masking_curve([additive(w) for w in games], [RNG.normal(size=len(w)) for w in games])
+    other = masking_curve(
+        [additive(w) for w in games], [RNG.normal(size=len(w)) for w in games]
+    )
     assert (best.deletion <= other.deletion + 1e-12).all()
     assert (best.insertion >= other.insertion - 1e-12).all()
     assert best.area()["deletion"] < other.area()["deletion"]
@@ -68,8 +70,12 @@ def test_classifiers_are_measured_in_log_odds(cancer):
         masked[first], kept[first] = typical[first], rows.loc[row][first]
         tables = pd.DataFrame([rows.loc[row], masked, kept, typical])
         odds = logit(model.predict_proba(tables)[:, winner[i]])
-        np.testing.assert_allclose(curve.deletion[i], odds[[0, 1, 3]] - odds[0], atol=1e-8)
-        np.testing.assert_allclose(curve.insertion[i], odds[[3, 2, 0]] - odds[0], atol=1e-8)
+        np.testing.assert_allclose(
+            curve.deletion[i], odds[[0, 1, 3]] - odds[0], atol=1e-8
+        )
+        np.testing.assert_allclose(
+            curve.insertion[i], odds[[3, 2, 0]] - odds[0], atol=1e-8
+        )
 
 
 def test_workers_change_nothing_and_the_explainer_is_not_modified(cancer):
@@ -89,18 +95,23 @@ def test_regressors_are_measured_in_their_response():
     explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 3.0]).fit(np.zeros((1, 3)))
     explanation = explainer.explain(X)
     curve = masking_curve(explainer, explanation, X, fractions=(0, 1))
-    np.testing.assert_allclose(curve.deletion[:, 1], -explanation.predictions, atol=1e-14)
+    np.testing.assert_allclose(
+        curve.deletion[:, 1], -explanation.predictions, atol=1e-14
+    )
     np.testing.assert_allclose(curve.insertion[:, 1], 0, atol=1e-14)
 
 
 def test_the_band_is_the_interval_of_the_mean():
-    # 2000 games of one player worth N(1, 4): the band's half-width is 1.96 * 2/sqrt(2000)
+    # 2000 games of one player worth N(1, 4): the band's half-width is 1.96 *
+    # 2/sqrt(2000)
     worth = RNG.normal(1, 2, size=(2000, 1))
     curve = masking_curve([additive(w) for w in worth], worth, fractions=(0, 1))
     frame = curve.frame()
     last = frame[(frame["kind"] == "deletion") & (frame["fraction"] == 1)].iloc[0]
     assert last["mean"] == pytest.approx(-worth.mean())
-    assert last["high"] - last["mean"] == pytest.approx(1.96 * 2 / np.sqrt(2000), rel=0.1)
+    assert last["high"] - last["mean"] == pytest.approx(
+        1.96 * 2 / np.sqrt(2000), rel=0.1
+    )
     assert masking_curve(additive([1.0]), [1.0]).frame()["low"].isna().all()
 
 
@@ -111,12 +122,18 @@ def test_the_band_is_the_interval_of_the_mean():
             (additive([1.0, 2.0]), [[1.0, 2.0], [2.0, 1.0]]),
             "values of 2 rows and no X",
         ),
-        ((additive([1.0, 2.0]), [1.0, 2.0], np.zeros((1, 2))), "1 rows and X: pass one game"),
+        (
+            (additive([1.0, 2.0]), [1.0, 2.0], np.zeros((1, 2))),
+            "1 rows and X: pass one game",
+        ),
         (
             (lambda S: np.stack([S[:, 0], S[:, 1]], axis=1), [1.0, 2.0]),
             "2 outputs: choose one",
         ),
-        ((additive([1.0, 2.0]), np.zeros((1, 2, 3))), "rows of shape .* several outputs"),
+        (
+            (additive([1.0, 2.0]), np.zeros((1, 2, 3))),
+            "rows of shape .* several outputs",
+        ),
     ],
 )
 def test_mismatched_arguments_are_refused(arguments, message):

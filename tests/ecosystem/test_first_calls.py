@@ -69,13 +69,17 @@ def counts_of_a_machine_without_pairs():
 
 
 def margins_of_a_machine_of_three_classes():
-    model, target = ebm("ExplainableBoostingClassifier", np.digitize(Y, [-0.5, 0.5]), outer_bags=1)
+    model, target = ebm(
+        "ExplainableBoostingClassifier", np.digitize(Y, [-0.5, 0.5]), outer_bags=1
+    )
     return model.fit(NUMBERS, target), NUMBERS, {"response_method": "decision_function"}
 
 
 def probabilities_of_a_machine_of_three_classes():
     how = {"outer_bags": 1, "interactions": 0}
-    model, target = ebm("ExplainableBoostingClassifier", np.digitize(Y, [-0.5, 0.5]), **how)
+    model, target = ebm(
+        "ExplainableBoostingClassifier", np.digitize(Y, [-0.5, 0.5]), **how
+    )
     return model.fit(NUMBERS, target), NUMBERS, {}
 
 
@@ -96,7 +100,9 @@ def cox_model():
 
 
 def cox_model_with_a_penalty():
-    return survival("linear_model", "CoxnetSurvivalAnalysis", NUMBERS.to_numpy(), n_alphas=5)
+    return survival(
+        "linear_model", "CoxnetSurvivalAnalysis", NUMBERS.to_numpy(), n_alphas=5
+    )
 
 
 def boosted_lines():
@@ -110,7 +116,9 @@ def boosted_survival_trees():
 
 def boosted_survival_trees_with_dropout():
     how = {"n_estimators": 9, "dropout_rate": 0.4, "random_state": 0}
-    return survival("ensemble", "GradientBoostingSurvivalAnalysis", NUMBERS.to_numpy(), **how)
+    return survival(
+        "ensemble", "GradientBoostingSurvivalAnalysis", NUMBERS.to_numpy(), **how
+    )
 
 
 def survival_forest():
@@ -212,15 +220,23 @@ def logistic_gam():
 
 def resampled():
     pipeline = pytest.importorskip("imblearn.pipeline")
-    sampler = pytest.importorskip("imblearn.over_sampling").RandomOverSampler(random_state=0)
+    sampler = pytest.importorskip("imblearn.over_sampling").RandomOverSampler(
+        random_state=0
+    )
     steps = StandardScaler(), sampler, LogisticRegression()
     return pipeline.make_pipeline(*steps).fit(NUMBERS, TWO), NUMBERS, {}
 
 
 def resampled_trees():
     pipeline = pytest.importorskip("imblearn.pipeline")
-    sampler = pytest.importorskip("imblearn.over_sampling").RandomOverSampler(random_state=0)
-    steps = sampler, StandardScaler(), RandomForestClassifier(5, max_depth=3, random_state=0)
+    sampler = pytest.importorskip("imblearn.over_sampling").RandomOverSampler(
+        random_state=0
+    )
+    steps = (
+        sampler,
+        StandardScaler(),
+        RandomForestClassifier(5, max_depth=3, random_state=0),
+    )
     return pipeline.make_pipeline(*steps).fit(NUMBERS, TWO), NUMBERS, {}
 
 
@@ -285,7 +301,9 @@ SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
 def test_values_agree_with_enumeration(case):
     model, table, how = case()
     read, truth = (
-        ShapleyExplainer(model, sampler=sampler, **how).fit(table[:B]).explain(table[B : B + R])
+        ShapleyExplainer(model, sampler=sampler, **how)
+        .fit(table[:B])
+        .explain(table[B : B + R])
         for sampler in ("auto", "exact")
     )
     assert read.settings.closed_form is not None, read.settings.why_sampled
@@ -309,7 +327,11 @@ def test_boosting_machine_interactions_agree_with_enumeration():
 
 def test_boosting_machine_probabilities_are_sampled():
     model, target = ebm("ExplainableBoostingClassifier", TWO)
-    made = ShapleyExplainer(model.fit(NUMBERS, target)).fit(NUMBERS[:B]).explain(NUMBERS[:2])
+    made = (
+        ShapleyExplainer(model.fit(NUMBERS, target))
+        .fit(NUMBERS[:B])
+        .explain(NUMBERS[:2])
+    )
     assert made.settings.exact_response == "log_odds"
 
 
@@ -322,7 +344,9 @@ def test_steps_that_mix_columns_are_detected():
 
 def test_survival_of_boosted_trees_is_sampled():
     model, table, _ = boosted_survival_trees()
-    explainer = ShapleyExplainer(model, response_method=SurvivalAt([4.0, 8.0]), random_state=0)
+    explainer = ShapleyExplainer(
+        model, response_method=SurvivalAt([4.0, 8.0]), random_state=0
+    )
     made = explainer.fit(table[:B]).explain(table[B : B + R])
     assert made.settings.closed_form is None
     total = made.base_values + made.values.sum(axis=1)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 PAGES = Path(__file__).parents[2] / "doc" / "guide"
-# page -> the libraries that its code imports, and the number of outputs of its last explanation
+# page -> the libraries that its code imports, and the number of outputs of its last
+# explanation
 LIBRARIES = {
     "ngboost": (["ngboost"], 2),
     "statsmodels": (["statsmodels"], 2),

@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.compose import (
+    ColumnTransformer,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -85,7 +89,11 @@ def mlp_regression_scaled():
         make_pipeline(
             StandardScaler(),
             MLPRegressor(
-                hidden_layer_sizes=(8,), solver="lbfgs", max_iter=5000, tol=1.0, random_state=0
+                hidden_layer_sizes=(8,),
+                solver="lbfgs",
+                max_iter=5000,
+                tol=1.0,
+                random_state=0,
             ),
         ),
         True,
@@ -108,7 +116,10 @@ def gaussian_process():
 
 def stacking_frame():
     model, X = _diabetes(
-        StackingRegressor([("a", Ridge()), ("b", RandomForestRegressor(9, random_state=0))]), True
+        StackingRegressor(
+            [("a", Ridge()), ("b", RandomForestRegressor(9, random_state=0))]
+        ),
+        True,
     )
     return Case(model, X[::20], X[:1], model.predict(X[:1]))
 
@@ -116,7 +127,8 @@ def stacking_frame():
 def searched_pipeline():
     X, y = load_iris(return_X_y=True, as_frame=True)
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [1, 9]}
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        {"logisticregression__C": [1, 9]},
     )
     search.fit(X, y)
     return Case(search, X[::5], X[:2], search.predict_proba(X[:2]))
@@ -131,7 +143,9 @@ def people(n=240, seed=0):
             "town": pd.Categorical(rng.choice(["Rome", "Oslo", "Bern", None], n)),
             "job": rng.choice(["nurse", "smith", "clerk"], n),
             "owner": rng.random(n) < 0.5,
-            "rooms": pd.array(np.where(rng.random(n) < 0.1, None, rng.integers(1, 6, n)), "Int64"),
+            "rooms": pd.array(
+                np.where(rng.random(n) < 0.1, None, rng.integers(1, 6, n)), "Int64"
+            ),
         }
     )
     y = frame["owner"] * 2 + (frame["job"] == "nurse") + frame["age"].fillna(30) / 40
@@ -145,7 +159,9 @@ def _mixed_steps():
 
 
 def _as_objects(frame):
-    return frame.assign(town=frame["town"].astype(object), rooms=frame["rooms"].astype(float))
+    return frame.assign(
+        town=frame["town"].astype(object), rooms=frame["rooms"].astype(float)
+    )
 
 
 def mixed_frame_linear():
@@ -163,13 +179,17 @@ def mixed_frame_neighbours():
 
 
 def _with_categories(frame):
-    return frame.assign(job=frame["job"].astype("category"), rooms=frame["rooms"].astype(float))
+    return frame.assign(
+        job=frame["job"].astype("category"), rooms=frame["rooms"].astype(float)
+    )
 
 
 def categories_hist_boosting():
     frame, y = people()
     frame = _with_categories(frame)
-    model = HistGradientBoostingRegressor(categorical_features="from_dtype", max_iter=20)
+    model = HistGradientBoostingRegressor(
+        categorical_features="from_dtype", max_iter=20
+    )
     model.fit(frame, y)
     return Case(model, frame[::3], frame[:2], model.predict(frame[:2]))
 
@@ -194,7 +214,9 @@ def categories_lightgbm():
 def columns_in_another_order():
     frame, y = people()
     frame = _with_categories(frame)
-    model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=20)
+    model = HistGradientBoostingClassifier(
+        categorical_features="from_dtype", max_iter=20
+    )
     model.fit(frame, y > 2)
     other = frame[["rooms", "owner", "job", "age", "town"]]
     return Case(model, frame[::3], other[:2], model.predict_proba(frame[:2])[:, 1])
@@ -205,7 +227,9 @@ def polars_pipeline():
     frame, y = people()
     frame = frame.drop(columns=["town", "rooms"])
     steps = make_column_transformer(
-        (OneHotEncoder(), ["job"]), (SimpleImputer(), ["age"]), ("passthrough", ["owner"])
+        (OneHotEncoder(), ["job"]),
+        (SimpleImputer(), ["age"]),
+        ("passthrough", ["owner"]),
     )
     ours = polars.DataFrame({name: frame[name].to_numpy() for name in frame})
     model = make_pipeline(
@@ -230,8 +254,12 @@ def titanic(n=300, seed=0):
             "Parch": rng.integers(0, 3, n),
             "Ticket": [f"A/5 {i // 2 * 7919 % 99991}" for i in range(n)],
             "Fare": rng.gamma(2, 16, n).round(4),
-            "Cabin": np.where(rng.random(n) < 0.77, None, [f"C{i % 130}" for i in range(n)]),
-            "Embarked": rng.choice(["S", "C", "Q", None], n, p=[0.72, 0.19, 0.08, 0.01]),
+            "Cabin": np.where(
+                rng.random(n) < 0.77, None, [f"C{i % 130}" for i in range(n)]
+            ),
+            "Embarked": rng.choice(
+                ["S", "C", "Q", None], n, p=[0.72, 0.19, 0.08, 0.01]
+            ),
         }
     )
     return frame, ((sex == "female") | (rng.random(n) < 0.2)).astype(int)
@@ -267,7 +295,9 @@ def titanic_sampled():
 def titanic_xgboost():
     xgboost = pytest.importorskip("xgboost")
     frame, y = titanic()
-    model = make_pipeline(_titanic_steps(), xgboost.XGBClassifier(n_estimators=20)).fit(frame, y)
+    model = make_pipeline(_titanic_steps(), xgboost.XGBClassifier(n_estimators=20)).fit(
+        frame, y
+    )
     return Case(model, frame[::3], frame[:2], model.predict_proba(frame[:2])[:, 1])
 
 
@@ -306,7 +336,9 @@ def sparse_xgboost():
 def sparse_columns_for_a_dense_model():
     X, y = binary_columns(d=30)
     model = GaussianNB().fit(X.toarray(), y > 1)
-    return Case(model, X[::3].tocsc(), X[:2].tocoo(), model.predict_proba(X[:2].toarray())[:, 1])
+    return Case(
+        model, X[::3].tocsc(), X[:2].tocoo(), model.predict_proba(X[:2].toarray())[:, 1]
+    )
 
 
 DOCUMENTS = [
@@ -323,7 +355,9 @@ LIKED = [1, 0, 1, 0, 1, 0, 0] * 4
 
 def text_series():
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(DOCUMENTS, LIKED)
-    series = pd.Series(DOCUMENTS, name="review", index=[f"d{i}" for i in range(len(DOCUMENTS))])
+    series = pd.Series(
+        DOCUMENTS, name="review", index=[f"d{i}" for i in range(len(DOCUMENTS))]
+    )
     return Case(model, series, series[:3], model.predict_proba(series[:3])[:, 1])
 
 
@@ -350,7 +384,9 @@ def several_outputs_sampled():
     X, y = load_linnerud(return_X_y=True)
     steps = (
         StandardScaler(),
-        MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", random_state=0, max_iter=2000),
+        MLPRegressor(
+            hidden_layer_sizes=(4,), solver="lbfgs", random_state=0, max_iter=2000
+        ),
     )
     model = MultiOutputRegressor(make_pipeline(*steps)).fit(X, y)
     return Case(model, X, X[:2], model.predict(X[:2]))
@@ -358,7 +394,9 @@ def several_outputs_sampled():
 
 def cluster_distances():
     model, X = _iris(KMeans(3, random_state=0))
-    return Case(model, X[::5], X[:2], model.transform(X[:2]), {"response_method": "transform"})
+    return Case(
+        model, X[::5], X[:2], model.transform(X[:2]), {"response_method": "transform"}
+    )
 
 
 def outliers():

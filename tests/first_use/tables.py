@@ -28,7 +28,9 @@ N = 120
 
 
 def numbers(k=3):
-    return pd.DataFrame(np.random.default_rng(k).normal(size=(N, k)), columns=list("abcd")[:k])
+    return pd.DataFrame(
+        np.random.default_rng(k).normal(size=(N, k)), columns=list("abcd")[:k]
+    )
 
 
 X = numbers()
@@ -52,11 +54,17 @@ def adult(rng):
 
 
 def ames(rng):
-    columns = {f"Area {i} SqFt": np.where(rng.random(N) < 0.1, np.nan, 9.0 * i) for i in range(40)}
+    columns = {
+        f"Area {i} SqFt": np.where(rng.random(N) < 0.1, np.nan, 9.0 * i)
+        for i in range(40)
+    }
     columns |= {f"Cat_{i}": rng.choice(["Ex", "Gd", "TA", None], N) for i in range(40)}
     frame = pd.DataFrame(columns).assign(**{"Lot Area": rng.gamma(2, 4000, N)})
     steps = make_column_transformer(
-        (make_pipeline(SimpleImputer(), StandardScaler()), make_column_selector("Area")),
+        (
+            make_pipeline(SimpleImputer(), StandardScaler()),
+            make_column_selector("Area"),
+        ),
         (OneHotEncoder(handle_unknown="ignore"), make_column_selector("Cat")),
     )
     return make_pipeline(steps, Ridge()).fit(frame, rng.normal(size=N)), frame
@@ -72,7 +80,9 @@ def diamonds(rng):
             "depth": rng.normal(61, 1, N).astype("float32"),
         }
     )
-    return lightgbm.LGBMRegressor(n_estimators=9, verbose=-1).fit(frame, frame["carat"]), frame
+    return lightgbm.LGBMRegressor(n_estimators=9, verbose=-1).fit(
+        frame, frame["carat"]
+    ), frame
 
 
 def penguins(rng):
@@ -114,8 +124,12 @@ def bike(rng):
 
 
 def mushroom(rng):
-    frame = pd.DataFrame({f"c{i}": rng.choice(list("abcdefgh")[: i + 1], N) for i in range(8)})
-    return make_pipeline(OrdinalEncoder(), CategoricalNB()).fit(frame, frame["c3"] == "a"), frame
+    frame = pd.DataFrame(
+        {f"c{i}": rng.choice(list("abcdefgh")[: i + 1], N) for i in range(8)}
+    )
+    return make_pipeline(OrdinalEncoder(), CategoricalNB()).fit(
+        frame, frame["c3"] == "a"
+    ), frame
 
 
 def bins_and_periods(rng):
@@ -128,13 +142,17 @@ def bins_and_periods(rng):
     )
 
     def model(X):
-        return X["x"] * X["month"].dt.month + X["bin"].map(lambda part: part.mid).astype(float)
+        return X["x"] * X["month"].dt.month + X["bin"].map(
+            lambda part: part.mid
+        ).astype(float)
 
     return model, frame
 
 
 def two_levels_of_rows(rng):
-    index = pd.MultiIndex.from_product([range(N // 2), ["u", "v"]], names=["id", "part"])
+    index = pd.MultiIndex.from_product(
+        [range(N // 2), ["u", "v"]], names=["id", "part"]
+    )
     frame = pd.DataFrame(rng.normal(size=(N, 3)), index, list("abc"))
     return KNeighborsRegressor().fit(frame, frame["a"]), frame
 
@@ -146,7 +164,9 @@ def one_name_for_all_rows(rng):
 
 def constants(rng):
     frame = pd.DataFrame({"a": rng.normal(size=N), "one": 1, "word": "same"})
-    steps = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
+    steps = make_column_transformer(
+        (OneHotEncoder(), ["word"]), remainder="passthrough"
+    )
     return make_pipeline(steps, KNeighborsRegressor()).fit(frame, frame["a"]), frame
 
 
@@ -156,7 +176,9 @@ def polars_categories(rng):
     words = polars.Series(rng.choice(["x", "y", "z"], N)).cast(polars.Categorical)
     frame = polars.DataFrame({"a": numbers, "c": words, "ok": rng.random(N) < 0.5})
     steps = make_column_transformer((OneHotEncoder(), ["c"]), remainder=SimpleImputer())
-    return make_pipeline(steps, KNeighborsRegressor()).fit(frame, rng.normal(size=N)), frame
+    return make_pipeline(steps, KNeighborsRegressor()).fit(
+        frame, rng.normal(size=N)
+    ), frame
 
 
 def arrow_columns(rng):
@@ -170,7 +192,9 @@ def arrow_columns(rng):
 
 def booster_with_categories(rng):
     lightgbm = pytest.importorskip("lightgbm")
-    frame = pd.DataFrame({"x": rng.normal(size=N), "c": pd.Categorical(rng.choice(list("abc"), N))})
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=N), "c": pd.Categorical(rng.choice(list("abc"), N))}
+    )
     data = lightgbm.Dataset(frame, rng.integers(0, 3, N))
     options = {"objective": "multiclass", "num_class": 3, "verbose": -1}
     return lightgbm.train(options, data, 5), frame
@@ -202,7 +226,9 @@ def objects(rng):
 def encoded_targets(rng):
     table = pd.DataFrame({"c": rng.choice(list("abc"), N), "x": rng.normal(size=N)})
     steps = make_column_transformer((TargetEncoder(), ["c"]), remainder="passthrough")
-    return make_pipeline(steps, Ridge()).fit(table, table["x"] + (table["c"] == "a")), table
+    return make_pipeline(steps, Ridge()).fit(
+        table, table["x"] + (table["c"] == "a")
+    ), table
 
 
 def numbered_columns(rng):
@@ -266,7 +292,11 @@ def arrow_with_gaps(rng):
     table["s"] = rng.choice(np.array(["x", "y", None], dtype=object), N)
 
     def stated(Z):
-        return Z["i"].fillna(0).astype(float) + Z["d"].dt.month + (Z["s"] == "x").astype(float)
+        return (
+            Z["i"].fillna(0).astype(float)
+            + Z["d"].dt.month
+            + (Z["s"] == "x").astype(float)
+        )
 
     return stated, table
 

@@ -53,11 +53,14 @@ def test_explained_without_a_wrapper(make):
     made = explainer.fit(case.background).explain(case.rows)
     said = np.asarray(case.said, dtype=np.float64)
     assert made.predictions.shape == said.shape
-    # single precision: the trees of XGBoost are added up in float64 here, in float32 there
+    # single precision: the trees of XGBoost are added up in float64 here, in float32
+    # there
     np.testing.assert_allclose(made.predictions, said, rtol=2e-6, atol=2e-6)
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, made.predictions, rtol=1e-8, atol=1e-8)
-    matter = made.values.reshape(len(said), len(made.feature_names), -1).any(axis=(0, 2))
+    matter = made.values.reshape(len(said), len(made.feature_names), -1).any(
+        axis=(0, 2)
+    )
     assert matter.sum() > 1
     assert len(made.data) == len(said)
     assert made.to_frame() is not None

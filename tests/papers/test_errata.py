@@ -40,7 +40,8 @@ class TestGrahThouvenot:
         gradient = self.gradient(PHI)
         assert np.ptp(gradient) < 1e-12
         assert abs(gradient[0]) > 0.1
-        # strong convexity, |y - phi|^2 <= 2/mu (F(y) - F(phi)), needs the sum to be kept
+        # strong convexity, |y - phi|^2 <= 2/mu (F(y) - F(phi)), needs the sum to be
+        # kept
         rng, mu = np.random.default_rng(0), 2 * (1 - 1 / D)
         for _ in range(20):
             step = rng.normal(size=D)
@@ -74,7 +75,9 @@ class TestGrahThouvenot:
         weight = np.array([(d - 1) / (comb(d, s) * s * (d - s)) for s in size])
         steepest = 2 * (2**d - 2) * weight * np.sqrt(size) * (np.sqrt(size) * 4.0 + 1.0)
         assert steepest.argmax() == d - 2
-        assert gradient_norm(d, 4.0, 1.0, law="uniform") == pytest.approx(steepest.max())
+        assert gradient_norm(d, 4.0, 1.0, law="uniform") == pytest.approx(
+            steepest.max()
+        )
 
     def test_g15_all_coalitions_are_two_to_the_d(self):
         """The text counts two a coalition; the authors' exact routine 2^d - 1 + d 2^(d-1)."""
@@ -135,7 +138,8 @@ class TestMitchell:
             right += n == discordant(a[t], b[t])
             left += n == discordant(t[a], t[b])
             inverse += n == discordant(np.argsort(a), np.argsort(b))
-            # fed with orders instead of ranks, Spearman's kernel changes with the labels
+            # fed with orders instead of ranks, Spearman's kernel changes with the
+            # labels
             spearman += a @ b == np.argsort(a) @ np.argsort(b)
             assert kernel(a[None], b[None]) == kernel(t[a][None], t[b][None])
         assert right == 200
@@ -220,7 +224,11 @@ class TestNotes:
             assert loss(self.solved(rows, np.ones(20))) >= loss(PHI)
 
     def test_n5_a_mixed_row_keeps_the_present_values_of_the_explained_row(self):
-        x, b, present = np.array([1.0, 2.0]), np.array([5.0, 6.0]), np.array([True, False])
+        x, b, present = (
+            np.array([1.0, 2.0]),
+            np.array([5.0, 6.0]),
+            np.array([True, False]),
+        )
         np.testing.assert_array_equal(np.where(present, x, b), [1.0, 6.0])
 
     def test_n7_a_factor_of_all_weights_changes_nothing(self):
@@ -240,7 +248,9 @@ class TestNotes:
         x = ALL[INNER].astype(float) * np.sqrt(KERNEL)[:, None]
         x = x - x.mean(axis=1, keepdims=True)
         scores = np.einsum("ni,ij,nj->n", x, np.linalg.pinv(x.T @ x), x)
-        np.testing.assert_allclose(scores, [1 / comb(D, s) for s in SIZES[INNER]], rtol=1e-9)
+        np.testing.assert_allclose(
+            scores, [1 / comb(D, s) for s in SIZES[INNER]], rtol=1e-9
+        )
         assert scores.sum() == pytest.approx(D - 1)
 
     def test_sizes_of_least_variance(self):

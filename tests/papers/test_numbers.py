@@ -17,7 +17,9 @@ DOC = Path(__file__).parents[2] / "doc"
 RESULTS = DOC / "results"
 PERMUTATIONS = RESULTS / "permutations"
 
-pytestmark = pytest.mark.skipif(not RESULTS.exists(), reason="an installed package has no pages")
+pytestmark = pytest.mark.skipif(
+    not RESULTS.exists(), reason="an installed package has no pages"
+)
 
 # Table 4 of Mitchell et al.: d, n, then herding, antithetic, orthogonal, SBQ and Sobol
 PRINTED_4 = """
@@ -45,7 +47,11 @@ def page(name):
 
 def lines_of(text):
     """The cells of each line of Markdown tables, by the first one."""
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    lines = [
+        line.strip("| ").split(" | ")
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
     return {first.strip(): [cell.strip() for cell in rest] for first, *rest in lines}
 
 
@@ -64,16 +70,20 @@ def agrees(cell, *expected):
         assert abs(value - truth) <= half, (cell, expected)
 
 
-# --- Grah & Thouvenot ----------------------------------------------------------------------------
+# --- Grah & Thouvenot -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["classification-16", "regression-16", "classification-300"])
+@pytest.mark.parametrize(
+    "name", ["classification-16", "regression-16", "classification-300"]
+)
 def test_errors_of_figures_2_and_3(name):
     _, text = page("grah_thouvenot")
     table = text.partition(f"### {name}\n")[2].partition("\n#")[0]
     lines = lines_of(table)
     heads = lines.pop("method")
-    frame = pd.read_csv(RESULTS / "sgd" / f"{name}.csv").set_index(["method", "evaluations"])
+    frame = pd.read_csv(RESULTS / "sgd" / f"{name}.csv").set_index(
+        ["method", "evaluations"]
+    )
     assert len(lines) >= 9
     for method, cells in lines.items():
         for head, cell in zip(heads, cells, strict=True):
@@ -102,19 +112,30 @@ def test_comparisons_of_the_methods_of_the_paper():
     assert (sgd.loc[500:] < 1).all()
     assert (sgd.loc[:256] > 1).all()
     assert (abs(sgd.loc[2000:] - 0.77) < 0.02).all()
-    of_paper = [walks, steps, "SGD, step 0.1/sqrt(t)", "classical MC", "SGD, uniform law"]
+    of_paper = [
+        walks,
+        steps,
+        "SGD, step 0.1/sqrt(t)",
+        "classical MC",
+        "SGD, uniform law",
+    ]
     for table in (rows, smooth):
         of_best = table.loc[pairs] / table.loc[of_paper].min()
         assert of_best.between(0.3, 0.71).all()
     gain = {
-        kind: 1 - table.loc["SGD, defaults, leverage pairs"] / table.loc["SGD, defaults"]
+        kind: 1
+        - table.loc["SGD, defaults, leverage pairs"] / table.loc["SGD, defaults"]
         for kind, table in (("regression", smooth), ("classification", rows))
     }
     assert gain["regression"].between(0.2, 0.5).all()
     assert gain["classification"].between(0, 0.2).all()
     text, _ = page("grah_thouvenot")
     quoted = re.search(r"small budgets: (\S+) against (\S+) at 3300 draws", text)
-    agrees(" ".join(quoted.groups()), many.loc["SGD, defaults", 3300], many.loc[walks, 3300])
+    agrees(
+        " ".join(quoted.groups()),
+        many.loc["SGD, defaults", 3300],
+        many.loc[walks, 3300],
+    )
     quoted = re.search(r"comes near to it \((\S+) against (\S+)\)", text)
     both = many.loc[["SGD, defaults, leverage pairs", pairs], 57300]
     agrees(" ".join(quoted.groups()), *(float(f"{number:.3g}") for number in both))
@@ -123,13 +144,19 @@ def test_comparisons_of_the_methods_of_the_paper():
 def test_student_t_factor():
     """t(.975, T - 1) / 1.96 is the factor for a variance estimated from T permutations."""
     text, _ = page("grah_thouvenot")
-    quoted = re.search(r"factor is (\S+) for two permutations, (\S+) for four, and (\S+) for", text)
+    quoted = re.search(
+        r"factor is (\S+) for two permutations, (\S+) for four, and (\S+) for", text
+    )
     agrees(" ".join(quoted.groups()), *widening(np.array([1, 3, 29])))
     degrees = np.arange(1, 30)
-    np.testing.assert_allclose(widening(degrees), t.ppf(0.975, degrees) / 1.95996, rtol=1e-5)
+    np.testing.assert_allclose(
+        widening(degrees), t.ppf(0.975, degrees) / 1.95996, rtol=1e-5
+    )
 
 
-@pytest.mark.skipif("SKSHAPLEY_DATA" not in os.environ, reason="COMPAS is no part of the tests")
+@pytest.mark.skipif(
+    "SKSHAPLEY_DATA" not in os.environ, reason="COMPAS is no part of the tests"
+)
 def test_figure_1():
     text, _ = page("grah_thouvenot")
     quoted = re.search(
@@ -139,18 +166,22 @@ def test_figure_1():
         text,
     )
     age, priors, category, juvenile, high, low, gap = quoted.groups()
-    made = run_path(str(DOC.parent / "examples" / "contrastive" / "plot_compas.py"))["explanation"]
+    made = run_path(str(DOC.parent / "examples" / "contrastive" / "plot_compas.py"))[
+        "explanation"
+    ]
     plt.close("all")
     values = dict(zip(made.feature_names, made.values[0], strict=True))
     agrees(age.rstrip(","), values["age"])
     agrees(priors, -values["priors_count"])
     agrees(category, abs(values["age_cat"]))
-    agrees(juvenile, max(abs(values[name]) for name in values if name.startswith("juv")))
+    agrees(
+        juvenile, max(abs(values[name]) for name in values if name.startswith("juv"))
+    )
     agrees(f"{high} {low}", made.predictions[0], float(np.ravel(made.base_values)[0]))
     agrees(gap, sum(values.values()))
 
 
-# --- Mitchell et al. -----------------------------------------------------------------------------
+# --- Mitchell et al. ------------------------------------------------------------------
 
 
 def test_table_4_agrees_to_three_percent():
@@ -163,7 +194,8 @@ def test_table_4_agrees_to_three_percent():
                 assert abs(ours - float(number)) < 0.03 * ours + 0.0005
     text, _ = page("mitchell_et_al")
     quoted = re.search(
-        r"d = 200, n = 1000: herding ([\d.]+) .*?SBQ (\S+), Sobol (\S+), orthogonal (\S+)\. ", text
+        r"d = 200, n = 1000: herding ([\d.]+) .*?SBQ (\S+), Sobol (\S+), orthogonal (\S+)\. ",
+        text,
     )
     for method, number in zip(
         ["herding", "SBQ", "Sobol", "orthogonal"], quoted.groups(), strict=True
@@ -181,7 +213,8 @@ def test_herding_by_kernel():
     frame = pd.read_csv(PERMUTATIONS / "pair_by_pair.csv").set_index("d")
     text, _ = page("mitchell_et_al")
     quoted = re.search(
-        r"takes (\d+) times \(d = 200, n = 30\) to (\d+) times \(d = 10, n = 100\)", text
+        r"takes (\d+) times \(d = 200, n = 30\) to (\d+) times \(d = 10, n = 100\)",
+        text,
     )
     assert [float(number) for number in quoted.groups()] == [
         pytest.approx(frame["ratio"][d], rel=0.02) for d in (200, 10)
@@ -215,7 +248,9 @@ def test_figure_12():
     text, _ = page("mitchell_et_al")
     quoted = re.search(r"smallest error, (\S+) to (\S+) times that of antithetic", text)
     agrees(" ".join(quoted.groups()), *relative["Sobol"][sobol].agg(["min", "max"]))
-    quoted = re.search(r"sets without reverses have (\S+) to (\S+) times their error", text)
+    quoted = re.search(
+        r"sets without reverses have (\S+) to (\S+) times their error", text
+    )
     single = relative.loc[~sobol, ["herding", "SBQ", "Sobol"]]
     agrees(" ".join(quoted.groups()), single.min().min(), single.max().max())
     assert not (high[["herding", "SBQ"]].lt(low["antithetic"], axis=0)).any(axis=None)
@@ -227,7 +262,9 @@ def test_figure_15():
     frame = pd.read_csv(PERMUTATIONS / "lam_of_images.csv")
     wide = frame.pivot_table(index="lam", columns="image", values="mse")
     means = (wide / wide.loc[4]).mean(axis=1)
-    quoted = re.search(r"images is (\S+) to (\S+) times that at lam 4", page("mitchell_et_al")[0])
+    quoted = re.search(
+        r"images is (\S+) to (\S+) times that at lam 4", page("mitchell_et_al")[0]
+    )
     agrees(" ".join(quoted.groups()), means.min(), means.max())
 
 
@@ -240,7 +277,9 @@ def at_the_largest_budget():
     """Ratios of errors with XGBoost to those of antithetic pairs, and significant ones."""
     frame = pd.read_csv(PERMUTATIONS / "gbdt.csv")
     assert frame["trials"].min() >= 6
-    frame = frame[frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")]
+    frame = frame[
+        frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")
+    ]
     mse, low, high = (
         frame.pivot_table(index="method", columns="data", values=name)
         for name in ("mse", "low", "high")
@@ -252,17 +291,33 @@ def at_the_largest_budget():
 def test_figures_9_and_10():
     relative, apart = at_the_largest_budget()
     halved = relative.loc["Owen-halved, published nodes"]
-    agrees(told_on(r"once \((\S+) to (\S+) times the error of pairs"), halved.min(), halved.max())
+    agrees(
+        told_on(r"once \((\S+) to (\S+) times the error of pairs"),
+        halved.min(),
+        halved.max(),
+    )
     bad = relative.loc[["Monte Carlo", "Owen, published nodes", "stratified, Castro"]]
-    agrees(told_on(r"sampling are (\S+) to (\S+) times as bad"), bad.min().min(), bad.max().max())
+    agrees(
+        told_on(r"sampling are (\S+) to (\S+) times as bad"),
+        bad.min().min(),
+        bad.max().max(),
+    )
     greedy, small = relative.loc[["herding", "SBQ"]], ["cal_housing", "make_regression"]
     ranked = relative.loc[["SBQ", "herding", "orthogonal", "antithetic", "Sobol"]]
     assert (ranked[small].diff().iloc[1:3] > 0).all(axis=None)
     lost = greedy.drop(columns=small)
-    agrees(told_on(r"pairs, by (\S+) to (\S+) times\. Sobol"), lost.min().min(), lost.max().max())
+    agrees(
+        told_on(r"pairs, by (\S+) to (\S+) times\. Sobol"),
+        lost.min().min(),
+        lost.max().max(),
+    )
     assert (relative.loc["Sobol"] > 1).all()
     blocks = relative.loc["orthogonal"]
-    agrees(told_on(r"all six, with (\S+) to (\S+) times the error"), blocks.min(), blocks.max())
+    agrees(
+        told_on(r"all six, with (\S+) to (\S+) times the error"),
+        blocks.min(),
+        blocks.max(),
+    )
     assert apart.loc["orthogonal"].sum() == 3
 
 
@@ -270,7 +325,11 @@ def test_gain_of_antithetic_pairs():
     relative, apart = at_the_largest_budget()
     pairs = relative.loc[["herding, pairs", "SBQ, pairs"]]
     five = pairs.drop(columns="adult")
-    agrees(told_on(r"SBQ have (\S+) to (\S+) times the"), five.min().min(), five.max().max())
+    agrees(
+        told_on(r"SBQ have (\S+) to (\S+) times the"),
+        five.min().min(),
+        five.max().max(),
+    )
     agrees(told_on(r"and (\S+) times on adult, within"), pairs["adult"].max())
     assert not apart.loc[pairs.index, "adult"].any()
     sobol = relative.loc["Sobol, pairs"]
@@ -280,10 +339,15 @@ def test_gain_of_antithetic_pairs():
         *(other.min(), other.max(), sobol["make_regression"]),
     )
     best = relative.drop(index="leverage least squares").min()
-    assert list(relative.columns[relative.loc["leverage least squares"] > best]) == ["year"]
+    assert list(relative.columns[relative.loc["leverage least squares"] > best]) == [
+        "year"
+    ]
 
 
-SMALL, WIDE = ["cal_housing", "make_regression", "bank"], ["breast_cancer", "adult", "year"]
+SMALL, WIDE = (
+    ["cal_housing", "make_regression", "bank"],
+    ["breast_cancer", "adult", "year"],
+)
 
 
 def of_appendix(figure):
@@ -295,9 +359,15 @@ def of_appendix(figure):
         for name in ("mse", "low", "high")
     )
     names = {setting: setting.removesuffix(".0") for setting in mse}
-    chosen = next(s for s in mse if names[s] in {"25" if figure == "figure16" else "4"} | {MALLOWS})
+    chosen = next(
+        s
+        for s in mse
+        if names[s] in {"25" if figure == "figure16" else "4"} | {MALLOWS}
+    )
     apart = low.gt(high[chosen], axis=0) | high.lt(low[chosen], axis=0)
-    return mse.div(mse[chosen], axis=0).rename(columns=names), apart.rename(columns=names)
+    return mse.div(mse[chosen], axis=0).rename(columns=names), apart.rename(
+        columns=names
+    )
 
 
 MALLOWS = "Mallows, lam 4"
@@ -314,7 +384,11 @@ def test_figure_13():
 def test_figure_14():
     relative, apart = of_appendix("figure14")
     far = relative.loc[SMALL, "32"]
-    agrees(told_on(r"small ones lam 32 has (\S+) to (\S+) times the error"), far.min(), far.max())
+    agrees(
+        told_on(r"small ones lam 32 has (\S+) to (\S+) times the error"),
+        far.min(),
+        far.max(),
+    )
     assert not apart.loc[["breast_cancer", "adult"]].any(axis=None)
     assert "year" not in relative.index
 
@@ -322,7 +396,9 @@ def test_figure_14():
 def test_figure_16():
     relative, apart = of_appendix("figure16")
     few, many = relative.loc[SMALL, "5"], relative.loc[SMALL, "50"]
-    agrees(told_on(r"errors are (\S+) to (\S+) times those with 25"), few.min(), few.max())
+    agrees(
+        told_on(r"errors are (\S+) to (\S+) times those with 25"), few.min(), few.max()
+    )
     agrees(told_on(r"they are (\S+) to (\S+) times as large"), many.min(), many.max())
     assert not apart.loc[WIDE].any(axis=None)
 
@@ -338,23 +414,31 @@ def test_figure_17():
         *ranks[SMALL].agg(["min", "max"]),
     )
     assert sorted(apart.index[apart["Spearman"]]) == sorted(SMALL)
-    agrees(told_on(r"code, it has (\S+) to (\S+) times the error"), orders.min(), orders.max())
+    agrees(
+        told_on(r"code, it has (\S+) to (\S+) times the error"),
+        orders.min(),
+        orders.max(),
+    )
     assert (relative.idxmax(axis=1) == "Spearman, of orders").all()
 
 
-# --- Chen et al. ---------------------------------------------------------------------------------
+# --- Chen et al. ----------------------------------------------------------------------
 
 
 def test_evaluations_on_a_line():
     """4 a player for L-Shapley at k = 1 and the regression, 16 at k = 2, 9 and 25 for C-Shapley."""
-    frame = pd.read_csv(RESULTS / "structured" / "scaling.csv").set_index(["method", "d"])
+    frame = pd.read_csv(RESULTS / "structured" / "scaling.csv").set_index(
+        ["method", "d"]
+    )
     text, _ = page("chen_et_al")
     quoted = re.search(
         r"here from (\d+) to (\d+)\. L-Shapley costs (\d+) evaluations per player at k = 1 and"
         r" (\d+) at k = 2\. The regression .*? costs (\d+)\. C-Shapley costs (\d+) and (\d+) at",
         text,
     )
-    least, most, local, wide, runs, near, far = (int(number) for number in quoted.groups())
+    least, most, local, wide, runs, near, far = (
+        int(number) for number in quoted.groups()
+    )
     assert (least, most) == (frame.index.levels[1].min(), frame.index.levels[1].max())
     for method, number in {
         "L-Shapley, k = 1": local,
@@ -368,7 +452,9 @@ def test_evaluations_on_a_line():
 
 
 def test_errors_on_tiles_of_digits():
-    frame = pd.read_csv(RESULTS / "structured" / "tiles.csv").set_index(["response", "method"])
+    frame = pd.read_csv(RESULTS / "structured" / "tiles.csv").set_index(
+        ["response", "method"]
+    )
     frame = frame.sort_index()
     quoted = re.search(
         r"Antithetic permutations with (\d+) evaluations have a relative error of (\S+)"
@@ -402,7 +488,9 @@ def test_areas_under_masking_curves():
         )
         sampled = masked["SampleShapley"]
         assert masked["antithetic permutations"] < masked["permutations"] < sampled
-        assert (sampled < masked[least_squares].min()) == (name in ("imdb", "agnews", "mnist"))
+        assert (sampled < masked[least_squares].min()) == (
+            name in ("imdb", "agnews", "mnist")
+        )
         knowing = masked[graph + local]
         if name == "cifar":
             everywhere = masked.drop([*graph, *local, "saliency", "random"])
@@ -412,7 +500,12 @@ def test_areas_under_masking_curves():
                 r" The standard errors, .*?, are (\S+)\. ",
                 page("chen_et_al")[0],
             )
-            ends = [-everywhere.max(), -everywhere.min(), -knowing.max(), -knowing.min()]
+            ends = [
+                -everywhere.max(),
+                -everywhere.min(),
+                -knowing.max(),
+                -knowing.min(),
+            ]
             agrees(
                 " ".join(quoted.groups()),
                 *ends,

@@ -12,7 +12,10 @@ def make_explanation(n_rows=12, n_features=5, *, outputs=None, errors=True, seed
     """An explanation that adds up, with numbers, categories and missing values."""
     rng = np.random.default_rng(seed)
     k = 1 if outputs is None else len(outputs)
-    values = rng.normal(size=(n_rows, n_features, k)) * np.geomspace(1, 0.1, n_features)[:, None]
+    values = (
+        rng.normal(size=(n_rows, n_features, k))
+        * np.geomspace(1, 0.1, n_features)[:, None]
+    )
     base = np.full((n_rows, k), 0.4)
     names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     data = pd.DataFrame(
@@ -22,7 +25,12 @@ def make_explanation(n_rows=12, n_features=5, *, outputs=None, errors=True, seed
     )
     data.iloc[0, 1:2] = np.nan
     data["x0"] = np.where(rng.random(n_rows) < 0.5, "low", "high")
-    flat = [values, np.abs(rng.normal(size=values.shape)) * 0.1, base, base + values.sum(axis=1)]
+    flat = [
+        values,
+        np.abs(rng.normal(size=values.shape)) * 0.1,
+        base,
+        base + values.sum(axis=1),
+    ]
     if outputs is None:
         flat = [part[..., 0] for part in flat]
     return Explanation(

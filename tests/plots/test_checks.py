@@ -16,7 +16,9 @@ class Unread:
         return len(self.known)
 
     def __getattr__(self, name):
-        assert name in ("feature_names", "output_names"), f"{name} was read before all checks"
+        assert name in ("feature_names", "output_names"), (
+            f"{name} was read before all checks"
+        )
         return getattr(self.known, name)
 
     @property
@@ -31,7 +33,9 @@ DRAWN = {
     "dependence": lambda e, **options: e.plot.dependence(**options),
     "matrix": lambda e, **options: e.plot.matrix(**options),
     "decision": lambda e, **options: e.plot.decision(**options),
-    "heat_map": lambda e, **options: e.plot.heat_map(**{"row": 0, "shape": 5, **options}),
+    "heat_map": lambda e, **options: e.plot.heat_map(
+        **{"row": 0, "shape": 5, **options}
+    ),
     "sentence": lambda e, **options: e.plot.sentence(**{"row": 0, **options}),
     "comparison": lambda e, **options: ComparisonDisplay.from_explanations(
         {"one": e, "two": e}, **options
@@ -64,12 +68,14 @@ class TestInvalid:
 
     def test_outputs(self, display, explanation, explanation_maker):
         with pytest.raises(
-            ValueError, match=r"(Display|plot[.][a-z_]+) got output='cat' .*single output: choose"
+            ValueError,
+            match=r"(Display|plot[.][a-z_]+) got output='cat' .*single output: choose",
         ):
             DRAWN[display](Unread(explanation), output="cat")
         several = explanation_maker(outputs=["cat", "dog"])
         with pytest.raises(
-            ValueError, match=r"(Display|plot[.][a-z_]+) got output='cow': .*'cat', 'dog'"
+            ValueError,
+            match=r"(Display|plot[.][a-z_]+) got output='cow': .*'cat', 'dog'",
         ):
             DRAWN[display](Unread(several), output="cow")
 
@@ -85,16 +91,22 @@ class TestInvalid:
     @pytest.mark.parametrize("wrong", [12, -13])
     def test_missing_rows(self, display, explanation, wrong):
         if display not in WITHOUT_ROW:
-            with pytest.raises(IndexError, match=rf"got row={wrong} .* 12 rows: .* 0 to 11"):
+            with pytest.raises(
+                IndexError, match=rf"got row={wrong} .* 12 rows: .* 0 to 11"
+            ):
                 DRAWN[display](Unread(explanation), row=wrong)
 
     def test_row_not_given(self, display, explanation):
         if display in OF_ONE_ROW:
-            with pytest.raises(ValueError, match=r"got row=None, .* has 12: .* 0 to 11"):
+            with pytest.raises(
+                ValueError, match=r"got row=None, .* has 12: .* 0 to 11"
+            ):
                 DRAWN[display](Unread(explanation), row=None)
 
     @pytest.mark.parametrize("wrong", [0, -1, 2.5, "all", True])
     def test_counts(self, display, explanation, wrong):
         if display not in WITHOUT_COUNT:
-            with pytest.raises(ValueError, match=f"as None or a positive int; got {wrong!r}"):
+            with pytest.raises(
+                ValueError, match=f"as None or a positive int; got {wrong!r}"
+            ):
                 DRAWN[display](Unread(explanation), max_features=wrong)

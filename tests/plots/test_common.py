@@ -21,7 +21,9 @@ from skshapley.plots._text import (
 def test_fold_keeps_the_largest_features_and_the_sum(wide_explanation, n_kept):
     folded = fold(wide_explanation, n_kept)
     assert folded.values.shape == (12, n_kept + 1)
-    np.testing.assert_allclose(folded.values.sum(axis=1), wide_explanation.values.sum(axis=1))
+    np.testing.assert_allclose(
+        folded.values.sum(axis=1), wide_explanation.values.sum(axis=1)
+    )
     sizes = np.abs(wide_explanation.values).mean(axis=0)
     np.testing.assert_allclose(
         np.abs(folded.values[:, :-1]).mean(axis=0), np.sort(sizes)[::-1][:n_kept]
@@ -41,7 +43,9 @@ def test_fold_never_hides_a_single_feature(explanation, max_features):
 
 
 def test_fold_without_standard_errors(explanation_maker):
-    assert fold(explanation_maker(n_features=20, errors=False), 3).standard_errors is None
+    assert (
+        fold(explanation_maker(n_features=20, errors=False), 3).standard_errors is None
+    )
 
 
 def test_additive_attributions_are_unchanged(explanation):
@@ -106,9 +110,13 @@ def test_ordered_numbers_of_dates():
 
 
 def test_levels_of_a_constant():
-    np.testing.assert_array_equal(levels(pd.Series([3.0, 3.0, np.nan])), [0.5, 0.5, np.nan])
+    np.testing.assert_array_equal(
+        levels(pd.Series([3.0, 3.0, np.nan])), [0.5, 0.5, np.nan]
+    )
     # More than 95 % of one value: the others are distinguished all the same.
-    np.testing.assert_array_equal(np.unique(levels(pd.Series([0.0] * 99 + [1.0]))), [0, 1])
+    np.testing.assert_array_equal(
+        np.unique(levels(pd.Series([0.0] * 99 + [1.0]))), [0, 1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,8 +160,14 @@ def test_unnamed_features_show_their_value():
 
 
 ALIKE = {
-    "middle": [f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(12)],
-    "groups": [f"{hall}_hall_of_the_plant_sensor_{i}_mean_in_C" for hall in "AB" for i in (1, 2)],
+    "middle": [
+        f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(12)
+    ],
+    "groups": [
+        f"{hall}_hall_of_the_plant_sensor_{i}_mean_in_C"
+        for hall in "AB"
+        for i in (1, 2)
+    ],
     "different": ["age", "x" * 40, "y" * 40],
 }
 

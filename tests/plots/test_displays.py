@@ -28,7 +28,9 @@ def drawn_by(display, explanation, **options):
 
 def bars(ax):
     """Left end and width of each bar, from top to bottom."""
-    boxes = sorted((patch.get_y(), patch.get_x(), patch.get_width()) for patch in ax.patches)
+    boxes = sorted(
+        (patch.get_y(), patch.get_x(), patch.get_width()) for patch in ax.patches
+    )
     return np.array([box[1] for box in boxes]), np.array([box[2] for box in boxes])
 
 
@@ -38,7 +40,9 @@ def row_names(ax):
 
 def drawn_half_widths(ax):
     """Half widths of the error bars, from top to bottom."""
-    segments = [s for container in ax.containers for s in _segments(container) if len(s)]
+    segments = [
+        s for container in ax.containers for s in _segments(container) if len(s)
+    ]
     segments.sort(key=lambda s: s[0][1])
     return np.array([np.ptp(s[:, 0]) / 2 for s in segments])
 
@@ -48,7 +52,7 @@ def _segments(container):
     return lines[2][0].get_segments() if lines else []
 
 
-# --- what all displays do ------------------------------------------------------------------------
+# --- what all displays do -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
@@ -75,13 +79,17 @@ def test_displays_work_in_any_style(display, style, n_features, explanation_make
         background = to_rgba(drawn.figure_.get_facecolor())[:3]
     texts = [*drawn.ax_.get_yticklabels(), *drawn.ax_.texts, drawn.ax_.xaxis.label]
     assert all(
-        np.abs(np.subtract(to_rgba(t.get_color())[:3], background)).max() > 0.5 for t in texts
+        np.abs(np.subtract(to_rgba(t.get_color())[:3], background)).max() > 0.5
+        for t in texts
     )
 
 
 @pytest.mark.parametrize(
     "display",
-    [BeeswarmDisplay, *(pytest.param(kind, marks=pytest.mark.slow) for kind in DISPLAYS[:2])],
+    [
+        BeeswarmDisplay,
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in DISPLAYS[:2]),
+    ],
 )
 def test_all_150_features_are_drawn(display, explanation_maker):
     explanation = explanation_maker(n_features=150, n_rows=3)
@@ -138,7 +146,7 @@ def test_frame_is_a_copy(display, explanation):
     assert drawn.frame()["value"].abs().sum() > 0
 
 
-# --- waterfall -----------------------------------------------------------------------------------
+# --- waterfall ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("row", [0, 3, -1])
@@ -148,14 +156,20 @@ def test_waterfall_runs_from_base_value_to_prediction(wide_explanation, row):
     assert len(frame) == 11
     assert frame["end"].iloc[0] == pytest.approx(wide_explanation.predictions[row])
     assert frame["start"].iloc[-1] == wide_explanation.base_values[row]
-    np.testing.assert_allclose(frame["start"].to_numpy()[:-1], frame["end"].to_numpy()[1:])
+    np.testing.assert_allclose(
+        frame["start"].to_numpy()[:-1], frame["end"].to_numpy()[1:]
+    )
     np.testing.assert_allclose(frame["end"] - frame["start"], frame["value"])
 
     left, width = bars(drawn.ax_)
     np.testing.assert_allclose(left, frame["start"])
     np.testing.assert_allclose(width, frame["value"])
     names = row_names(drawn.ax_)
-    assert (names[0], names[-2], names[-1]) == ("prediction", "490 other features", "base value")
+    assert (names[0], names[-2], names[-1]) == (
+        "prediction",
+        "490 other features",
+        "base value",
+    )
     low, high = drawn.ax_.get_xlim()
     assert low < min(left.min(), (left + width).min())
     assert high > max(left.max(), (left + width).max())
@@ -164,12 +178,17 @@ def test_waterfall_runs_from_base_value_to_prediction(wide_explanation, row):
 def test_waterfall_orders_by_size_and_colours_by_sign(explanation):
     drawn = WaterfallDisplay.from_explanation(explanation, row=2)
     order = np.argsort(-np.abs(explanation.values[2]))
-    assert drawn.frame()["feature"].tolist() == explanation.feature_names[order].tolist()
+    assert (
+        drawn.frame()["feature"].tolist() == explanation.feature_names[order].tolist()
+    )
     assert drawn.frame()["data"].tolist() == explanation.data.iloc[2, order].tolist()
     colours = [
-        patch.get_facecolor() for patch in sorted(drawn.ax_.patches, key=lambda b: b.get_y())
+        patch.get_facecolor()
+        for patch in sorted(drawn.ax_.patches, key=lambda b: b.get_y())
     ]
-    expected = [NEGATIVE if value < 0 else POSITIVE for value in explanation.values[2, order]]
+    expected = [
+        NEGATIVE if value < 0 else POSITIVE for value in explanation.values[2, order]
+    ]
     assert colours == [to_rgba(colour) for colour in expected]
 
 
@@ -197,7 +216,10 @@ def test_waterfall_shows_the_efficiency_gap(explanation):
     assert last["value"] == pytest.approx(0.7)
     assert last["start"] == open_ended.base_values[2]
     assert frame["end"].iloc[0] == pytest.approx(open_ended.predictions[2])
-    colours = [bar.get_facecolor() for bar in sorted(drawn.ax_.patches, key=lambda b: b.get_y())]
+    colours = [
+        bar.get_facecolor()
+        for bar in sorted(drawn.ax_.patches, key=lambda b: b.get_y())
+    ]
     assert colours[-1] == to_rgba(NEUTRAL)
     assert to_rgba(NEUTRAL) not in colours[:-1]
     assert "unexplained" in row_names(drawn.ax_)
@@ -218,14 +240,16 @@ def test_waterfall_with_an_efficiency_gap_ends_at_the_prediction():
 
 def test_waterfall_of_zero_attributions():
     flat = WaterfallDisplay(
-        pd.DataFrame({"feature": ["a", "b"], "data": 1.0, "value": 0.0, "standard_error": np.nan}),
+        pd.DataFrame(
+            {"feature": ["a", "b"], "data": 1.0, "value": 0.0, "standard_error": np.nan}
+        ),
         base_value=0.5,
         prediction=0.5,
     ).plot()
     assert flat.ax_.get_xlim()[0] < 0.5 < flat.ax_.get_xlim()[1]
 
 
-# --- bar -----------------------------------------------------------------------------------------
+# --- bar ------------------------------------------------------------------------------
 
 
 def test_bar_of_all_rows_shows_the_importance(explanation):
@@ -235,7 +259,9 @@ def test_bar_of_all_rows_shows_the_importance(explanation):
     left, width = bars(drawn.ax_)
     np.testing.assert_array_equal(left, 0)
     np.testing.assert_allclose(width, importance["importance"])
-    np.testing.assert_allclose(drawn_half_widths(drawn.ax_), 1.96 * importance["standard_error"])
+    np.testing.assert_allclose(
+        drawn_half_widths(drawn.ax_), 1.96 * importance["standard_error"]
+    )
 
 
 def test_bar_of_remaining_features_equals_that_of_a_group(wide_explanation):
@@ -244,7 +270,9 @@ def test_bar_of_remaining_features_equals_that_of_a_group(wide_explanation):
     others = ~np.isin(wide_explanation.feature_names, kept)
     sums = np.abs(wide_explanation.values[:, others].sum(axis=1))
     assert frame["value"].iloc[-1] == pytest.approx(sums.mean())
-    assert frame["standard_error"].iloc[-1] == pytest.approx(sums.std(ddof=1) / np.sqrt(12))
+    assert frame["standard_error"].iloc[-1] == pytest.approx(
+        sums.std(ddof=1) / np.sqrt(12)
+    )
 
 
 def test_bar_of_one_row(explanation):
@@ -261,12 +289,16 @@ def test_bar_of_one_row(explanation):
 @pytest.mark.parametrize("by", ["x0", "array"])
 def test_bar_of_cohorts(explanation, by):
     labels = explanation.data["x0"]
-    drawn = BarDisplay.from_explanation(explanation, cohorts=labels if by == "array" else by)
+    drawn = BarDisplay.from_explanation(
+        explanation, cohorts=labels if by == "array" else by
+    )
     frame = drawn.frame()
     assert frame["cohort"].nunique() == 2
     for label in ("low", "high"):
         part = explanation[(labels == label).to_numpy()]
-        shown = frame[frame["cohort"] == f"{label} (n = {len(part)})"].set_index("feature")
+        shown = frame[frame["cohort"] == f"{label} (n = {len(part)})"].set_index(
+            "feature"
+        )
         expected = part.importance()["importance"]
         np.testing.assert_allclose(shown["value"], expected.loc[shown.index])
     assert len(drawn.ax_.patches) == 10
@@ -279,7 +311,9 @@ def test_bar_refuses_invalid_cohorts(explanation):
         BarDisplay.from_explanation(explanation, cohorts="sex")
     with pytest.raises(ValueError, match="cohort for each of 12 rows; got 2"):
         BarDisplay.from_explanation(explanation, cohorts=["a", "b"])
-    with pytest.raises(ValueError, match=r"got 12 cohorts, .* at most 6: .*pandas\.cut"):
+    with pytest.raises(
+        ValueError, match=r"got 12 cohorts, .* at most 6: .*pandas\.cut"
+    ):
         BarDisplay.from_explanation(explanation, cohorts="x2")
     with pytest.raises(ValueError, match="both row=0 and cohorts: choose one"):
         BarDisplay.from_explanation(explanation, row=0, cohorts="x0")
@@ -288,7 +322,11 @@ def test_bar_refuses_invalid_cohorts(explanation):
 def test_bar_orders_cohorts_by_category(explanation):
     sizes = pd.cut(np.arange(12), [-1, 3, 7, 11], labels=["small", "medium", "large"])
     frame = BarDisplay.from_explanation(explanation, cohorts=sizes).frame()
-    assert [c.split()[0] for c in pd.unique(frame["cohort"])] == ["small", "medium", "large"]
+    assert [c.split()[0] for c in pd.unique(frame["cohort"])] == [
+        "small",
+        "medium",
+        "large",
+    ]
     part = frame[frame["cohort"] == "large (n = 4)"].set_index("feature")["value"]
     expected = np.abs(explanation.values[8:]).mean(axis=0)
     np.testing.assert_allclose(part[explanation.feature_names], expected)
@@ -322,7 +360,7 @@ def test_bar_counts_missing_cohorts(explanation):
     assert frame["cohort"].unique().tolist() == ["a (n = 6)", "missing (n = 6)"]
 
 
-# --- beeswarm ------------------------------------------------------------------------------------
+# --- beeswarm -------------------------------------------------------------------------
 
 
 def test_beeswarm_has_a_point_per_row_and_feature(explanation):
@@ -346,7 +384,9 @@ def test_beeswarm_has_a_point_per_row_and_feature(explanation):
 def test_beeswarm_draws_each_interval(explanation):
     drawn = BeeswarmDisplay.from_explanation(explanation)
     frame = drawn.frame()
-    lines = max(drawn.ax_.collections, key=lambda c: len(getattr(c, "get_segments", list)()))
+    lines = max(
+        drawn.ax_.collections, key=lambda c: len(getattr(c, "get_segments", list)())
+    )
     widths = [np.ptp(segment[:, 0]) for segment in lines.get_segments()]
     np.testing.assert_allclose(widths, 2 * 1.96 * frame["standard_error"])
 
@@ -371,13 +411,15 @@ def test_swarm_points_do_not_overlap():
     np.testing.assert_array_equal(swarm(np.array([1.0, 2.0, 3.0]), np.zeros(3, int)), 0)
 
 
-def test_missing_matplotlib_is_reported_with_the_install_command(explanation, monkeypatch):
+def test_missing_matplotlib_is_reported_with_the_install_command(
+    explanation, monkeypatch
+):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "skshapley\[plot\]"'):
         BarDisplay.from_explanation(explanation)
 
 
-# --- several outputs -----------------------------------------------------------------------------
+# --- several outputs ------------------------------------------------------------------
 
 
 def test_bars_of_several_outputs_are_stacked(explanation_maker):
@@ -405,9 +447,15 @@ def test_stacked_bars_sum_outputs_beyond_the_colours(explanation_maker):
 
 @pytest.mark.parametrize(
     "n_outputs",
-    [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)],
+    [
+        2,
+        pytest.param(3, marks=pytest.mark.slow),
+        pytest.param(4, marks=pytest.mark.slow),
+    ],
 )
-def test_numbers_of_adjacent_waterfalls_do_not_overlap_names(explanation_maker, n_outputs):
+def test_numbers_of_adjacent_waterfalls_do_not_overlap_names(
+    explanation_maker, n_outputs
+):
     several = explanation_maker(outputs=list(range(n_outputs)))
     shrunk = replace(several, values=several.values * np.geomspace(1, 1e-3, n_outputs))
     drawn = WaterfallDisplay.from_explanation(shrunk, row=0)

@@ -9,7 +9,12 @@ from sklearn.linear_model import LinearRegression
 
 from skshapley import GlobalExplanation, ShapleyImportance
 from skshapley.comparison import compare, drift
-from skshapley.plots import ControlChartDisplay, DumbbellDisplay, ImportanceDisplay, SmallMultiples
+from skshapley.plots import (
+    ControlChartDisplay,
+    DumbbellDisplay,
+    ImportanceDisplay,
+    SmallMultiples,
+)
 
 # The colours that the displays share
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -36,8 +41,12 @@ def test_importances_agree_with_the_table(explanation_maker):
     drawn = explanation.plot.importance(max_features=3)
     table = explanation.importance(confidence=0.95)[:3]
     assert drawn.frame()["feature"].tolist() == table.index.tolist()
-    np.testing.assert_allclose([x for x, _, _ in points(drawn.ax_)], table["importance"])
-    ends = [segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()]
+    np.testing.assert_allclose(
+        [x for x, _, _ in points(drawn.ax_)], table["importance"]
+    )
+    ends = [
+        segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()
+    ]
     np.testing.assert_allclose(ends, table[["low", "high"]])
     first = table.iloc[0]
     places = {int(first["best_rank"]), int(first["worst_rank"])}
@@ -58,8 +67,12 @@ def test_unbounded_intervals_end_in_an_arrow(explanation_maker):
 
 
 def test_arrows_are_right_of_their_points():
-    table = pd.DataFrame({"feature": ["a", "b"], "value": [9.0, 3.0], "low": [-np.inf, 1.0]})
-    table = table.assign(high=np.inf, best_rank=np.nan, worst_rank=np.nan, selected=None)
+    table = pd.DataFrame(
+        {"feature": ["a", "b"], "value": [9.0, 3.0], "low": [-np.inf, 1.0]}
+    )
+    table = table.assign(
+        high=np.inf, best_rank=np.nan, worst_rank=np.nan, selected=None
+    )
     drawn = ImportanceDisplay(table).plot()
     upper = [x for x, _, _ in points(drawn.ax_)]
     assert max(upper) == 9.0
@@ -81,7 +94,9 @@ def test_selected_features_stand_out(explanation):
     p = importance.importance()["p_adjusted"]
     assert drawn.frame()["selected"].tolist() == (p <= 0.5).tolist()
     X = np.random.default_rng(0).normal(size=(80, 4))
-    selector = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(X, X[:, 1])
+    selector = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(
+        X, X[:, 1]
+    )
     drawn = ImportanceDisplay.from_selector(selector)
     colours = {colour for _, _, colour in points(drawn.ax_)}
     assert colours == {to_rgba(COLOURS[0]), to_rgba(NEUTRAL)}
@@ -96,15 +111,22 @@ def test_selected_features_stand_out(explanation):
 def test_dumbbells_agree_with_the_comparison(kind, explanation):
     comparison = compare(explanation[:5], explanation[5:], names=("old", "new"))
     drawn = DumbbellDisplay.from_comparison(comparison, kind=kind, max_features=None)
-    table = comparison.to_frame(kind).drop(index=["base value", "unexplained"], errors="ignore")
+    table = comparison.to_frame(kind).drop(
+        index=["base value", "unexplained"], errors="ignore"
+    )
     assert drawn.frame()["feature"].tolist() == table.index.tolist()
     for row, (old, new) in enumerate(zip(table["old"], table["new"], strict=True)):
         xs = sorted(x for x, y, _ in points(drawn.ax_) if y == row)
         np.testing.assert_allclose(xs, sorted([old, new]))
-    ends = [segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()]
+    ends = [
+        segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()
+    ]
     expected = table["old"].to_numpy()[:, None] + table[["low", "high"]].to_numpy()
     np.testing.assert_allclose(ends, expected)
-    assert [text.get_text() for text in drawn.ax_.get_legend().get_texts()] == ["old", "new"]
+    assert [text.get_text() for text in drawn.ax_.get_legend().get_texts()] == [
+        "old",
+        "new",
+    ]
 
 
 def test_dumbbells_of_several_outputs(explanation_maker):
@@ -114,7 +136,9 @@ def test_dumbbells_of_several_outputs(explanation_maker):
     assert len(drawn.axes_) == 2
     one = DumbbellDisplay.from_comparison(comparison, output="dog", max_features=2)
     pd.testing.assert_frame_equal(drawn.frame().loc["dog"], one.frame())
-    with pytest.raises(ValueError, match=r"output='cow': choose None or one of \['cat', 'dog'\]"):
+    with pytest.raises(
+        ValueError, match=r"output='cow': choose None or one of \['cat', 'dog'\]"
+    ):
         DumbbellDisplay.from_comparison(comparison, output="cow")
 
 
@@ -133,7 +157,9 @@ def test_control_chart_marks_points_beyond_the_limits(explanation_maker):
     np.testing.assert_allclose(marked, [[2, table["mean"].iloc[2]]])
     assert not len(drawn.axes_[1].collections[-1].get_offsets())
     band = drawn.axes_[0].patches[0].get_data()
-    np.testing.assert_array_equal(np.stack([band.baseline, band.values]), table[["low", "high"]].T)
+    np.testing.assert_array_equal(
+        np.stack([band.baseline, band.values]), table[["low", "high"]].T
+    )
     assert drawn.frame()["alarm"].sum() == 1
     assert len(ControlChartDisplay.from_drift(found, max_features=2).axes_) == 2
 
@@ -160,12 +186,16 @@ def test_displays_work_in_any_style_and_on_given_axes(style, explanation):
 
 REFUSED = {
     "alpha": lambda e: ImportanceDisplay.from_importance(None, alpha=95),
-    "max_features": lambda e: DumbbellDisplay.from_comparison(compare(e, e), max_features=0),
+    "max_features": lambda e: DumbbellDisplay.from_comparison(
+        compare(e, e), max_features=0
+    ),
     "kind": lambda e: DumbbellDisplay.from_comparison(compare(e, e), kind="mean"),
     "features": lambda e: ControlChartDisplay.from_drift(
         drift(e, np.arange(12) // 6), features="q"
     ),
-    "output": lambda e: ControlChartDisplay.from_drift(drift(e, np.arange(12) // 6), output="q"),
+    "output": lambda e: ControlChartDisplay.from_drift(
+        drift(e, np.arange(12) // 6), output="q"
+    ),
 }
 
 

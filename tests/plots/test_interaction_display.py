@@ -43,7 +43,9 @@ def test_a_matrix_shows_each_pair_once_and_adds_up(with_pairs):
     names = explanation.feature_names.tolist()
     for line in frame.itertuples():
         i, j = names.index(line.feature), names.index(line.other)
-        expected = explanation.interactions.main_effects[2, i] if i == j else values[i, j]
+        expected = (
+            explanation.interactions.main_effects[2, i] if i == j else values[i, j]
+        )
         assert line.value == expected
         assert np.isnan(line.standard_error) == (i == j)
     total = explanation.predictions[2] - explanation.base_values[2]
@@ -58,10 +60,14 @@ def test_a_table_shows_mean_absolute_interactions_with_errors(with_pairs):
         if line.feature != line.other:
             pair = tuple(sorted((line.feature, line.other)))
             assert line.value == pytest.approx(expected.loc[pair, "importance"])
-            assert line.standard_error == pytest.approx(expected.loc[pair, "standard_error"])
+            assert line.standard_error == pytest.approx(
+                expected.loc[pair, "standard_error"]
+            )
     assert "mean absolute" in display.ax_.get_xlabel()
     alone = explanation[[0]].plot.interactions()
-    pd.testing.assert_frame_equal(alone.frame(), explanation.plot.interactions(row=0).frame())
+    pd.testing.assert_frame_equal(
+        alone.frame(), explanation.plot.interactions(row=0).frame()
+    )
 
 
 def test_errors_are_written_below_the_numbers(with_pairs):
@@ -80,13 +86,18 @@ def test_features_with_the_largest_interactions_come_first(with_pairs):
     size = np.abs(explanation.interactions.values[1]).max(axis=1)
     display = explanation.plot.interactions(row=1, max_features=3)
     shown = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert shown == explanation.feature_names[np.argsort(-size, kind="stable")][:3].tolist()
+    assert (
+        shown
+        == explanation.feature_names[np.argsort(-size, kind="stable")][:3].tolist()
+    )
     assert len(display.frame()) == 6
 
 
 def test_numbers_fit_into_cells_beside_long_names(with_pairs):
     explanation = with_pairs(3, 8)
-    names = np.array([f"a feature whose name is long {i}" for i in range(8)], dtype=object)
+    names = np.array(
+        [f"a feature whose name is long {i}" for i in range(8)], dtype=object
+    )
     record = replace(explanation.interactions, feature_names=names)
     explanation = replace(explanation, feature_names=names, interactions=record)
     _, ax = plt.subplots(figsize=(6, 5), layout="constrained")
@@ -155,7 +166,11 @@ def test_pairs_that_do_not_interact_have_no_bars(with_pairs):
     values = np.zeros((6, 5, 5))
     values[:, 0, 1] = values[:, 1, 0] = 2.0
     record = replace(explanation.interactions, values=values)
-    frame = replace(explanation, interactions=record).plot.waterfall(row=0, max_pairs=9).frame()
+    frame = (
+        replace(explanation, interactions=record)
+        .plot.waterfall(row=0, max_pairs=9)
+        .frame()
+    )
     assert sum("×" in name for name in frame["feature"]) == 1
 
 
@@ -184,9 +199,13 @@ def test_an_interaction_is_drawn_against_both_features(with_pairs):
         assert {feature, other} == strongest
         i, j = names.index(feature), names.index(other)
         np.testing.assert_array_equal(part["value"], found.values[:, i, j])
-        np.testing.assert_array_equal(part["standard_error"], found.standard_errors[:, i, j])
+        np.testing.assert_array_equal(
+            part["standard_error"], found.standard_errors[:, i, j]
+        )
         np.testing.assert_array_equal(part["data"], explanation.data[feature])
-    chosen = explanation.plot.dependence(kind="interaction", features=names[1], partner=names[3])
+    chosen = explanation.plot.dependence(
+        kind="interaction", features=names[1], partner=names[3]
+    )
     pairs = chosen.frame().groupby("feature", sort=False)["partner"].first()
     assert pairs.to_dict() == {names[1]: names[3], names[3]: names[1]}
     both = explanation.plot.dependence(kind="interaction", features=names[:2]).frame()
@@ -194,9 +213,15 @@ def test_an_interaction_is_drawn_against_both_features(with_pairs):
 
 
 def test_missing_interactions_are_reported(explanation):
-    with pytest.raises(ValueError, match=r"plot.waterfall got .* explain with interactions=Tr"):
+    with pytest.raises(
+        ValueError, match=r"plot.waterfall got .* explain with interactions=Tr"
+    ):
         explanation.plot.waterfall(row=0, max_pairs=1)
-    with pytest.raises(ValueError, match=r"plot.dependence got .* explain with interactions=T"):
+    with pytest.raises(
+        ValueError, match=r"plot.dependence got .* explain with interactions=T"
+    ):
         explanation.plot.dependence(kind="interaction")
-    with pytest.raises(ValueError, match=r'kind as one of "attribution", "interaction"; got'):
+    with pytest.raises(
+        ValueError, match=r'kind as one of "attribution", "interaction"; got'
+    ):
         explanation.plot.dependence(kind="main")

@@ -29,7 +29,10 @@ NAMES = [
     "Concentration of particulate matter below 2.5 micrometres (station 12)",
     "Concentration of particulate matter below 2.5 micrometres (station 14)",
 ]
-CLASSES = [f"acute and other inflammatory conditions of the organ of number {i}" for i in range(13)]
+CLASSES = [
+    f"acute and other inflammatory conditions of the organ of number {i}"
+    for i in range(13)
+]
 METHOD = "antithetic permutations (Owen) with a long name of the method"
 
 
@@ -40,14 +43,18 @@ def long(explanation_maker):
     def make(outputs=None):
         explanation = explanation_maker(40, len(NAMES), outputs=outputs)
         data = explanation.data.set_axis(NAMES, axis=1)
-        return replace(explanation, data=data, feature_names=np.array(NAMES, dtype=object))
+        return replace(
+            explanation, data=data, feature_names=np.array(NAMES, dtype=object)
+        )
 
     return make
 
 
 def comparison(explanation, **kwargs):
     other = replace(explanation, values=1.1 * explanation.values)
-    return ComparisonDisplay.from_explanations({METHOD: explanation, "_other": other}, **kwargs)
+    return ComparisonDisplay.from_explanations(
+        {METHOD: explanation, "_other": other}, **kwargs
+    )
 
 
 def dumbbell(explanation, **kwargs):
@@ -57,18 +64,25 @@ def dumbbell(explanation, **kwargs):
 
 
 def chart(explanation, **kwargs):
-    return ControlChartDisplay.from_drift(drift(explanation, np.arange(40) // 10), **kwargs)
+    return ControlChartDisplay.from_drift(
+        drift(explanation, np.arange(40) // 10), **kwargs
+    )
 
 
 def convergence(explanation, **kwargs):
     series = [
-        replace(explanation, n_model_rows=np.full(40, n), standard_errors=None) for n in (10, 20)
+        replace(explanation, n_model_rows=np.full(40, n), standard_errors=None)
+        for n in (10, 20)
     ]
-    return ConvergenceDisplay.from_explanations({METHOD: series, "_b": series}, row=0, **kwargs)
+    return ConvergenceDisplay.from_explanations(
+        {METHOD: series, "_b": series}, row=0, **kwargs
+    )
 
 
 def by_method(kind, **asked):
-    return lambda explanation, **kwargs: getattr(explanation.plot, kind)(**asked, **kwargs)
+    return lambda explanation, **kwargs: getattr(explanation.plot, kind)(
+        **asked, **kwargs
+    )
 
 
 DISPLAYS = {
@@ -76,9 +90,14 @@ DISPLAYS = {
     "dumbbell": dumbbell,
     "convergence": convergence,
     "chart": chart,
-    **{kind: by_method(kind) for kind in ("bar", "beeswarm", "decision", "matrix", "importance")},
+    **{
+        kind: by_method(kind)
+        for kind in ("bar", "beeswarm", "decision", "matrix", "importance")
+    },
     "waterfall": by_method("waterfall", row=0),
-    "cohorts": by_method("bar", cohorts=np.resize(["men of any age and class", "women"], 40)),
+    "cohorts": by_method(
+        "bar", cohorts=np.resize(["men of any age and class", "women"], 40)
+    ),
 }
 
 
@@ -91,7 +110,11 @@ def lying_texts(figure):
             drawn = axis._update_ticks() if ax.axison else []
             ticks = [tick for tick in axis.get_major_ticks() if tick not in drawn]
             hidden |= {label for tick in ticks for label in (tick.label1, tick.label2)}
-    texts = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    texts = [
+        text
+        for text in figure.findobj(Text)
+        if text.get_visible() and text not in hidden
+    ]
     return [
         (text.get_text(), text.get_window_extent())
         for text in texts
@@ -152,7 +175,9 @@ def test_the_strongest_outputs_are_drawn_without_overlap(kind, long):
     drawn = DISPLAYS[kind](long(CLASSES))
     assert drawn.figure_.get_suptitle() == "the 6 strongest of 13 outputs"
     assert_clear(drawn.figure_)
-    assert not any("organ" in ax.get_xlabel() for ax in drawn.axes_)  # which the titles say
+    assert not any(
+        "organ" in ax.get_xlabel() for ax in drawn.axes_
+    )  # which the titles say
     alone = DISPLAYS[kind](long(CLASSES), output=CLASSES[3])
     labels = [ax.get_xlabel() + ax.get_ylabel() for ax in alone.figure_.axes]
     assert kind == "dumbbell" or any("organ" in label for label in labels)
@@ -178,7 +203,9 @@ def sentence(explanation):
 )
 def test_each_panel_names_its_output(draw, long):
     figure = draw(long(["cat", "dog"])).figure_
-    said = " ".join(text.get_text() for text in figure.findobj(Text) if text.get_visible())
+    said = " ".join(
+        text.get_text() for text in figure.findobj(Text) if text.get_visible()
+    )
     assert "cat" in said
     assert "dog" in said
 
@@ -197,7 +224,9 @@ def test_the_strongest_outputs_of_a_comparison_and_a_drift(long):
 
 def test_names_in_legends_may_begin_with_an_underscore(long):
     for drawn in (comparison(long()), convergence(long())):
-        (legend,) = [ax.get_legend() for ax in drawn.axes_ if ax.get_legend() is not None]
+        (legend,) = [
+            ax.get_legend() for ax in drawn.axes_ if ax.get_legend() is not None
+        ]
         texts = [text.get_text() for text in legend.get_texts()]
         assert texts[1].startswith("_")
         assert texts[0].startswith("antithe")
@@ -209,12 +238,16 @@ def test_the_legend_has_the_colours_of_the_cohorts(long):
     legend = drawn.ax_.get_legend()
     shown = [handle.get_facecolor() for handle in legend.legend_handles]
     n = len(NAMES)
-    assert [bar.get_facecolor() for bar in drawn.ax_.patches] == [shown[0]] * n + [shown[1]] * n
+    assert [bar.get_facecolor() for bar in drawn.ax_.patches] == [shown[0]] * n + [
+        shown[1]
+    ] * n
     assert len({*shown}) == 2
 
 
 def test_long_method_names_leave_room_for_curves():
-    table = pd.DataFrame({"method": [METHOD] * 2, "kind": "deletion", "fraction": [0.0, 1.0]})
+    table = pd.DataFrame(
+        {"method": [METHOD] * 2, "kind": "deletion", "fraction": [0.0, 1.0]}
+    )
     table = table.assign(mean=[0.0, -1.0], low=[0.0, -2.0], high=0.0)
     drawn = MaskingCurveDisplay(table).plot()
     assert_clear(drawn.figure_)
@@ -222,7 +255,9 @@ def test_long_method_names_leave_room_for_curves():
 
 
 def test_a_long_name_leaves_room_for_its_value():
-    frame = pd.DataFrame({"feature": [NAMES[0], "age"], "data": ["a category with a name", 3]})
+    frame = pd.DataFrame(
+        {"feature": [NAMES[0], "age"], "data": ["a category with a name", 3]}
+    )
     name, short = named_values(frame)
     assert name == "Average mo…d services = a categ…h a name"
     assert short == "age = 3"
@@ -241,5 +276,7 @@ def test_long_tokens_are_wrapped():
 
 def test_a_text_with_a_long_token_stays_in_its_figure():
     tokens = ["see ", "https://example.org/" + "long/" * 30, "now"]
-    table = pd.DataFrame({"token": tokens, "value": [0.1, -1.0, 0.2], "standard_error": np.nan})
+    table = pd.DataFrame(
+        {"token": tokens, "value": [0.1, -1.0, 0.2], "standard_error": np.nan}
+    )
     assert_clear(SentenceDisplay(table).plot().figure_)

@@ -48,7 +48,7 @@ def shown(maker, **columns):
     return replace(explanation, data=data, feature_names=names)
 
 
-# --- dots ----------------------------------------------------------------------------------------
+# --- dots -----------------------------------------------------------------------------
 
 
 def test_each_row_of_a_swarm_shows_its_own_density():
@@ -90,7 +90,9 @@ def test_partner_of_many_categories_has_a_key_beside_the_axes(explanation_maker)
     explanation = shown(
         explanation_maker, x=np.linspace(0, 1, N), deck=np.resize(list("ABCDEFGHIJ"), N)
     )
-    drawn = DependenceDisplay.from_explanation(explanation, features="x", partner="deck")
+    drawn = DependenceDisplay.from_explanation(
+        explanation, features="x", partner="deck"
+    )
     drawn.figure_.canvas.draw()
     legend = drawn.ax_.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == [*"ABCDE", "5 others"]
@@ -99,17 +101,24 @@ def test_partner_of_many_categories_has_a_key_beside_the_axes(explanation_maker)
 
 
 def test_the_colour_bar_labels_its_ends(explanation_maker):
-    explanation = shown(explanation_maker, x=np.linspace(0, 1, N), size=np.arange(N) * 10)
-    drawn = DependenceDisplay.from_explanation(explanation, features="x", partner="size")
+    explanation = shown(
+        explanation_maker, x=np.linspace(0, 1, N), size=np.arange(N) * 10
+    )
+    drawn = DependenceDisplay.from_explanation(
+        explanation, features="x", partner="size"
+    )
     labels = [text.get_text() for text in drawn.figure_.axes[1].get_yticklabels()]
     assert labels == ["30", "560"]
 
 
-# --- ticks ---------------------------------------------------------------------------------------
+# --- ticks ----------------------------------------------------------------------------
 
 TICKS = {
     "few": (np.resize([1, 2, 3], N), ["1", "2", "3"]),
-    "gaps": (np.resize([1990.0, 1995, 2000, 2020], N), ["1990", "1995", "2000", "2020"]),
+    "gaps": (
+        np.resize([1990.0, 1995, 2000, 2020], N),
+        ["1990", "1995", "2000", "2020"],
+    ),
     "two that are too near": (np.resize([0.0, 0.001, 1.0], N), ["0", "1"]),
     "large": (np.resize([0, 10**6], N), ["0", "1000000"]),
     "bools": (np.resize([True, False], N), ["False", "True"]),
@@ -145,13 +154,17 @@ def test_ticks(values, texts):
     assert list(ticks) == sorted(ticks)
     if pd.api.types.is_numeric_dtype(data) and data.dtype != bool:
         gaps = np.diff(np.unique(data.dropna()))
-        assert np.abs(x - data).max() < gaps.min() / 2  # each is nearest to its own value
+        assert (
+            np.abs(x - data).max() < gaps.min() / 2
+        )  # each is nearest to its own value
 
 
 def test_infinite_values_are_not_drawn(explanation_maker):
     x = np.linspace(0, 1, N)
     x[[3, 7]] = np.inf, -np.inf
-    drawn = DependenceDisplay.from_explanation(shown(explanation_maker, x=x), features="x")
+    drawn = DependenceDisplay.from_explanation(
+        shown(explanation_maker, x=x), features="x"
+    )
     drawn.figure_.canvas.draw()
     places_ = drawn.frame()["x"]
     assert np.flatnonzero(places_.isna()).tolist() == [3, 7]
@@ -182,26 +195,41 @@ def test_long_category_names_do_not_overlap(explanation_maker):
 
 def test_rounding_keeps_the_integer_part():
     texts = ["1304000", "−640423", "12.35", "0.1235", "8", "1e+12"]
-    assert [value_text(v) for v in (1304000.4, -640423.0, 12.3456, 0.12345, 8.0, 1e12)] == texts
+    assert [
+        value_text(v) for v in (1304000.4, -640423.0, 12.3456, 0.12345, 8.0, 1e12)
+    ] == texts
 
 
 def test_tokens_have_two_levels():
     documents = ["A dull film.", "Dull plot, dull!", "Fine, moving.", "a fine plot"] * 3
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(documents, [0, 0, 1, 1] * 3)
-    explanation = ShapleyExplainer(model, random_state=0).fit(documents).explain(documents[:4])
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(
+        documents, [0, 0, 1, 1] * 3
+    )
+    explanation = (
+        ShapleyExplainer(model, random_state=0).fit(documents).explain(documents[:4])
+    )
     dependence = explanation.plot.dependence(features="dull")
-    assert [t.get_text() for t in dependence.ax_.get_xticklabels()] == ["in the text", "missing"]
-    names = [t.get_text() for t in explanation.plot.waterfall(row=1).ax_.get_yticklabels()]
+    assert [t.get_text() for t in dependence.ax_.get_xticklabels()] == [
+        "in the text",
+        "missing",
+    ]
+    names = [
+        t.get_text() for t in explanation.plot.waterfall(row=1).ax_.get_yticklabels()
+    ]
     assert "dull" in names
     assert not any("=" in name for name in names)
 
 
-# --- outputs -------------------------------------------------------------------------------------
+# --- outputs --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [pytest.param("beeswarm", marks=pytest.mark.slow), "waterfall"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("beeswarm", marks=pytest.mark.slow), "waterfall"]
+)
 def test_the_strongest_outputs_are_drawn(explanation_maker, kind):
-    explanation = explanation_maker(n_features=2, outputs=[f"class {i}" for i in range(19)])
+    explanation = explanation_maker(
+        n_features=2, outputs=[f"class {i}" for i in range(19)]
+    )
     weights = np.ones(19)
     weights[[4, 17, 2, 9, 11, 0]] = [9, 8, 7, 6, 5, 4]
     explanation = replace(explanation, values=np.sign(explanation.values) * weights)
@@ -219,11 +247,19 @@ def test_the_strongest_outputs_are_drawn(explanation_maker, kind):
 )
 def test_the_explained_class_of_two_is_named(labels, stated):
     data, y = load_iris(return_X_y=True, as_frame=True)
-    model = LogisticRegression(max_iter=1000).fit(data, np.array(labels)[(y == 1).astype(int)])
+    model = LogisticRegression(max_iter=1000).fit(
+        data, np.array(labels)[(y == 1).astype(int)]
+    )
     explanation = ShapleyExplainer(model).fit(data[::10]).explain(data[::30])
     assert explanation.settings.explained_class == labels[1]
-    assert explanation.plot.waterfall(0).ax_.get_xlabel().startswith(f"probability of {stated}")
-    other = ShapleyExplainer(model, output=labels[0]).fit(data[::10]).explain(data[::30])
+    assert (
+        explanation.plot.waterfall(0)
+        .ax_.get_xlabel()
+        .startswith(f"probability of {stated}")
+    )
+    other = (
+        ShapleyExplainer(model, output=labels[0]).fit(data[::10]).explain(data[::30])
+    )
     assert stated not in other.plot.waterfall(0).ax_.get_xlabel()
     trees = RandomForestClassifier(3).fit(data, model.predict(data))
     assert (
@@ -239,7 +275,7 @@ def test_font_sizes_are_those_of_shap(explanation):
     assert drawn.ax_.xaxis.get_ticklabels()[0].get_size() == pytest.approx(11)
 
 
-# --- selections, sizes and means -----------------------------------------------------------------
+# --- selections, sizes and means ------------------------------------------------------
 
 
 def test_unselected_features_are_summed_in_one_bar(explanation):
@@ -258,11 +294,13 @@ def test_means_of_explanations_are_drawn_as_bars(explanation):
     bars = abs(explanation).mean().plot.bar().frame()
     np.testing.assert_allclose(bars["value"], importance)
     for display in (WaterfallDisplay, DecisionDisplay):
-        with pytest.raises(ValueError, match="as by abs, do not add up to a prediction"):
+        with pytest.raises(
+            ValueError, match="as by abs, do not add up to a prediction"
+        ):
             display.from_explanation(abs(explanation)[:1])
 
 
-# --- from_estimator ------------------------------------------------------------------------------
+# --- from_estimator -------------------------------------------------------------------
 
 MODEL, ROWS = LogisticRegression(max_iter=1000), load_iris(as_frame=True)
 X, Y = ROWS.data.iloc[::10, :3], ROWS.target[::10]
@@ -287,23 +325,36 @@ def test_from_estimator_accepts_a_model_and_a_background(display, model):
     drawn = display.from_estimator(model, X[:5], background=X)
     pairs = display is InteractionsDisplay
     explainer = ShapleyExplainer(model, interactions=pairs).fit(X)
-    pd.testing.assert_frame_equal(drawn.frame(), display.from_estimator(explainer, X[:5]).frame())
-    with pytest.raises(ValueError, match=r"background=None for a LogisticRegression: .*X_train"):
+    pd.testing.assert_frame_equal(
+        drawn.frame(), display.from_estimator(explainer, X[:5]).frame()
+    )
+    with pytest.raises(
+        ValueError, match=r"background=None for a LogisticRegression: .*X_train"
+    ):
         display.from_estimator(model, X[:5])
-    with pytest.raises(ValueError, match="background for a ShapleyExplainer, which has its own"):
+    with pytest.raises(
+        ValueError, match="background for a ShapleyExplainer, which has its own"
+    ):
         display.from_estimator(explainer, X[:5], background=X)
 
 
 def test_from_estimator_of_several_models_and_budgets(model):
     models = {"one": model, "two": LogisticRegression(C=0.1).fit(X, Y == 1)}
     drawn = ComparisonDisplay.from_estimator(models, X[:5], background=X)
-    made = {name: ShapleyExplainer(one).fit(X).explain(X[:5]) for name, one in models.items()}
+    made = {
+        name: ShapleyExplainer(one).fit(X).explain(X[:5])
+        for name, one in models.items()
+    }
     expected = ComparisonDisplay.from_explanations(made)
     pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
-    with pytest.raises(ValueError, match=r"got estimators=\['one'\]: choose a dict of 2 to 6"):
+    with pytest.raises(
+        ValueError, match=r"got estimators=\['one'\]: choose a dict of 2 to 6"
+    ):
         ComparisonDisplay.from_estimator({"one": model}, X[:5], background=X)
     near, budgets = KNeighborsClassifier().fit(X, Y == 1), [50, 500]
-    frame = ConvergenceDisplay.from_estimator(near, X[:1], background=X, budgets=budgets).frame()
+    frame = ConvergenceDisplay.from_estimator(
+        near, X[:1], background=X, budgets=budgets
+    ).frame()
     assert frame["n_model_rows"].nunique() == 2
 
 

@@ -39,7 +39,9 @@ def test_displays_work_in_any_style(display, style, n_features, explanation_make
 
 
 @pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
-def test_given_axes_one_output_and_missing_errors(display, explanation, explanation_maker):
+def test_given_axes_one_output_and_missing_errors(
+    display, explanation, explanation_maker
+):
     _, ax = plt.subplots()
     only = {"features": "x2"} if display is DependenceDisplay else {}
     drawn = drawn_by(display, explanation, ax=ax, **only)
@@ -47,11 +49,13 @@ def test_given_axes_one_output_and_missing_errors(display, explanation, explanat
     assert drawn.plot(plt.figure().add_subplot()) is drawn
     several = explanation_maker(outputs=["cat", "dog"])
     chosen = drawn_by(display, several, output="dog").frame()
-    pd.testing.assert_frame_equal(chosen, drawn_by(display, several.output("dog")).frame())
+    pd.testing.assert_frame_equal(
+        chosen, drawn_by(display, several.output("dog")).frame()
+    )
     drawn_by(display, explanation_maker(errors=False, n_rows=2))
 
 
-# --- decision ------------------------------------------------------------------------------------
+# --- decision -------------------------------------------------------------------------
 
 
 def test_decision_paths_run_from_base_value_to_prediction(wide_explanation):
@@ -80,11 +84,13 @@ def test_decision_paths_end_at_the_prediction(explanation):
     )
 
 
-# --- dependence of one feature -------------------------------------------------------------------
+# --- dependence of one feature --------------------------------------------------------
 
 
 @pytest.mark.parametrize("feature", ["x0", "x2"])
-def test_the_dependence_of_one_feature_is_large_and_has_a_histogram(explanation, feature):
+def test_the_dependence_of_one_feature_is_large_and_has_a_histogram(
+    explanation, feature
+):
     drawn = DependenceDisplay.from_explanation(explanation, feature, partner=None)
     assert tuple(drawn.figure_.get_size_inches()) > (7, 4)
     (below,) = drawn.ax_.child_axes
@@ -96,10 +102,12 @@ def test_the_dependence_of_one_feature_is_large_and_has_a_histogram(explanation,
     assert not DependenceDisplay.from_explanation(explanation).ax_.child_axes
 
 
-# --- matrix --------------------------------------------------------------------------------------
+# --- matrix ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_rows", [1, 2, 12, pytest.param(1200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "n_rows", [1, 2, 12, pytest.param(1200, marks=pytest.mark.slow)]
+)
 def test_matrix_shows_every_row_once(explanation_maker, n_rows):
     explanation = explanation_maker(n_rows=n_rows)
     drawn = MatrixDisplay.from_explanation(explanation)
@@ -133,7 +141,7 @@ def test_matrix_fades_insignificant_values(explanation):
     assert "faded" in drawn.ax_.get_xlabel()
 
 
-# --- dependence ----------------------------------------------------------------------------------
+# --- dependence -----------------------------------------------------------------------
 
 
 def test_dependence_shows_the_most_important_features(wide_explanation):
@@ -145,7 +153,9 @@ def test_dependence_shows_the_most_important_features(wide_explanation):
 
 
 def test_dependence_draws_value_against_attribution(explanation):
-    drawn = DependenceDisplay.from_explanation(explanation, features=["x2", "x0"], partner=None)
+    drawn = DependenceDisplay.from_explanation(
+        explanation, features=["x2", "x0"], partner=None
+    )
     numbers = drawn.axes_[0].collections[-1].get_offsets()
     expected = np.column_stack([explanation.data["x2"], explanation.values[:, 2]])
     np.testing.assert_allclose(numbers, expected)
@@ -191,13 +201,20 @@ def test_dependence_colours_by_the_partner(explanation):
     texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
     assert texts == ["high", "low"]
     frame = drawn.frame()
-    assert frame["level"].map({0: "high", 1: "low"}).tolist() == explanation.data["x0"].tolist()
+    assert (
+        frame["level"].map({0: "high", 1: "low"}).tolist()
+        == explanation.data["x0"].tolist()
+    )
 
 
 def test_dependence_refuses_unknown_names(explanation):
-    with pytest.raises(ValueError, match=r"got features=\['x9'\]: choose among \['x0',"):
+    with pytest.raises(
+        ValueError, match=r"got features=\['x9'\]: choose among \['x0',"
+    ):
         DependenceDisplay.from_explanation(explanation, features=["x1", "x9"])
-    with pytest.raises(ValueError, match=r"got partner=\['y'\]: choose among \['auto', 'x0',"):
+    with pytest.raises(
+        ValueError, match=r"got partner=\['y'\]: choose among \['auto', 'x0',"
+    ):
         DependenceDisplay.from_explanation(explanation, partner="y")
     axes = plt.subplots(1, 3)[1]
     with pytest.raises(ValueError, match="got 3 axes for 2 panels: pass as many"):
@@ -233,12 +250,14 @@ def test_partners_are_rarely_found_in_noise(explanation_maker):
     assert sum(name is not None for name in found) <= 4
 
 
-# --- comparison ----------------------------------------------------------------------------------
+# --- comparison -----------------------------------------------------------------------
 
 
 def test_comparison_of_importances(explanation, explanation_maker):
     other = explanation_maker(seed=1)
-    drawn = ComparisonDisplay.from_explanations({"one": explanation, "two": other}, max_features=3)
+    drawn = ComparisonDisplay.from_explanations(
+        {"one": explanation, "two": other}, max_features=3
+    )
     frame = drawn.frame()
     assert len(frame) == 6
     for name, source in (("one", explanation), ("two", other)):
@@ -253,35 +272,49 @@ def test_comparison_of_importances(explanation, explanation_maker):
 def test_comparison_of_one_row_matches_features_by_name(explanation):
     order = [4, 3, 2, 1, 0]
     mirrored = explanation[:, order]
-    drawn = ComparisonDisplay.from_explanations({"a": explanation, "b": mirrored}, row=2)
-    wide = drawn.frame().pivot_table(index="feature", columns="explanation", values="value")
+    drawn = ComparisonDisplay.from_explanations(
+        {"a": explanation, "b": mirrored}, row=2
+    )
+    wide = drawn.frame().pivot_table(
+        index="feature", columns="explanation", values="value"
+    )
     np.testing.assert_array_equal(wide["a"], wide["b"])
 
 
 def test_comparison_refuses_invalid_explanations(explanation, explanation_maker):
-    with pytest.raises(ValueError, match=r"got explanations=\['a'\]: choose a dict of 2 to 6"):
+    with pytest.raises(
+        ValueError, match=r"got explanations=\['a'\]: choose a dict of 2 to 6"
+    ):
         ComparisonDisplay.from_explanations({"a": explanation})
-    with pytest.raises(ValueError, match=r"players: only one of 'a' and 'b' has \['x5'\]"):
+    with pytest.raises(
+        ValueError, match=r"players: only one of 'a' and 'b' has \['x5'\]"
+    ):
         ComparisonDisplay.from_explanations(
             {"a": explanation, "b": explanation_maker(n_features=6)}
         )
 
 
-# --- convergence ---------------------------------------------------------------------------------
+# --- convergence ----------------------------------------------------------------------
 
 
 def test_convergence_from_estimator():
     X = np.random.default_rng(0).normal(size=(10, 6))
     explainers = {
-        name: ShapleyExplainer(lambda X: X.prod(axis=1), sampler=name, random_state=0).fit(X)
+        name: ShapleyExplainer(
+            lambda X: X.prod(axis=1), sampler=name, random_state=0
+        ).fit(X)
         for name in ("antithetic", "monte-carlo")
     }
-    drawn = ConvergenceDisplay.from_estimator(explainers, X[:2], budgets=[581, 281], row=1)
+    drawn = ConvergenceDisplay.from_estimator(
+        explainers, X[:2], budgets=[581, 281], row=1
+    )
     assert explainers["antithetic"].max_rows == "auto"
     frame = drawn.frame()
     assert len(drawn.axes_) == 4
     assert frame["method"].nunique() == 2
-    expected = explainers["monte-carlo"].set_params(max_rows=581).fit(X).explain(X[:2])[1]
+    expected = (
+        explainers["monte-carlo"].set_params(max_rows=581).fit(X).explain(X[:2])[1]
+    )
     last = frame.query("method == 'monte-carlo'").groupby("feature").last()
     names = expected.feature_names.tolist()
     for feature, point in last.iterrows():
@@ -298,12 +331,14 @@ def test_convergence_refuses_invalid_explanations():
 
 def test_convergence_band_is_the_95_percent_interval(explanation):
     drawn = ConvergenceDisplay.from_explanations([explanation[:1, ["x1"]]] * 2)
-    low, high = np.sort(np.unique(drawn.ax_.collections[0].get_paths()[0].vertices[:, 1]))[[0, -1]]
+    low, high = np.sort(
+        np.unique(drawn.ax_.collections[0].get_paths()[0].vertices[:, 1])
+    )[[0, -1]]
     error = explanation.standard_errors[0, 1]
     assert (high - low) == pytest.approx(2 * 1.96 * error)
 
 
-# --- accessor ------------------------------------------------------------------------------------
+# --- accessor -------------------------------------------------------------------------
 
 
 OPTIONS = {"waterfall": {"row": 0}, "heat_map": {"row": 0, "shape": (1, 5)}}

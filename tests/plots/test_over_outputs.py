@@ -25,8 +25,14 @@ def test_a_row_has_a_line_for_each_feature(over_time):
     drawn = over_time.plot.over_outputs(2, max_features=2)
     frame = drawn.frame().sort_values(["feature", "output"])
     assert frame["output"].tolist() == 2 * TIMES
-    np.testing.assert_allclose(frame["value"], over_time.values[2, :2].ravel(), atol=1e-12)
-    lines = [line.get_xdata().tolist() for line in drawn.ax_.lines if len(line.get_xdata()) == 3]
+    np.testing.assert_allclose(
+        frame["value"], over_time.values[2, :2].ravel(), atol=1e-12
+    )
+    lines = [
+        line.get_xdata().tolist()
+        for line in drawn.ax_.lines
+        if len(line.get_xdata()) == 3
+    ]
     assert lines == [TIMES, TIMES]
     assert drawn.ax_.get_ylabel() == "attribution (response)"
 
@@ -48,7 +54,9 @@ def test_a_single_row_needs_no_position(over_time):
 def test_other_outputs_are_refused(columns):
     explainer = ShapleyExplainer(lambda X: pd.DataFrame(X @ SLOPES, columns=columns))
     explanation = explainer.fit(np.zeros((1, 3))).explain(np.eye(3))
-    with pytest.raises(ValueError, match="over_outputs got outputs that are not ascending numbers"):
+    with pytest.raises(
+        ValueError, match="over_outputs got outputs that are not ascending numbers"
+    ):
         explanation.plot.over_outputs(0)
     assert content(explanation)["places"] is None
 

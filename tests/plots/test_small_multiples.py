@@ -27,7 +27,9 @@ QUICK = ("waterfall", "bar", "dependence")
 EACH = pytest.mark.parametrize(
     ("kind", "options"),
     [
-        pytest.param(kind, options, marks=[pytest.mark.slow] * (kind not in QUICK), id=kind)
+        pytest.param(
+            kind, options, marks=[pytest.mark.slow] * (kind not in QUICK), id=kind
+        )
         for kind, options in KINDS.items()
     ],
 )
@@ -46,7 +48,9 @@ def test_panels_equal_the_displays_of_single_outputs(kind, options, several):
     assert list(drawn.displays) == OUTPUTS
     alone = draw(output="dog", **options)
     frame = drawn.frame().loc["dog"]
-    expected = alone.frame()[frame.columns]  # the instances of a matrix have one order for all
+    expected = alone.frame()[
+        frame.columns
+    ]  # the instances of a matrix have one order for all
     pd.testing.assert_frame_equal(frame, expected)
     for name in OUTPUTS:
         assert drawn.displays[name].response == f"probability of {name}"
@@ -91,7 +95,9 @@ def test_given_axes_are_used(kind, options, several):
     again = plt.figure().subplots(1, 2 * each).tolist()
     assert drawn.plot(again) is drawn
     assert drawn.axes_ == again
-    with pytest.raises(ValueError, match=f"got 1 axes for {2 * each} panels: pass as many"):
+    with pytest.raises(
+        ValueError, match=f"got 1 axes for {2 * each} panels: pass as many"
+    ):
         getattr(several.plot, kind)(ax=again[0], **options)
 
 
@@ -121,7 +127,9 @@ def test_the_legend_names_cohorts(several):
     expected = several.output("dog").importance(cohorts="x0")["importance"]
     for label, n in several.data["x0"].value_counts().items():
         part = expected.loc[label]
-        np.testing.assert_array_equal(frame.loc[f"{label} (n = {n})"].loc[part.index], part)
+        np.testing.assert_array_equal(
+            frame.loc[f"{label} (n = {n})"].loc[part.index], part
+        )
 
 
 @pytest.mark.slow
@@ -144,7 +152,9 @@ def test_convergence_of_each_output():
     explainer = ShapleyExplainer(
         lambda X: np.column_stack([X.prod(axis=1), X.sum(axis=1)]), sampler="antithetic"
     ).fit(X)
-    drawn = ConvergenceDisplay.from_estimator(explainer, X[:1], budgets=[145, 305], max_features=2)
+    drawn = ConvergenceDisplay.from_estimator(
+        explainer, X[:1], budgets=[145, 305], max_features=2
+    )
     assert len(drawn.axes_) == 4
     assert drawn.frame().groupby(level="output")["feature"].nunique().tolist() == [2, 2]
 
@@ -154,7 +164,9 @@ def test_sentence_for_each_output():
         lambda texts: np.array([[text.count("o"), text.count("a")] for text in texts]),
         "so a word or two " * 9,
     )
-    drawn = reward.explanation(shapley_values(reward, max_evals=99, random_state=0)).plot.sentence()
+    drawn = reward.explanation(
+        shapley_values(reward, max_evals=99, random_state=0)
+    ).plot.sentence()
     assert len(drawn.axes_) == 2
     drawn.figure_.draw_without_rendering()
     for ax in drawn.axes_:
@@ -166,7 +178,9 @@ def test_sentence_for_each_output():
 
 @pytest.mark.parametrize("kind", ["waterfall", "bar"])
 def test_numbers_do_not_overlap_long_names_of_adjacent_panels(kind, several):
-    names = [f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(5)]
+    names = [
+        f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(5)
+    ]
     long = replace(
         several,
         feature_names=np.array(names, dtype=object),
@@ -174,7 +188,11 @@ def test_numbers_do_not_overlap_long_names_of_adjacent_panels(kind, several):
     )
     drawn = getattr(long.plot, kind)(row=1)
     drawn.figure_.canvas.draw()
-    labels = [label.get_window_extent() for ax in drawn.axes_ for label in ax.get_yticklabels()]
+    labels = [
+        label.get_window_extent()
+        for ax in drawn.axes_
+        for label in ax.get_yticklabels()
+    ]
     for ax in drawn.axes_:
         for text in ax.texts:
             assert not any(text.get_window_extent().overlaps(label) for label in labels)

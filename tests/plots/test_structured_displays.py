@@ -34,7 +34,8 @@ def test_sentence_display_shows_the_whole_document(text_explanation):
     written = {text.get_text(): text for text in display.ax_.texts}
     assert list(written)[:3] == ["It", "is $", "not$ <"]
     face = {
-        re.findall(r"\w+", w)[0]: t.get_bbox_patch().get_facecolor() for w, t in written.items()
+        re.findall(r"\w+", w)[0]: t.get_bbox_patch().get_facecolor()
+        for w, t in written.items()
     }
     red, _, blue, _ = face["heartwarming"]
     assert red > blue  # orange: positive
@@ -68,14 +69,18 @@ def test_html_is_escaped_and_complete(text_explanation):
 
 def test_a_text_without_attributions_is_drawn():
     reward = TokenReward(lambda texts: np.zeros(len(texts)), "no matter")
-    display = SentenceDisplay.from_explanation(reward.explanation(shapley_values(reward)))
+    display = SentenceDisplay.from_explanation(
+        reward.explanation(shapley_values(reward))
+    )
     assert len(set(display._colours())) == 1
 
 
 @pytest.fixture
 def pixels():
     worth = np.arange(12) - 4.0
-    explainer = ShapleyExplainer(lambda X: X @ worth, sampler="antithetic", random_state=0)
+    explainer = ShapleyExplainer(
+        lambda X: X @ worth, sampler="antithetic", random_state=0
+    )
     return explainer.fit(np.zeros((1, 12))).explain(np.ones((2, 12)))
 
 
@@ -93,7 +98,9 @@ def test_heat_map_lies_over_its_image(pixels, shape, image, size):
     display = HeatMapDisplay.from_explanation(pixels, shape=shape, image=image, row=1)
     painted = display.ax_.images[-1]
     grid = (1, shape) if isinstance(shape, int) else shape
-    np.testing.assert_allclose(painted.get_array(), (np.arange(12) - 4.0).reshape(grid), atol=1e-9)
+    np.testing.assert_allclose(
+        painted.get_array(), (np.arange(12) - 4.0).reshape(grid), atol=1e-9
+    )
     assert painted.get_extent() == [-0.5, size[1] - 0.5, size[0] - 0.5, -0.5]
     assert painted.get_clim() == (-7, 7)
     frame = display.frame()
@@ -137,14 +144,26 @@ def test_masking_curves_are_drawn_with_their_bands(kind):
 @pytest.mark.parametrize(
     ("shape", "image", "message"),
     [
-        ((2, 2), np.zeros(4), r"shape \(4,\) and type float64: .* \(height, width, 3\)"),
+        (
+            (2, 2),
+            np.zeros(4),
+            r"shape \(4,\) and type float64: .* \(height, width, 3\)",
+        ),
         ((2, 2), np.zeros((4, 4, 2)), r"shape \(4, 4, 2\)"),
         ((2, 2), np.zeros((0, 4)), r"shape \(0, 4\)"),
         ((2, 2), np.full((2, 2), "a"), "type <U1: choose numbers"),
         ((2, 2), [[None]], "type object"),
         (4, np.zeros((3, 3)), r"shape \(3, 3\) .* \(n,\) for players along a signal"),
-        ((2, 2), np.full((2, 2, 3), 200.0), "colours from 200.0 to 200.0: choose floats"),
-        ((2, 2), np.full((2, 2, 3), 300), "with colours from 300 to 300: .* ints from 0 to 255"),
+        (
+            (2, 2),
+            np.full((2, 2, 3), 200.0),
+            "colours from 200.0 to 200.0: choose floats",
+        ),
+        (
+            (2, 2),
+            np.full((2, 2, 3), 300),
+            "with colours from 300 to 300: .* ints from 0 to 255",
+        ),
         ((2, 2), np.full((2, 2, 3), np.nan), "with colours from nan"),
     ],
 )

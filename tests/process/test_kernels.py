@@ -35,7 +35,9 @@ def some_kernel(functional, reach, **more):
 
 def truth(games, functional):
     """Values of games, the columns of `games` on the cube, by enumeration, ``(e, ...)``."""
-    return enumerated(games, functional.index, 2 if isinstance(functional, Interactions) else 1)
+    return enumerated(
+        games, functional.index, 2 if isinstance(functional, Interactions) else 1
+    )
 
 
 def all_points(p):
@@ -48,7 +50,11 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
     """The even part as differences from the full coalition."""
     reach = np.random.default_rng(p).uniform(0.05, 0.9, p)
     odd = isinstance(functional, OddValues)
-    kernel, signs, parts = some_kernel(functional, reach), cube(p), {True: [], False: []}
+    kernel, signs, parts = (
+        some_kernel(functional, reach),
+        cube(p),
+        {True: [], False: []},
+    )
     for order in range(1 if odd else 2, p + 1, 2):
         for players in map(list, combinations(range(p), order)):
             product = signs[:, players].prod(axis=1) - (0 if odd else 1)
@@ -60,7 +66,9 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
     for lowest, found in ((True, first), (False, higher)):
         explicit = np.array(parts[lowest] or [np.zeros(2**p)]).T
         explicit = explicit @ explicit.T
-        if explicit.any():  # parts have variance 1; differences to the full coalition have 2
+        if (
+            explicit.any()
+        ):  # parts have variance 1; differences to the full coalition have 2
             explicit *= (1 if odd else 2) / np.diag(explicit).mean()
         np.testing.assert_allclose(found, explicit, atol=1e-11)
 
@@ -70,47 +78,64 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
 @pytest.mark.parametrize("p", [3, 5, 7])
 @pytest.mark.parametrize("reach", [0.02, 0.3, 1.2])
 def test_functionals_and_their_variances_match_the_kernel(functional, p, reach):
-    kernel = some_kernel(functional, reach * np.random.default_rng(p).uniform(0.5, 1, p))
+    kernel = some_kernel(
+        functional, reach * np.random.default_rng(p).uniform(0.5, 1, p)
+    )
     entries = functional.entries(p)
     stated = truth(kernel.cross(cube(p), cube(p)), functional)
     found = functional.covariances(kernel, all_points(p), entries)
     np.testing.assert_allclose(found, stated, atol=1e-6)
     spread = np.diag(truth(stated.T, functional))
-    np.testing.assert_allclose(functional.variances(kernel, entries, None), spread, atol=1e-6)
+    np.testing.assert_allclose(
+        functional.variances(kernel, entries, None), spread, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize("functional", [EvenValues(beta(1, 3)), Interactions()], ids=str)
+@pytest.mark.parametrize(
+    "functional", [EvenValues(beta(1, 3)), Interactions()], ids=str
+)
 def test_pairs_with_individual_variances(functional):
     rng, p = np.random.default_rng(0), 6
     plain = some_kernel(functional, rng.uniform(0.05, 0.9, p))
     same = replace(plain, each=plain.shares[np.triu_indices(p, 1)])
     crossed = plain.cross(cube(p), cube(p))
     np.testing.assert_allclose(same.cross(cube(p), cube(p)), crossed, atol=1e-12)
-    kernel, entries = replace(plain, each=rng.exponential(size=15)), functional.entries(p)
+    kernel, entries = (
+        replace(plain, each=rng.exponential(size=15)),
+        functional.entries(p),
+    )
     covariance = kernel.cross(cube(p), cube(p))
     stated = truth(covariance, functional)
     found = functional.covariances(kernel, all_points(p), entries)
     np.testing.assert_allclose(found, stated, atol=1e-10)
     spread = np.diag(truth(stated.T, functional))
-    np.testing.assert_allclose(functional.variances(kernel, entries, None), spread, atol=1e-10)
+    np.testing.assert_allclose(
+        functional.variances(kernel, entries, None), spread, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("reach", [0.01, 0.1, 0.6])
 def test_quadrature_nodes_suffice_for_many_equal_players(reach):
     """A game of the size gives a player 2 f(full)/p, and a pair a second difference.
 
-    With equal reaches, so does the covariance with the full coalition, or with single players,
-    summed over players.
+    With equal reaches, so does the covariance with the full coalition, or with single
+    players, summed over players.
     """
     p, reach = 60, np.full(60, reach)
     full = Pairs(np.ones((1, p)), np.zeros((1, 1)))
-    found = OddValues().covariances(OddKernel(reach, 1e-9, 0.0, 0.0), full, np.arange(p)[None])
+    found = OddValues().covariances(
+        OddKernel(reach, 1e-9, 0.0, 0.0), full, np.arange(p)[None]
+    )
     np.testing.assert_allclose(found, 2 / p, rtol=1e-7)
     kernel, sizes = EvenKernel(reach, 1.0, 0.0, 0.0), 2.0 * np.tri(p + 1, p, -1) - 1
     one = Pairs(np.where(np.eye(p) > 0, 1.0, -1.0), np.zeros((p, 1)))
-    game = kernel.cross(sizes, one.signs).mean(axis=1)  # of a size, the mean over who is in it
+    game = kernel.cross(sizes, one.signs).mean(
+        axis=1
+    )  # of a size, the mean over who is in it
     game = np.array([np.delete(game, 0)[s - 1] if s else game[0] for s in range(p + 1)])
-    stated = Interactions().covariances(kernel, one, np.array(np.triu_indices(p, 1))).mean()
+    stated = (
+        Interactions().covariances(kernel, one, np.array(np.triu_indices(p, 1))).mean()
+    )
     steps = game[2:] - 2 * game[1:-1] + game[:-2]
     np.testing.assert_allclose(stated, steps.mean(), rtol=1e-6, atol=1e-10)
 
@@ -128,7 +153,9 @@ def test_noise_follows_the_law_of_sizes(p):
     """s (p - s) over its mean where sizes are spread evenly over [0, p]."""
     sizes, grid = (cube(p) > 0).sum(axis=1), np.linspace(0, p, 100_001)
     mean = (grid * (p - grid)).mean()
-    np.testing.assert_allclose(all_points(p).roughness, sizes * (p - sizes) / mean, rtol=1e-4)
+    np.testing.assert_allclose(
+        all_points(p).roughness, sizes * (p - sizes) / mean, rtol=1e-4
+    )
 
 
 def evidence_of(part, pairs, rng):
@@ -144,7 +171,9 @@ def some_pairs(p, n, n_outputs, blocked, rng):
     full = 2 if blocked else 1  # one full coalition a block: it is seen without noise
     signs = np.vstack([np.ones((full, p)), rng.choice([-1.0, 1.0], (n - full, p))])
     block = np.arange(n) % 4 if blocked else None
-    blocks = Blocks.of(np.arange(8).reshape(4, 2), np.full(8, 1 / 8)) if blocked else None
+    blocks = (
+        Blocks.of(np.arange(8).reshape(4, 2), np.full(8, 1 / 8)) if blocked else None
+    )
     return Pairs(signs, rng.normal(size=(n, n_outputs)), block, blocks)
 
 

@@ -39,9 +39,13 @@ def test_least_squares_is_exact_for_pairwise_games():
     np.testing.assert_allclose(found[:, 0], 4 * coefficients, atol=1e-12)
     assert not found[:, 1:].any()
     span = np.ptp(np.append(4 * coefficients, 0.0))
-    np.testing.assert_allclose(errors[:, [0, 2]] - [1.5 / 5 * span, 1.5 / 20 * 2], 0, atol=1e-12)
+    np.testing.assert_allclose(
+        errors[:, [0, 2]] - [1.5 / 5 * span, 1.5 / 20 * 2], 0, atol=1e-12
+    )
     few, _, residual = pairwise(points[:16], values[:16])
-    assert residual.tolist() == [True, True, False], "one point to spare bears no witness"
+    assert residual.tolist() == [True, True, False], (
+        "one point to spare bears no witness"
+    )
     assert not few.any()
 
 
@@ -53,7 +57,9 @@ def test_pairwise_blocks_average_their_solutions():
     blocks = Blocks.of(np.array([[0], [1]]), np.array([0.3, 0.7]))
     found, _, residual = pairwise(signs, values, block, blocks)
     assert not residual.any()
-    np.testing.assert_allclose(found[:, 0], 4 * (0.3 * each[0] + 0.7 * each[1]), atol=1e-12)
+    np.testing.assert_allclose(
+        found[:, 0], 4 * (0.3 * each[0] + 0.7 * each[1]), atol=1e-12
+    )
     unseen = Blocks.of(np.array([[0], [1]]), np.full(3, 1 / 3))
     assert pairwise(signs, values, block, unseen)[2].all()
 
@@ -66,7 +72,9 @@ def test_indistinguishable_players_are_left_to_the_gaussian_process():
     found, _, residual = pairwise(signs, signs[:, :1] * signs[:, 2:3] - 1)
     assert residual.all()
     assert not found.any()
-    odd = Pairs(np.vstack([np.ones(4), signs]), np.vstack([[4.0], signs.sum(axis=1)[:, None]]))
+    odd = Pairs(
+        np.vstack([np.ones(4), signs]), np.vstack([[4.0], signs.sum(axis=1)[:, None]])
+    )
     found, _, residual = least_squares.linear(odd)
     assert residual.all()
     assert not found.any()

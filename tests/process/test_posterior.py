@@ -13,7 +13,9 @@ from skshapley._process._pairs import Blocks, Pairs
 from skshapley._process._process import Posterior, Process
 from skshapley.indices import beta, enumerated
 
-PARTS = pytest.mark.parametrize("functional", [OddValues(), OddValues(beta(1, 3)), Interactions()])
+PARTS = pytest.mark.parametrize(
+    "functional", [OddValues(), OddValues(beta(1, 3)), Interactions()]
+)
 
 
 def cube(p):
@@ -54,7 +56,11 @@ def test_the_posterior_agrees_with_a_joint_normal(functional):
     p, rng = 6, np.random.default_rng(1)
     kernel = some_kernel(functional, p, 1)
     pairs = Pairs(cube(p)[1 + rng.permutation(31)[:14]], rng.normal(size=(14, 2)))
-    prior, place, to = kernel.cross(cube(p), cube(p)), place_of(pairs), to_entries(p, functional)
+    prior, place, to = (
+        kernel.cross(cube(p), cube(p)),
+        place_of(pairs),
+        to_entries(p, functional),
+    )
     seen = prior[np.ix_(place, place)] + np.diag(kernel.noise_at(pairs))
     between = to @ prior[:, place]
     variance = to @ prior @ to.T - between @ np.linalg.solve(seen, between.T)
@@ -88,7 +94,9 @@ def test_blocks_agree_with_a_joint_normal(rows, weights, functional):
     own = (0.6 * kernel.lowest * first + 1.7 * higher) / unit
     common = kernel.cross(all_signs, all_signs)
     joint = np.kron(np.ones((b, b)), common) + np.kron(np.eye(b), own)
-    to_seen = np.einsum("nr,nc->nrc", shares[block], np.eye(2**p)[place_of(pairs)]).reshape(6, -1)
+    to_seen = np.einsum(
+        "nr,nc->nrc", shares[block], np.eye(2**p)[place_of(pairs)]
+    ).reshape(6, -1)
     to = np.kron(weights, to_entries(p, functional))
     seen = to_seen @ joint @ to_seen.T + np.diag(kernel.noise_at(pairs))
     between = to @ joint @ to_seen.T
@@ -114,12 +122,16 @@ def test_many_pairs_are_computed_in_chunks():
     """780 pairs of 40 players; 500 of them calibrate the errors."""
     p, rng = 40, np.random.default_rng(3)
     kernel, functional = EvenKernel(np.full(p, 0.05), 7.0, 0.03, 0.4), Interactions()
-    pairs = Pairs(rng.choice([-1.0, 1.0], (6000, p)), np.ones((6000, 1))).take(np.arange(50))
+    pairs = Pairs(rng.choice([-1.0, 1.0], (6000, p)), np.ones((6000, 1))).take(
+        np.arange(50)
+    )
     pairs = Pairs(pairs.signs, rng.normal(size=(50, 2)))
     found, entries = posterior_of(pairs, kernel, functional), functional.entries(p)
     between = functional.covariances(kernel, pairs, entries)
     seen = kernel.gram(pairs)
-    np.testing.assert_allclose(found.means, between @ np.linalg.solve(seen, pairs.values))
+    np.testing.assert_allclose(
+        found.means, between @ np.linalg.solve(seen, pairs.values)
+    )
     stated = np.einsum("en,ne->e", between, np.linalg.solve(seen, between.T))
     variance = functional.variances(kernel, entries, None) - stated
     np.testing.assert_allclose(found.process.variance, variance, rtol=1e-6)
@@ -134,19 +146,25 @@ def test_left_out_values_agree_with_refits(functional):
     pairs = Pairs(cube(p)[1 + rng.permutation(31)[:12]], rng.normal(size=(12, 1)))
     found = posterior_of(pairs, kernel, functional)
     for j in (0, 7):
-        without = posterior_of(pairs.take(np.delete(np.arange(12), j)), kernel, functional)
+        without = posterior_of(
+            pairs.take(np.delete(np.arange(12), j)), kernel, functional
+        )
         mean, variance = predicted(without, pairs.take(np.array([j])))
         assert found.left_out[j] == pytest.approx(pairs.values[j] - mean)
         assert found.process.left_out_variance[j] == pytest.approx(variance)
         change = found.process.influence[:, [j]] * found.left_out[j]
-        np.testing.assert_allclose(found.means - without.means, change, rtol=1e-7, atol=1e-12)
+        np.testing.assert_allclose(
+            found.means - without.means, change, rtol=1e-7, atol=1e-12
+        )
 
 
 def test_pairs_are_chosen_greedily_by_posterior_variance():
     p, kernel = 6, some_kernel(OddValues(), 6, 4)
     signs = cube(p)[: 2 ** (p - 1)]
     pool, held = signs[4:], list(range(4))
-    chosen = choose_pairs(Process(Pairs(signs[:4], np.zeros((4, 1))), kernel, OddValues()), pool, 3)
+    chosen = choose_pairs(
+        Process(Pairs(signs[:4], np.zeros((4, 1))), kernel, OddValues()), pool, 3
+    )
     for choice in chosen:
         totals = []
         for candidate in range(len(pool)):
@@ -197,7 +215,9 @@ def test_errors_are_scaled_by_left_out_residuals(functional):
         posterior = posterior_of(pairs, kernel, functional)
         squares, promises = np.zeros((2, n))
         for j in range(n):
-            without = posterior_of(pairs.take(np.delete(np.arange(n), j)), kernel, functional)
+            without = posterior_of(
+                pairs.take(np.delete(np.arange(n), j)), kernel, functional
+            )
             mean, variance = predicted(without, pairs.take(np.array([j])))
             change = (posterior.means - without.means) / (pairs.values[j] - mean)
             squares[j] = (pairs.values[j, 0] - mean) ** 2 / variance
@@ -208,7 +228,9 @@ def test_errors_are_scaled_by_left_out_residuals(functional):
         ratios = widened(squares, counted), widened(squares, counted * promises)
         own = posterior.process.variance
         expected = (0.75 * own + 0.25 * own.mean()) * max(ratios) * (1 + p / n) ** 1.5
-        np.testing.assert_allclose(standard_errors(posterior)[:, 0] ** 2, expected, rtol=1e-5)
+        np.testing.assert_allclose(
+            standard_errors(posterior)[:, 0] ** 2, expected, rtol=1e-5
+        )
         larger.add(ratios[0] > ratios[1])
     assert len(larger) == 2 or functional != OddValues()
 
@@ -223,11 +245,16 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
     if grid:
         values = np.round(values / grid) * grid
         values[0] = grid
-    pairs, kernel = Pairs(signs, values), OddKernel(np.linspace(0.1, 0.5, p), 3.0, 0.05, 0.2)
+    pairs, kernel = (
+        Pairs(signs, values),
+        OddKernel(np.linspace(0.1, 0.5, p), 3.0, 0.05, 0.2),
+    )
     posterior = posterior_of(pairs, kernel)
     phi = posterior.means
     others = [pairs.take(np.delete(np.arange(n), j)) for j in range(1, n)]
-    of_all = [min(code.bit_count(), p - code.bit_count()) for code in range(2 ** (p - 1))]
+    of_all = [
+        min(code.bit_count(), p - code.bit_count()) for code in range(2 ** (p - 1))
+    ]
     sizes = [min(code.bit_count(), p - code.bit_count()) for code in inside.tolist()]
     unseen = [1 - sizes.count(size) / of_all.count(size) for size in sizes]
     changes = [
@@ -241,7 +268,9 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
         errors = overlooked(posterior, np.full((p, 1), 0.7), least)
         np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
     if repeated > 0.5:  # and all is predicted
-        silent = max(silent, (1.5 / (n - 1) * (max(phi.max(), 0) - min(phi.min(), 0))) ** 2)
+        silent = max(
+            silent, (1.5 / (n - 1) * (max(phi.max(), 0) - min(phi.min(), 0))) ** 2
+        )
     errors = overlooked(posterior, np.zeros((p, 1)), 1.0)
     np.testing.assert_allclose(errors**2, jumps + silent, rtol=1e-5)
 

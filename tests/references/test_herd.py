@@ -20,7 +20,9 @@ def test_herded_rows_are_distinct_rows_of_the_table():
     where = [np.flatnonzero((row == X).all(axis=1))[0] for row in rows]
     assert len(set(where)) == 50
     np.testing.assert_array_equal(herd(X, 50, random_state=0), rows)
-    np.testing.assert_array_equal(herd(X, 50, random_state=0)[:20], herd(X, 20, random_state=0))
+    np.testing.assert_array_equal(
+        herd(X, 50, random_state=0)[:20], herd(X, 20, random_state=0)
+    )
 
 
 def test_herded_rows_represent_the_table_better_than_random_rows():
@@ -30,7 +32,12 @@ def test_herded_rows_represent_the_table_better_than_random_rows():
     truth = ShapleyExplainer(response, **games).fit(X).explain(instances).values
 
     def error(rows):
-        found = ShapleyExplainer(response, sampler="exact").fit(rows).explain(instances).values
+        found = (
+            ShapleyExplainer(response, sampler="exact")
+            .fit(rows)
+            .explain(instances)
+            .values
+        )
         return np.log(((found - truth) ** 2).sum(axis=1)).mean()
 
     herded, drawn = [], []
@@ -70,9 +77,15 @@ def test_max_background_keeps_herded_rows():
         ({"n": 0}, "positive int, at most the 3000 rows of X; got 0"),
         ({"n": 3001}, "got 3001"),
         ({"n": 2.0}, "got 2.0"),
-        ({"n": 2, "predictions": np.ones(5)}, r"one row for each of the 3000 rows.* \(5,\)"),
+        (
+            {"n": 2, "predictions": np.ones(5)},
+            r"one row for each of the 3000 rows.* \(5,\)",
+        ),
         ({"n": 2, "predictions": np.full(3000, np.nan)}, "finite numbers"),
-        ({"n": 2, "sample_weight": np.ones(3)}, "sample_weight for each background row"),
+        (
+            {"n": 2, "sample_weight": np.ones(3)},
+            "sample_weight for each background row",
+        ),
     ],
 )
 def test_invalid_input_is_refused(how, text):

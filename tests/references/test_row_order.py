@@ -37,10 +37,16 @@ def test_chunks_represent_the_table_better_than_random_rows():
     everything = standardised([*X.T, *predictions.T], np.full(600, 1 / 600))
 
     def distance(rows):
-        return (everything[rows].reshape(-1, CHUNK, 5).mean(axis=1) ** 2).sum(axis=1).mean()
+        return (
+            (everything[rows].reshape(-1, CHUNK, 5).mean(axis=1) ** 2)
+            .sum(axis=1)
+            .mean()
+        )
 
     places = row_order.places[:576]
-    assert distance(places) < 0.5 * distance(np.random.default_rng(2).permutation(places))
+    assert distance(places) < 0.5 * distance(
+        np.random.default_rng(2).permutation(places)
+    )
 
 
 def test_every_row_is_equally_likely_in_the_first_chunk():
@@ -76,7 +82,9 @@ def test_large_tables_are_subsampled():
     np.testing.assert_array_equal(np.sort(row_order.places), np.arange(MOST_PLACES))
     everything = np.column_stack([predictions, X])
     wanted = (everything - everything.mean(axis=0)) / everything.std(axis=0)
-    np.testing.assert_allclose(row_order.traits.common, wanted[row_order.rows], atol=1e-12)
+    np.testing.assert_allclose(
+        row_order.traits.common, wanted[row_order.rows], atol=1e-12
+    )
     assert row_order.n_rows == pytest.approx(MOST_PLACES + 100)
     plain = RowOrder.plain(np.full(len(X), 1 / len(X)), np.random.default_rng(0))
     assert plain.places.max() >= MOST_PLACES

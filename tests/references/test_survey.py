@@ -22,7 +22,9 @@ def surveyed(row_order, rows, values, control=None):
     """Return means and errors of quantities of three players over a sample of rows."""
     players = np.arange(3)[None]
     control = np.empty((1, len(rows), 3, 0)) if control is None else control
-    means, errors = row_order.mean(values[None, :, :, None], rows[None], players, control)
+    means, errors = row_order.mean(
+        values[None, :, :, None], rows[None], players, control
+    )
     return means[0], errors[0]
 
 
@@ -61,7 +63,9 @@ def test_leave_one_out_errors_agree_with_refits(controlled):
             design = np.column_stack([common, own])
             penalty = np.diag([0.0, *np.full(design.shape[1] - 1, 5.0)])
             part = design[others]
-            slopes = np.linalg.solve(part.T @ part + penalty, part.T @ values[others, player, 0])
+            slopes = np.linalg.solve(
+                part.T @ part + penalty, part.T @ values[others, player, 0]
+            )
             missed = values[i, player, 0] - design[i] @ slopes
             assert errors[i, player, 0] == pytest.approx(missed, rel=1e-6)
 
@@ -97,5 +101,6 @@ def test_control_variates_remove_the_variance_that_they_explain():
         mean, errors = surveyed(row_order, rows, values, control[None, ..., None])
         off.append(mean[:, 0] - 7)
         assert 0.2 < errors.std() < 0.5
-    # the ideal is .3 / sqrt(200) = .021; of 120, the root mean square is above .03 never
+    # the ideal is .3 / sqrt(200) = .021; of 120, the root mean square is above .03
+    # never
     assert np.sqrt(np.mean(np.square(off))) < 0.03

@@ -16,9 +16,17 @@ def make_explanation(n_rows=40, n_features=6, *, outputs=None, pairs=False):
     """An explanation that adds up, of numbers, texts, dates, truths and missing values."""
     rng = np.random.default_rng(0)
     k = 1 if outputs is None else len(outputs)
-    values = rng.normal(size=(n_rows, n_features, k)) * np.geomspace(1, 0.1, n_features)[:, None]
+    values = (
+        rng.normal(size=(n_rows, n_features, k))
+        * np.geomspace(1, 0.1, n_features)[:, None]
+    )
     base = np.full((n_rows, k), 0.4)
-    flat = [values, np.abs(rng.normal(size=values.shape)) * 0.1, base, base + values.sum(axis=1)]
+    flat = [
+        values,
+        np.abs(rng.normal(size=values.shape)) * 0.1,
+        base,
+        base + values.sum(axis=1),
+    ]
     if outputs is None:
         flat = [part[..., 0] for part in flat]
     data = pd.DataFrame(rng.normal(size=(n_rows, n_features)))
@@ -35,12 +43,16 @@ def make_explanation(n_rows=40, n_features=6, *, outputs=None, pairs=False):
         n_evaluations=np.full(n_rows, 32.0),
         n_model_rows=np.full(n_rows, 320),
         converged=np.ones(n_rows, dtype=bool),
-        settings=Settings(model="Model(depth=3)", response_method="predict_proba", n_background=7),
+        settings=Settings(
+            model="Model(depth=3)", response_method="predict_proba", n_background=7
+        ),
         background_errors=0.5 * flat[1],
     )
     if not pairs:
         return explanation
-    numbers = rng.normal(size=(n_rows, n_features * (n_features - 1) // 2, *flat[0].shape[2:]))
+    numbers = rng.normal(
+        size=(n_rows, n_features * (n_features - 1) // 2, *flat[0].shape[2:])
+    )
     interactions = Interactions.of_pairs(
         flat[0],
         numbers,
@@ -60,7 +72,9 @@ def make_awkward():
     n = len(explanation)
     data = explanation.data.copy()
     data["x0"] = [f"{EVIL} {i % 3}" for i in range(n)]
-    data["x1"] = pd.Timestamp("2024-02-28 12:00") + pd.to_timedelta(np.arange(n), unit="D")
+    data["x1"] = pd.Timestamp("2024-02-28 12:00") + pd.to_timedelta(
+        np.arange(n), unit="D"
+    )
     data["x2"] = np.arange(n) % 2 == 0
     data["x3"] = np.arange(n) % 4
     data["x4"] = np.where(np.arange(n) % 5, data["x4"], np.nan)

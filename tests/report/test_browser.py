@@ -29,7 +29,9 @@ def browser():
             path = next(found, None)
             if path is None:
                 pytest.skip("no Chromium: playwright install chromium")
-            browser = session.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            browser = session.chromium.launch(
+                executable_path=path, args=["--no-sandbox"]
+            )
         yield browser
         browser.close()
 
@@ -41,7 +43,9 @@ def opened(browser, tmp_path):
 
     def open_report(explanation, width=1200, context=None, **options):
         path = explanation.report(tmp_path / "report.html", **options)
-        page = browser.new_page(viewport={"width": width, "height": 900}, **(context or {}))
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, **(context or {})
+        )
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda message: wrong.append(message.text))
         page.on("request", lambda request: asked.append(request.url))
@@ -116,7 +120,11 @@ def test_a_row_opens_its_waterfall(opened, plain):
     lines = texts(page, ".detail th")
     values = plain.to_frame().loc["row 3"]
     order = values.abs().sort_values(ascending=False).index
-    assert [line.split(" = ")[0] for line in lines] == ["prediction", *order, "base value"]
+    assert [line.split(" = ")[0] for line in lines] == [
+        "prediction",
+        *order,
+        "base value",
+    ]
     printed = texts(page, ".detail td.number")
     assert printed[1].startswith(f"{values[order[0]]:+.3g}".replace("-", "−"))
     assert printed[0] == f"{plain.predictions[3]:.3g}".replace("-", "−")
@@ -140,7 +148,9 @@ def test_waterfall_bars_run_from_base_value_to_prediction(opened, plain):
     unit = (middle[0] - middle[1]) / (plain.predictions[3] - plain.base_values[3])
     start = plain.base_values[3]
     for end, box in zip(steps, boxes[-2:0:-1], strict=True):
-        known = sorted(middle[1] + unit * (x - plain.base_values[3]) for x in (start, end))
+        known = sorted(
+            middle[1] + unit * (x - plain.base_values[3]) for x in (start, end)
+        )
         assert box == pytest.approx(known, abs=1.0)  # a pixel
         start = end
 
@@ -148,7 +158,9 @@ def test_waterfall_bars_run_from_base_value_to_prediction(opened, plain):
 def test_rows_can_be_sorted_and_searched(opened, plain):
     page = opened(plain)
     page.get_by_role("button", name="Prediction", exact=True).click()
-    head = page.locator("th", has=page.get_by_role("button", name="Prediction", exact=True))
+    head = page.locator(
+        "th", has=page.get_by_role("button", name="Prediction", exact=True)
+    )
     assert head.get_attribute("aria-sort") == "descending"
     order = plain.index[(-plain.predictions).argsort(kind="stable")]
     assert texts(page, "#table .opener") == list(order[:25])
@@ -178,7 +190,10 @@ def test_rows_are_filtered_and_downloaded(opened, plain):
         page.get_by_role("button", name="Download the table").click()
     table = pd.read_csv(download.value.path(), index_col="row")
     assert list(table.index) == [f"row {i}" for i in order]
-    for noun, numbers in (("attribution", plain.values), ("standard error", plain.standard_errors)):
+    for noun, numbers in (
+        ("attribution", plain.values),
+        ("standard error", plain.standard_errors),
+    ):
         known = np.round(numbers[order], 6)
         made = table[[f"{noun}: x{i}" for i in range(6)]]
         np.testing.assert_allclose(made, known, rtol=1e-2)
@@ -187,7 +202,9 @@ def test_rows_are_filtered_and_downloaded(opened, plain):
 def test_two_dozen_categories_are_legible(opened, plain):
     """Upright labels, each whole, beside each other and above the title."""
     names = [
-        f"{side} {place}" for side in "NESW" for place in ("a", "b", "c", "d", "terminal of", "f")
+        f"{side} {place}"
+        for side in "NESW"
+        for place in ("a", "b", "c", "d", "terminal of", "f")
     ]
     page = opened(replace(plain, data=plain.data.assign(x0=np.resize(names, 40))), 390)
     panel = page.locator("#dependence .panel").first
@@ -204,7 +221,9 @@ def test_titles_of_columns_stand_above_their_cells_on_a_phone(opened, plain):
     heads = page.locator("#table thead th:visible").all()
     cells = page.locator("#table tbody tr").first.locator("th, td:visible").all()
     for head, cell in zip(heads, cells[: len(heads)], strict=True):
-        assert head.bounding_box()["x"] == pytest.approx(cell.bounding_box()["x"], abs=1)
+        assert head.bounding_box()["x"] == pytest.approx(
+            cell.bounding_box()["x"], abs=1
+        )
     assert len(heads) == 4
 
 
@@ -252,7 +271,10 @@ def test_axe_finds_no_accessibility_problem(width, scheme, opened, awkward):
     # its script is put in from outside, which the page's own policy forbids
     page = opened(awkward, width, {"color_scheme": scheme, "bypass_csp": True})
     page.locator(".opener").first.click()
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    dark = (
+        page.evaluate("getComputedStyle(document.body).backgroundColor")
+        != "rgb(255, 255, 255)"
+    )
     assert dark == (scheme == "dark")
     found = axe.Axe().run(page)
     assert not found.response["violations"], found.generate_report()
@@ -261,7 +283,9 @@ def test_axe_finds_no_accessibility_problem(width, scheme, opened, awkward):
 
 def test_long_names_fit_a_phone(opened, plain):
     names = np.array([f"{'x' * 90}{i}" for i in range(6)], dtype=object)
-    data = plain.data.set_axis(names, axis=1).set_axis([f"{'y' * 90}{i}" for i in range(40)])
+    data = plain.data.set_axis(names, axis=1).set_axis(
+        [f"{'y' * 90}{i}" for i in range(40)]
+    )
     page = opened(replace(plain, feature_names=names, data=data), 320)
     page.locator(".opener").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
@@ -276,7 +300,9 @@ def test_one_row_shows_its_waterfall_at_once(opened, plain):
 
 def test_many_features(opened, thousand):
     page = opened(thousand[:20], max_features=14)
-    assert len(texts(page, "#importance .strips th")) == 11  # ten, and the sum of sixteen
+    assert (
+        len(texts(page, "#importance .strips th")) == 11
+    )  # ten, and the sum of sixteen
     assert "16 other features, summed" in texts(page, "#importance th")
     page.get_by_role("button", name="Show all 14 features").click()
     assert len(texts(page, "#importance .strips th")) == 15
@@ -292,7 +318,9 @@ def test_names_adapt_to_the_width_of_a_phone(opened, plain):
     names = np.array([f"{long} {i}" for i in range(6)], dtype=object)
     data = plain.data.set_axis(names, axis=1)
     # numbers such as −0.00853 ± 0.0059, which are the longest
-    small = replace(plain, values=plain.values / 100, standard_errors=plain.standard_errors / 30)
+    small = replace(
+        plain, values=plain.values / 100, standard_errors=plain.standard_errors / 30
+    )
     page = opened(replace(small, feature_names=names, data=data), 360)
     page.locator(".opener").first.click()
     for table in ("#importance", "#beeswarm", ".detail"):

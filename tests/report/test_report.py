@@ -39,13 +39,17 @@ def content_of(text):
 
 def by_output(explanation):
     names = explanation.output_names
-    return [explanation] if names is None else [explanation.output(name) for name in names]
+    return (
+        [explanation] if names is None else [explanation.output(name) for name in names]
+    )
 
 
 def close(written, known, digits):
     """Check that rounded numbers, None for NaN, agree with the known ones."""
     written = np.array(written, dtype=float).T
-    np.testing.assert_allclose(written, known, rtol=0.5 * 10.0 ** (1 - digits) * 1.001, atol=0)
+    np.testing.assert_allclose(
+        written, known, rtol=0.5 * 10.0 ** (1 - digits) * 1.001, atol=0
+    )
 
 
 @pytest.mark.parametrize("kind", ["plain", "awkward"])
@@ -63,7 +67,9 @@ def test_numbers_agree_with_the_explanation(kind, request):
         close(written["predictions"], known.predictions, 6)
         close(written["base"], known.base_values, 6)
         columns = ["importance", "standard_error", "background_error"]
-        frame = known.importance().loc[[explanation.feature_names[j] for j in kept], columns]
+        frame = known.importance().loc[
+            [explanation.feature_names[j] for j in kept], columns
+        ]
         close(written["importance"], frame.to_numpy().T, 6)
         assert not written["gap"]
 
@@ -80,7 +86,9 @@ def test_the_strongest_features_come_first_and_others_are_summed(plain):
     assert output["others"] == pytest.approx(np.abs(sums).mean())
     # importances are those of all rows
     known = plain.importance()["importance"].iloc[:3]
-    np.testing.assert_allclose([line[0] for line in output["importance"]], known, rtol=1e-5)
+    np.testing.assert_allclose(
+        [line[0] for line in output["importance"]], known, rtol=1e-5
+    )
 
 
 def test_a_single_feature_is_not_summed(plain):
@@ -108,8 +116,13 @@ def test_pairs_are_the_strongest_interactions(awkward):
     for written, known in zip(shown["outputs"], by_output(awkward), strict=True):
         frame = known.interactions.importance()
         assert len(written["pairs"]) == 10
-        for pair, ((first, second), line) in zip(written["pairs"], frame.iterrows(), strict=False):
-            assert [shown["features"][place] for place in pair["features"]] == [first, second]
+        for pair, ((first, second), line) in zip(
+            written["pairs"], frame.iterrows(), strict=False
+        ):
+            assert [shown["features"][place] for place in pair["features"]] == [
+                first,
+                second,
+            ]
             a, b = (places[place] for place in pair["features"])
             close(pair["values"], known.interactions.values[:, a, b], 6)
             assert pair["importance"][0] == pytest.approx(line["importance"], rel=1e-5)
@@ -151,7 +164,9 @@ def test_the_page_shows_standard_errors(plain):
     largest = f"{plain.standard_errors.max():.3f}"
     assert largest in facts["Standard errors"]
     assert "of the same kind" in facts["Background errors"]
-    exact = replace(plain, standard_errors=np.zeros_like(plain.values), background_errors=None)
+    exact = replace(
+        plain, standard_errors=np.zeros_like(plain.values), background_errors=None
+    )
     facts = facts_of(exact)
     assert facts["Standard errors"].startswith("0: ")
     assert facts["Background errors"] == "not known"
@@ -167,9 +182,18 @@ def test_the_page_shows_standard_errors(plain):
 COLUMNS = {
     "integers": ([3, -1, 2], {"kind": "number", "x": [3, -1, 2]}),
     "floats": ([0.5, np.nan, 1e300], {"x": [0.5, None, 1e300], "texts": {}}),
-    "infinite": ([1.0, -np.inf, np.inf], {"x": [1, None, None], "texts": {"1": "−∞", "2": "∞"}}),
-    "texts": (["b", None, "a"], {"names": ["a", "b"], "codes": [1, -1, 0], "ordered": False}),
-    "truths": ([True, False], {"names": ["False", "True"], "codes": [1, 0], "ordered": True}),
+    "infinite": (
+        [1.0, -np.inf, np.inf],
+        {"x": [1, None, None], "texts": {"1": "−∞", "2": "∞"}},
+    ),
+    "texts": (
+        ["b", None, "a"],
+        {"names": ["a", "b"], "codes": [1, -1, 0], "ordered": False},
+    ),
+    "truths": (
+        [True, False],
+        {"names": ["False", "True"], "codes": [1, 0], "ordered": True},
+    ),
     "long integers": ([2**60 + 1, 5], {"kind": "text", "names": [str(2**60 + 1), "5"]}),
     "nothing": ([None, None], {"kind": "text", "names": [], "codes": [-1, -1]}),
     "lists": ([[1, 2], [3]], {"kind": "text", "names": ["[1, 2]", "[3]"]}),
@@ -216,7 +240,11 @@ def test_one_row(plain):
 
 
 WRONG = {
-    "rows": (dict(max_rows=0), ValueError, "takes max_rows as None or a positive .*got 0"),
+    "rows": (
+        dict(max_rows=0),
+        ValueError,
+        "takes max_rows as None or a positive .*got 0",
+    ),
     "features": (
         dict(max_features=1.5),
         ValueError,
@@ -257,7 +285,9 @@ def test_absent_features_are_explained_in_plain_words(plain):
     settings = replace(plain.settings, reward="InterventionalReward()")
     (output,) = content_of(report_html(replace(plain, settings=settings)))["outputs"]
     written = dict(output["facts"])["Absent features"]
-    assert written == "interventional: absent features take the values of background rows"
+    assert (
+        written == "interventional: absent features take the values of background rows"
+    )
 
 
 def test_the_page_has_contents_filters_and_a_download(plain):

@@ -8,7 +8,8 @@ from skshapley import ShapleyExplainer
 from skshapley.rewards import CausalReward, ConditionalReward
 from skshapley.samplers import Ordered
 
-# Two columns of mean 0, E[x_1 | x_0] = A x_0 and E[x_0 | x_1] = G x_1, and a linear model
+# Two columns of mean 0, E[x_1 | x_0] = A x_0 and E[x_0 | x_1] = G x_1, and a linear
+# model
 A, G = 0.5, 0.8
 SIGMA = np.array([[1.6, 0.8], [0.8, 1.0]])
 SLOPES = np.array([2.0, -3.0])
@@ -18,7 +19,11 @@ X = np.array([[1.5, 0.7]])
 
 def explained(reward, rows=ROWS, x=X, model=lambda X: X @ SLOPES, **options):
     options = {"sampler": "exact"} | options
-    return ShapleyExplainer(model, reward=reward, random_state=0, **options).fit(rows).explain(x)
+    return (
+        ShapleyExplainer(model, reward=reward, random_state=0, **options)
+        .fit(rows)
+        .explain(x)
+    )
 
 
 def by_hand(first_moves_second, second_moves_first):
@@ -40,7 +45,9 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize(("components", "confounded", "moves"), EXAMPLES.values(), ids=EXAMPLES)
+@pytest.mark.parametrize(
+    ("components", "confounded", "moves"), EXAMPLES.values(), ids=EXAMPLES
+)
 def test_the_four_examples(components, confounded, moves):
     found = explained(CausalReward(components, confounded, SIGMA)).values[0]
     np.testing.assert_allclose(found, by_hand(*moves), rtol=0, atol=1e-5)
@@ -79,7 +86,9 @@ def simulated_world():
     """Rows, and a reward that has learned from them which columns cause which."""
     reward = CausalReward([[0], [1, 2], [3]], [False, True, False])
     rows = simulated(200_000, np.random.default_rng(0))
-    return rows, ShapleyExplainer(rough, reward=reward, sampler="antithetic").fit(rows).reward_
+    return rows, ShapleyExplainer(rough, reward=reward, sampler="antithetic").fit(
+        rows
+    ).reward_
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,8 @@ def simulated_world():
 def test_interventions_agree_with_a_simulation(do, simulated_world):
     """v(S) agrees with simulations within 0.03, for a nonlinear response.
 
-    Both means are over 200,000 rows, and so is the covariance: errors of about 0.005 each.
+    Both means are over 200,000 rows, and so is the covariance: errors of about 0.005
+    each.
     """
     (rows, reward), x = simulated_world, np.array([1.2, -0.5, 0.8, 2.0])
     coalition = np.isin(np.arange(4), do)[None, None]
@@ -112,7 +122,10 @@ def test_interventions_agree_with_a_simulation(do, simulated_world):
 
 def test_extreme_graphs_equal_existing_rewards():
     rng = np.random.default_rng(1)
-    rows, x = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 3)), rng.normal(size=(2, 3))
+    rows, x = (
+        rng.normal(size=(30, 3)) @ rng.normal(size=(3, 3)),
+        rng.normal(size=(2, 3)),
+    )
 
     def model(X):
         return np.sin(X[:, 0]) * X[:, 1] + X[:, 2] ** 2
@@ -128,7 +141,9 @@ def test_extreme_graphs_equal_existing_rewards():
 def test_names_of_a_frame():
     frame = pd.DataFrame(ROWS, columns=["cause", "effect"])
     reward = CausalReward([["cause"], ["effect"]], [True, False], SIGMA)
-    found = explained(reward, frame, pd.DataFrame(X, columns=frame.columns), lambda F: F @ SLOPES)
+    found = explained(
+        reward, frame, pd.DataFrame(X, columns=frame.columns), lambda F: F @ SLOPES
+    )
     np.testing.assert_allclose(found.values[0], by_hand(1, 0), rtol=0, atol=1e-5)
 
 
@@ -138,10 +153,16 @@ def test_names_of_a_frame():
         ({"components": [[0]]}, r"name each of the columns \['x0', 'x1'\] once"),
         ({"components": [[0], [0, 1]]}, "a column belongs to at most one group"),
         ({"components": [["x0"], ["y"]]}, "unknown column 'y' in group 'component 1'"),
-        ({"components": [[0], [1]], "confounded": [True]}, "for 2 components: pass one flag"),
+        (
+            {"components": [[0], [1]], "confounded": [True]},
+            "for 2 components: pass one flag",
+        ),
         ({"components": "x0"}, "takes components as a list of lists of columns"),
         ({"components": [0, 1]}, "takes components as a list of lists"),
-        ({"components": [[0], [1]], "confounded": "yes"}, "takes confounded as True or False"),
+        (
+            {"components": [[0], [1]], "confounded": "yes"},
+            "takes confounded as True or False",
+        ),
     ],
 )
 def test_invalid_components_are_refused(parameters, message):

@@ -4,9 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.compose import (
+    ColumnTransformer,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.decomposition import PCA
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfVectorizer,
+)
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
@@ -39,7 +47,9 @@ RNG = np.random.default_rng(0)
 NUMBERS = RNG.lognormal(size=(N, 3))
 GAPS = np.where(RNG.random((N, 3)) < [0.2, 0.0, 0.3], np.nan, NUMBERS)
 EMPTY = np.column_stack([GAPS, np.full(N, np.nan), NUMBERS[:, 0]])
-LETTERS = np.column_stack([RNG.choice(list(letters), N) for letters in ("abc", "de", "fghiii")])
+LETTERS = np.column_stack(
+    [RNG.choice(list(letters), N) for letters in ("abc", "de", "fghiii")]
+)
 TWO = RNG.integers(2, size=N)
 THREE = RNG.integers(3, size=N)
 FRAME = pd.DataFrame(
@@ -79,7 +89,10 @@ TRANSFORMERS = {
     "ordinal": (OrdinalEncoder(), LETTERS),
     "one-hot": (OneHotEncoder(), LETTERS),
     "one-hot, first dropped": (OneHotEncoder(drop="first"), LETTERS),
-    "one-hot, of two dropped": (OneHotEncoder(drop="if_binary", sparse_output=False), LETTERS),
+    "one-hot, of two dropped": (
+        OneHotEncoder(drop="if_binary", sparse_output=False),
+        LETTERS,
+    ),
     "one-hot, rare": (OneHotEncoder(min_frequency=25), LETTERS),
     "one-hot, three": (OneHotEncoder(max_categories=3, drop="first"), LETTERS),
     "target": (TargetEncoder(), LETTERS),
@@ -88,10 +101,19 @@ TRANSFORMERS = {
     "varying": (VarianceThreshold(), np.column_stack([np.ones(N), NUMBERS])),
     "identity": (FunctionTransformer(), NUMBERS),
     "log": (FunctionTransformer(np.log1p), NUMBERS),
-    "pipeline": (make_pipeline(SimpleImputer(add_indicator=True), None, StandardScaler()), EMPTY),
+    "pipeline": (
+        make_pipeline(SimpleImputer(add_indicator=True), None, StandardScaler()),
+        EMPTY,
+    ),
     "frozen": (FrozenEstimator(StandardScaler().fit(NUMBERS)), NUMBERS),
-    "union": (make_union(StandardScaler(), bins("onehot-dense"), "passthrough"), NUMBERS),
-    "part of a union": (FeatureUnion([("s", StandardScaler()), ("d", "drop")]), NUMBERS),
+    "union": (
+        make_union(StandardScaler(), bins("onehot-dense"), "passthrough"),
+        NUMBERS,
+    ),
+    "part of a union": (
+        FeatureUnion([("s", StandardScaler()), ("d", "drop")]),
+        NUMBERS,
+    ),
     "columns": (
         make_column_transformer(
             (make_pipeline(SimpleImputer(), StandardScaler()), ["pay", "age"]),
@@ -106,9 +128,17 @@ TRANSFORMERS = {
         ColumnTransformer(
             [
                 ("nothing", StandardScaler(), []),
-                ("numbers", SimpleImputer(), make_column_selector(dtype_include="number")),
+                (
+                    "numbers",
+                    SimpleImputer(),
+                    make_column_selector(dtype_include="number"),
+                ),
                 ("text", TfidfVectorizer(token_pattern=r"\w"), "note"),
-                ("hashed", HashingVectorizer(n_features=8, token_pattern=r"\w"), "note"),
+                (
+                    "hashed",
+                    HashingVectorizer(n_features=8, token_pattern=r"\w"),
+                    "note",
+                ),
             ],
             remainder=OneHotEncoder(),
         ),
@@ -139,7 +169,9 @@ TRANSFORMERS = {
 
 
 def dense(table):
-    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+    return np.asarray(
+        table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64
+    )
 
 
 def shuffled(table, column):
@@ -193,7 +225,10 @@ def total(X):
         (Mine(), "Mine"),
         (MyScaler(), "MyScaler"),
         (FunctionTransformer(total), "FunctionTransformer of total"),
-        (FunctionTransformer(np.log, kw_args={"where": [True]}), "FunctionTransformer of log"),
+        (
+            FunctionTransformer(np.log, kw_args={"where": [True]}),
+            "FunctionTransformer of log",
+        ),
         (make_pipeline(StandardScaler(), PCA()), "PCA"),
         (make_union(StandardScaler(), PCA()), "PCA"),
         (make_column_transformer((StandardScaler(), [0]), (PCA(), [1, 2])), "PCA"),
@@ -202,7 +237,9 @@ def total(X):
 def test_other_transformers_are_refused(transformer, who):
     if not isinstance(transformer, FunctionTransformer):
         transformer.fit(NUMBERS)
-    with pytest.raises(MixedColumnsError, match=f"^{who} is not known to work column by column$"):
+    with pytest.raises(
+        MixedColumnsError, match=f"^{who} is not known to work column by column$"
+    ):
         sources(transformer, 3)
 
 

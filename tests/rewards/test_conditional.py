@@ -9,8 +9,18 @@ from scipy.stats import norm
 from sklearn.covariance import ledoit_wolf
 
 from skshapley import ShapleyExplainer
-from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response, _gaussian
-from skshapley.rewards._gaussian import chosen_factors, factor_correlation, learned_correlation
+from skshapley.rewards import (
+    ConditionalReward,
+    CopulaReward,
+    Players,
+    Response,
+    _gaussian,
+)
+from skshapley.rewards._gaussian import (
+    chosen_factors,
+    factor_correlation,
+    learned_correlation,
+)
 from skshapley.rewards._transport import RankMargins
 from skshapley.testing import brute_force
 
@@ -42,7 +52,9 @@ def moved(x, rows, sigma, present):
 
 def by_loop(sigma, x=X, rows=ROWS, weights=WEIGHTS, function=bumpy):
     """The values of all coalitions, ``(r, 2^d)``."""
-    return np.array([[weights @ function(moved(one, rows, sigma, s)) for s in ALL] for one in x])
+    return np.array(
+        [[weights @ function(moved(one, rows, sigma, s)) for s in ALL] for one in x]
+    )
 
 
 def ask(made, coalitions=ALL, references=None):
@@ -54,7 +66,9 @@ def ask(made, coalitions=ALL, references=None):
 
 def test_values_agree_with_rows_moved_one_by_one():
     found = ask(game(ConditionalReward(SIGMA)))
-    np.testing.assert_allclose(found, by_loop(SIGMA), rtol=0, atol=1e-4)  # of 1e-6 of shrinkage
+    np.testing.assert_allclose(
+        found, by_loop(SIGMA), rtol=0, atol=1e-4
+    )  # of 1e-6 of shrinkage
 
 
 def test_values_of_linear_models_agree_with_the_closed_form():
@@ -80,7 +94,8 @@ def test_values_of_linear_models_agree_with_the_closed_form():
 def test_values_converge_to_the_conditional_expectation():
     """E[X_0^2 X_1 | x_2] of three normal columns, by the moments of their conditional law.
 
-    The mean over 20,000 rows lies within five of its standard errors (false alarms: 6e-7).
+    The mean over 20,000 rows lies within five of its standard errors (false alarms:
+    6e-7).
     """
     sigma = SIGMA[:3, :3]
     rows = np.random.default_rng(1).multivariate_normal(np.zeros(3), sigma, size=20_000)
@@ -91,7 +106,9 @@ def test_values_converge_to_the_conditional_expectation():
 
     reward = ConditionalReward(sigma)
     players = Players.from_groups(None, list("abc"), "Owner")
-    made = reward.fit(Response(cubic), rows, np.full(len(rows), 1 / len(rows)), players).game(x)
+    made = reward.fit(
+        Response(cubic), rows, np.full(len(rows), 1 / len(rows)), players
+    ).game(x)
     found = made(np.array([[[False, False, True]]]), np.array([0]))[0, 0, 0]
     m = sigma[:2, 2] / sigma[2, 2] * 1.5
     c = sigma[:2, :2] - np.outer(sigma[:2, 2], sigma[:2, 2]) / sigma[2, 2]
@@ -114,9 +131,12 @@ def test_permutations_and_single_coalitions_agree(reward, groups):
         named = np.broadcast_to(references, (1, len(walk), 1))
         along = made(walk[None], rows, named)
         alone = [made(s[None, None], rows, references[None]) for s in walk]
-        np.testing.assert_allclose(along, np.concatenate(alone, axis=1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            along, np.concatenate(alone, axis=1), rtol=0, atol=1e-12
+        )
     each = [
-        made(walk[None], rows, np.broadcast_to(one, (1, len(walk), 1)))[0, :, 0] for one in single
+        made(walk[None], rows, np.broadcast_to(one, (1, len(walk), 1)))[0, :, 0]
+        for one in single
     ]
     together = made(walk[None], rows)[0, :, 0]
     np.testing.assert_allclose(WEIGHTS @ np.array(each), together, rtol=0, atol=1e-12)
@@ -156,7 +176,9 @@ def test_weights_equal_repeated_rows():
     game(other, rows=twice, weights=np.full(40, 1 / 40))
     for reward in (one, other):
         unshrunk = (reward.correlation_ - np.eye(D)) / (1 - reward.shrinkage_)
-        np.testing.assert_allclose(unshrunk + np.eye(D), np.corrcoef(twice.T), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            unshrunk + np.eye(D), np.corrcoef(twice.T), rtol=0, atol=1e-12
+        )
 
 
 ONE_FACTOR = np.full((12, 12), 0.6) + 0.4 * np.eye(12)
@@ -170,7 +192,9 @@ def normal_rows(correlation, n, seed=0):
 
 def fitted(reward, rows, weights=None):
     weights = np.full(len(rows), 1 / len(rows)) if weights is None else weights
-    players = Players.from_groups(None, [f"x{i}" for i in range(rows.shape[1])], "Owner")
+    players = Players.from_groups(
+        None, [f"x{i}" for i in range(rows.shape[1])], "Owner"
+    )
     return reward.fit(Response(lambda Z: Z[:, 0]), rows, weights, players)
 
 
@@ -232,7 +256,9 @@ def test_factors_depend_on_the_weights_of_rows():
     rows = normal_rows(ONE_FACTOR, 300)
     noise = np.random.default_rng(1).normal(size=(300, 12))
     weights = np.repeat([1.0, 1e-12], 300)
-    both = fitted(ConditionalReward(), np.vstack([rows, noise]), weights / weights.sum())
+    both = fitted(
+        ConditionalReward(), np.vstack([rows, noise]), weights / weights.sum()
+    )
     alone = fitted(ConditionalReward(), rows)
     assert (both.n_factors_, both.shrinkage_) == (alone.n_factors_, alone.shrinkage_)
     np.testing.assert_allclose(both.correlation_, alone.correlation_, rtol=0, atol=1e-6)
@@ -258,8 +284,12 @@ def test_duplicate_columns_share_and_constant_columns_get_zero():
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=(2, 400))
     rows = np.column_stack([a, a, np.full(400, 7.0), b])
-    explainer = ShapleyExplainer(lambda Z: Z[:, 0] - Z[:, 3], reward="conditional", sampler="exact")
-    found = explainer.fit(rows).explain(np.array([[2.0, 2.0, 7.0, 1.0], [2.0, 0.0, 9.0, 1.0]]))
+    explainer = ShapleyExplainer(
+        lambda Z: Z[:, 0] - Z[:, 3], reward="conditional", sampler="exact"
+    )
+    found = explainer.fit(rows).explain(
+        np.array([[2.0, 2.0, 7.0, 1.0], [2.0, 0.0, 9.0, 1.0]])
+    )
     assert np.isfinite(found.values).all()
     first, second = found.values
     assert first[0] == pytest.approx(first[1], abs=0.05)
@@ -272,7 +302,9 @@ def test_linearly_dependent_columns_are_accepted():
     rng = np.random.default_rng(5)
     a, b, c = rng.normal(size=(3, 300))
     rows = np.column_stack([a, b, a + b, c])
-    made = game(ConditionalReward(), rows=rows, weights=np.full(300, 1 / 300), X=rows[:2])
+    made = game(
+        ConditionalReward(), rows=rows, weights=np.full(300, 1 / 300), X=rows[:2]
+    )
     assert np.isfinite(ask(made)).all()
     # a and a + b tell b, but for what shrinkage takes away
     s = np.array([True, False, True, False])
@@ -285,14 +317,18 @@ def test_linearly_dependent_columns_are_accepted():
 def test_standard_errors_cover_the_true_values(reward):
     """Permutations compared with all coalitions, for the same learned covariance.
 
-    120 intervals of 95 %, four from each run: fewer than 98 cover with probability below 1e-3,
-    even if the four of a run are fully dependent.
+    120 intervals of 95 %, four from each run: fewer than 98 cover with probability
+    below 1e-3, even if the four of a run are fully dependent.
     """
     rng = np.random.default_rng(6)
     x = rng.multivariate_normal(np.arange(D), SIGMA, size=30)
     truth = ShapleyExplainer(bumpy, reward=reward, sampler="exact").fit(ROWS).explain(x)
     walks = ShapleyExplainer(
-        bumpy, reward=reward, sampler="antithetic", max_rows=28 * len(ROWS) + 1, random_state=0
+        bumpy,
+        reward=reward,
+        sampler="antithetic",
+        max_rows=28 * len(ROWS) + 1,
+        random_state=0,
     )
     found = walks.fit(ROWS).explain(x)
     inside = np.abs(found.values - truth.values) <= 1.96 * found.standard_errors
@@ -351,11 +387,16 @@ def test_copula_scores_depend_on_ranks():
     # against a single row, the value is that of its moved quantiles
     s, r = np.array([True, False, False, True]), 5
     level = np.array(
-        [np.interp(X[0, j], np.sort(ROWS[:, j]), (np.arange(30) + 0.5) / 30) for j in range(D)]
+        [
+            np.interp(X[0, j], np.sort(ROWS[:, j]), (np.arange(30) + 0.5) / 30)
+            for j in range(D)
+        ]
     )
     score = moved(norm.ppf(level), scores[[r]], sigma, s)
     back = [
-        np.interp(norm.cdf(score[0, j]), (np.arange(30) + 0.5) / 30, np.sort(ROWS[:, j]))
+        np.interp(
+            norm.cdf(score[0, j]), (np.arange(30) + 0.5) / 30, np.sort(ROWS[:, j])
+        )
         for j in range(D)
     ]
     expected = bumpy(np.where(s, X[0], back)[None])[0]
@@ -399,7 +440,9 @@ def test_the_model_gets_its_own_container(kind, reward):
     assert {tuple(part.columns) for part in seen} == {tuple("abcd")}
     if kind == "single":
         assert {str(dtype) for part in seen for dtype in part.dtypes} == {"float32"}
-    plain = ShapleyExplainer(lambda Z: Z[:, 0] * Z[:, 1], reward=reward, sampler="exact")
+    plain = ShapleyExplainer(
+        lambda Z: Z[:, 0] * Z[:, 1], reward=reward, sampler="exact"
+    )
     expected = plain.fit(ROWS[:20]).explain(ROWS[:2]).values
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
@@ -421,15 +464,24 @@ def test_trees_are_sampled_with_a_reason():
     found = explainer.explain(X)
     assert found.settings.why_sampled == "ConditionalReward has no exact values"
     np.testing.assert_allclose(
-        found.values.sum(axis=1), model.predict(X) - model.predict(ROWS).mean(), rtol=0, atol=1e-9
+        found.values.sum(axis=1),
+        model.predict(X) - model.predict(ROWS).mean(),
+        rtol=0,
+        atol=1e-9,
     )
 
 
 REFUSED = {
     "text": ({"e": ["u", "v"] * 15}, "column 'e' of the background is"),
-    "category": ({"e": pd.Categorical(["u", "v"] * 15)}, "is category: encode it first"),
+    "category": (
+        {"e": pd.Categorical(["u", "v"] * 15)},
+        "is category: encode it first",
+    ),
     "bool": ({"e": [True, False] * 15}, "is bool"),
-    "gaps": ({"e": [np.nan, 1.0] * 15}, "column 'e' of the background has missing or infinite"),
+    "gaps": (
+        {"e": [np.nan, 1.0] * 15},
+        "column 'e' of the background has missing or infinite",
+    ),
     "infinite": ({"e": [np.inf, 1.0] * 15}, "has missing or infinite"),
 }
 
@@ -444,20 +496,33 @@ def test_unsupported_columns_are_refused(columns, message, reward):
 
 def test_missing_values_in_a_row_to_explain_are_refused():
     explainer = ShapleyExplainer(bumpy, reward="conditional").fit(ROWS)
-    with pytest.raises(ValueError, match="column 'x1' of the rows to explain has missing"):
+    with pytest.raises(
+        ValueError, match="column 'x1' of the rows to explain has missing"
+    ):
         explainer.explain(np.array([[1.0, np.nan, 0.0, 0.0]]))
 
 
 def test_a_single_background_row_is_refused():
     with pytest.raises(ValueError, match="got 1 sample"):
         ShapleyExplainer(bumpy, reward="conditional").fit(ROWS[:1])
-    found = ShapleyExplainer(bumpy, reward=ConditionalReward(SIGMA)).fit(ROWS[:1]).explain(X)
+    found = (
+        ShapleyExplainer(bumpy, reward=ConditionalReward(SIGMA))
+        .fit(ROWS[:1])
+        .explain(X)
+    )
     assert np.isfinite(found.values).all()
 
 
 def test_a_covariance_of_another_shape_is_refused():
     with pytest.raises(ValueError, match=r"covariance of shape \(3, 3\) for 4 columns"):
         ShapleyExplainer(bumpy, reward=ConditionalReward(np.eye(3))).fit(ROWS)
-    for wrong in ([[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.5], [0.0, 1.0]], np.eye(2)[:1], "no"):
-        with pytest.raises(ValueError, match="takes covariance as None or a symmetric matrix"):
+    for wrong in (
+        [[1.0, 2.0], [2.0, 1.0]],
+        [[1.0, 0.5], [0.0, 1.0]],
+        np.eye(2)[:1],
+        "no",
+    ):
+        with pytest.raises(
+            ValueError, match="takes covariance as None or a symmetric matrix"
+        ):
             ShapleyExplainer(bumpy, reward=ConditionalReward(wrong)).fit(ROWS)

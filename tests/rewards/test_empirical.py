@@ -23,7 +23,9 @@ def bumpy(rows):
 
 
 def fitted(reward, rows=ROWS, weights=WEIGHTS, function=bumpy):
-    players = Players.from_groups(None, [f"x{i}" for i in range(rows.shape[1])], "Owner")
+    players = Players.from_groups(
+        None, [f"x{i}" for i in range(rows.shape[1])], "Owner"
+    )
     return reward.fit(Response(function), rows, weights, players)
 
 
@@ -67,8 +69,12 @@ def test_a_wide_bandwidth_equals_the_interventional_reward():
 
 
 def test_a_budget_below_one_evaluation_is_refused_with_a_remedy():
-    explainer = ShapleyExplainer(bumpy, reward="empirical", sampler="antithetic", max_rows=30)
-    with pytest.raises(ValueError, match=r"at least 161 model rows .* max_background=100\."):
+    explainer = ShapleyExplainer(
+        bumpy, reward="empirical", sampler="antithetic", max_rows=30
+    )
+    with pytest.raises(
+        ValueError, match=r"at least 161 model rows .* max_background=100\."
+    ):
         explainer.fit(ROWS)
 
 
@@ -101,13 +107,19 @@ def test_constant_columns_have_no_effect():
     x = np.append(X[0], 7.0)[None]
 
     def explained(table, instance):
-        explainer = ShapleyExplainer(lambda Z: bumpy(Z[:, :3]), reward="empirical", sampler="exact")
+        explainer = ShapleyExplainer(
+            lambda Z: bumpy(Z[:, :3]), reward="empirical", sampler="exact"
+        )
         return explainer.fit(table).explain(instance).values[0]
 
-    np.testing.assert_allclose(explained(rows, x), [*explained(ROWS, X[:1]), 0.0], atol=1e-9)
+    np.testing.assert_allclose(
+        explained(rows, x), [*explained(ROWS, X[:1]), 0.0], atol=1e-9
+    )
 
 
 def test_non_numeric_columns_are_refused():
     table = pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]})
-    with pytest.raises(ValueError, match="EmpiricalReward takes finite numbers, and column 'b'"):
+    with pytest.raises(
+        ValueError, match="EmpiricalReward takes finite numbers, and column 'b'"
+    ):
         ShapleyExplainer(lambda Z: Z["a"], reward="empirical").fit(table)

@@ -69,7 +69,9 @@ def test_values_agree_with_enumeration_of_the_linked_mean(wine, link, function):
 
 def test_the_logarithm_of_a_mean_differs_from_the_mean_of_logarithms(wine):
     model, X, _ = wine
-    linked = ShapleyExplainer(model, reward=InterventionalReward(link="log")).fit(X[::9])
+    linked = ShapleyExplainer(model, reward=InterventionalReward(link="log")).fit(
+        X[::9]
+    )
     plain = ShapleyExplainer(model, response_method="predict_log_proba").fit(X[::9])
     gap = linked.explain(X[:5]).values - plain.explain(X[:5]).values
     assert np.abs(gap).max() > 0.5
@@ -95,7 +97,10 @@ def test_stated_errors_of_sampled_values_are_honest(wine):
 def test_background_errors_match_the_spread_over_backgrounds(wine):
     """The delta method against the spread over backgrounds drawn from the table."""
     model, X, _ = wine
-    rng, how = np.random.default_rng(0), {"reward": InterventionalReward(link="log"), "output": 0}
+    rng, how = (
+        np.random.default_rng(0),
+        {"reward": InterventionalReward(link="log"), "output": 0},
+    )
     stated, found = [], []
     for _ in range(60):
         explainer = ShapleyExplainer(model, **how).fit(X[rng.integers(0, len(X), 40)])
@@ -111,7 +116,8 @@ def test_background_errors_of_means_next_to_one():
 
     def errors(link, gap):
         explainer = ShapleyExplainer(
-            lambda X: 1 - gap * (1 + X[:, 0] ** 2), reward=InterventionalReward(link=link)
+            lambda X: 1 - gap * (1 + X[:, 0] ** 2),
+            reward=InterventionalReward(link=link),
         )
         return explainer.fit(np.arange(6.0)[:, None]).background_errors([[1.0]])
 
@@ -123,19 +129,26 @@ def test_background_errors_of_means_next_to_one():
 @pytest.mark.parametrize("kind", [ConditionalReward, CopulaReward])
 def test_conditional_rewards_accept_a_link(wine, kind):
     model, X, _ = wine
-    linked = ShapleyExplainer(model, reward=kind(link="log"), random_state=0).fit(X[::4])
+    linked = ShapleyExplainer(model, reward=kind(link="log"), random_state=0).fit(
+        X[::4]
+    )
     made = linked.explain(X[:2])
     total = made.base_values + made.values.sum(axis=1)
-    np.testing.assert_allclose(total, np.log(model.predict_proba(X[:2])), rtol=0, atol=1e-10)
     np.testing.assert_allclose(
-        made.base_values, np.log(model.predict_proba(X[::4]).mean(axis=0))[None].repeat(2, axis=0)
+        total, np.log(model.predict_proba(X[:2])), rtol=0, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        made.base_values,
+        np.log(model.predict_proba(X[::4]).mean(axis=0))[None].repeat(2, axis=0),
     )
 
 
 def test_links_that_return_nan_are_refused():
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     explainer = ShapleyExplainer(
-        model, response_method="decision_function", reward=InterventionalReward(link="log")
+        model,
+        response_method="decision_function",
+        reward=InterventionalReward(link="log"),
     ).fit([[0.0], [0.1]])
     with pytest.raises(ModelOutputError, match="link='log' returned no finite number"):
         explainer.explain([[1.0]])

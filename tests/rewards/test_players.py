@@ -49,13 +49,21 @@ def test_names_take_precedence_over_positions():
 
 
 def test_a_group_may_have_the_name_of_a_member():
-    assert players({"red": ["red", "green"]}).names.tolist() == ["age", "red", "pay", "blue"]
+    assert players({"red": ["red", "green"]}).names.tolist() == [
+        "age",
+        "red",
+        "pay",
+        "blue",
+    ]
 
 
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ({"g": ["rde"]}, r"unknown column 'rde' in group 'g': choose among \['age', 'red'"),
+        (
+            {"g": ["rde"]},
+            r"unknown column 'rde' in group 'g': choose among \['age', 'red'",
+        ),
         ({"g": [5]}, "unknown column 5 in group 'g'"),
         ({"g": [-1]}, "unknown column -1 in group 'g'"),
         ({"g": ["red"], "h": ["green", "red"]}, "'red' in group 'h' and in group 'g'"),
@@ -74,7 +82,9 @@ def test_invalid_groups_are_refused(groups, message):
 
 
 def test_table_shows_a_group_as_text():
-    frame = pd.DataFrame([[30, 1.5, 0.0, 9, "b"]] * 2, columns=COLUMNS, index=["u", "u"])
+    frame = pd.DataFrame(
+        [[30, 1.5, 0.0, 9, "b"]] * 2, columns=COLUMNS, index=["u", "u"]
+    )
     table = players({"colour": ["red", "green", "blue"]}).table(frame)
     assert table.columns.tolist() == ["age", "colour", "pay"]
     assert table.index.tolist() == ["u", "u"]

@@ -28,11 +28,17 @@ def quadratic(Z):
 
 
 def rough(Z):
-    return quadratic(Z) + 3 * np.abs(np.asarray(Z)[:, 1]) + np.sin(2 * np.asarray(Z)[:, 3])
+    return (
+        quadratic(Z) + 3 * np.abs(np.asarray(Z)[:, 1]) + np.sin(2 * np.asarray(Z)[:, 3])
+    )
 
 
 def explainer(function=quadratic, weights=None, **options):
-    options = {"reward": "conditional", "sampler": "antithetic", "random_state": 0} | options
+    options = {
+        "reward": "conditional",
+        "sampler": "antithetic",
+        "random_state": 0,
+    } | options
     return ShapleyExplainer(function, **options).fit(ROWS, sample_weight=weights)
 
 
@@ -81,8 +87,12 @@ def test_values_per_background_row_agree_with_enumeration():
     for row in ROWS:  # of weight 1, among others of weight 0
         reward = ConditionalReward(covariance)
         one = ShapleyExplainer(taken, reward=reward, sampler="exact")
-        single.append(one.fit(np.stack([row, ROWS[0]]), sample_weight=[1, 0]).explain(X).values)
-    np.testing.assert_allclose(known.variances[:, :, 0], np.var(single, axis=0), rtol=0.05)
+        single.append(
+            one.fit(np.stack([row, ROWS[0]]), sample_weight=[1, 0]).explain(X).values
+        )
+    np.testing.assert_allclose(
+        known.variances[:, :, 0], np.var(single, axis=0), rtol=0.05
+    )
 
 
 @pytest.mark.parametrize("reward", ["conditional", "copula"])
@@ -92,13 +102,17 @@ def test_remainders_are_sampled_with_honest_errors(reward):
     rows, x = (rng.multivariate_normal(np.arange(D), SIGMA, size=n) for n in (300, 20))
     options = {"reward": reward, "random_state": 0}
     exact = ShapleyExplainer(rough, sampler="exact", **options).fit(rows).explain(x)
-    walks = ShapleyExplainer(rough, sampler="antithetic", max_rows=601, **options).fit(rows)
+    walks = ShapleyExplainer(rough, sampler="antithetic", max_rows=601, **options).fit(
+        rows
+    )
     found = walks.explain(x)
     assert walks.reward_.masked_.part is not None
     held = np.abs(found.values - exact.values) <= 1.96 * found.standard_errors
     assert held.sum() >= 68
     for name in ("base_values", "predictions"):
-        np.testing.assert_allclose(getattr(found, name), getattr(exact, name), rtol=1e-12)
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(exact, name), rtol=1e-12
+        )
     total = found.values.sum(axis=1) + found.base_values
     np.testing.assert_allclose(total, found.predictions, rtol=1e-9)
     # without the part the squared error is 3.9 to 18 times as large, over twelve seeds
@@ -108,7 +122,8 @@ def test_remainders_are_sampled_with_honest_errors(reward):
     assert ((plain.values - exact.values) ** 2).sum() > 3 * (
         (found.values - exact.values) ** 2
     ).sum()
-    # where what sampling adds says more than all of the spread, nothing is left to the background
+    # where what sampling adds says more than all of the spread, nothing is left to the
+    # background
     with np.errstate(divide="ignore"):
         ratio = found.background_errors / plain.background_errors
     assert 0.7 < np.median(ratio) < 1.4
@@ -116,7 +131,9 @@ def test_remainders_are_sampled_with_honest_errors(reward):
 
 def test_each_class_has_its_own_quadratic_part():
     def three(Z):
-        scores = np.column_stack([np.asarray(Z)[:, 0], quadratic(Z) / 9, np.zeros(len(Z))])
+        scores = np.column_stack(
+            [np.asarray(Z)[:, 0], quadratic(Z) / 9, np.zeros(len(Z))]
+        )
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
 
@@ -185,7 +202,9 @@ def test_permutations_are_split_independently_of_other_rows(part):
 
     (first, theirs), (second, ours) = walks(11), walks(101)
     rows = np.repeat([1, 3], [len(first), len(second)])
-    both = Requests(rows, np.concatenate([first, second]), np.concatenate([theirs, ours]))
+    both = Requests(
+        rows, np.concatenate([first, second]), np.concatenate([theirs, ours])
+    )
     alone = Requests(np.zeros(len(second), dtype=int), second, ours)
     with sklearn.config_context(working_memory=28 * game.bytes_per_row / 2**20):
         together = Evaluator(game)(both)[len(first) :]

@@ -9,7 +9,11 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
@@ -54,7 +58,7 @@ def three():
     return LogisticRegression().fit(X, THREE)
 
 
-# --- methods -------------------------------------------------------------------------------------
+# --- methods --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,8 +70,14 @@ def three():
         (IsolationForest(n_estimators=3).fit(X), "score_samples"),
         (PCA(2).fit(X), "score_samples"),
         (FrozenEstimator(LogisticRegression().fit(X, TWO)), "predict_proba"),
-        (make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO), "predict_proba"),
-        (GridSearchCV(LogisticRegression(), {"C": [1]}, cv=2).fit(X, TWO), "predict_proba"),
+        (
+            make_pipeline(StandardScaler(), LogisticRegression()).fit(X, TWO),
+            "predict_proba",
+        ),
+        (
+            GridSearchCV(LogisticRegression(), {"C": [1]}, cv=2).fit(X, TWO),
+            "predict_proba",
+        ),
     ],
 )
 def test_auto_method(estimator, method):
@@ -96,7 +106,9 @@ def test_two_classes_explain_the_positive_class(two, method):
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function", "log_odds"])
 def test_either_class_can_be_chosen_by_label(two, method):
     yes, no = (explained(*probed(two, method, label)) for label in ("yes", "no"))
-    np.testing.assert_allclose(no, 1 - yes if method == "predict_proba" else -yes, atol=1e-9)
+    np.testing.assert_allclose(
+        no, 1 - yes if method == "predict_proba" else -yes, atol=1e-9
+    )
 
 
 def test_several_classes_are_all_explained(three):
@@ -108,7 +120,9 @@ def test_several_classes_are_all_explained(three):
 def test_one_of_several_classes(three):
     response, raw = probed(three, output=2)
     assert response.output_names is None
-    np.testing.assert_array_equal(explained(response, raw)[:, 0], three.predict_proba(X)[:, 2])
+    np.testing.assert_array_equal(
+        explained(response, raw)[:, 0], three.predict_proba(X)[:, 2]
+    )
 
 
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function", "log_odds"])
@@ -123,7 +137,9 @@ def test_predicted_class(fixture, method, request):
 
 
 def test_predicted_class_follows_predict(two):
-    cautious = FixedThresholdClassifier(FrozenEstimator(two), threshold=0.1, pos_label="yes")
+    cautious = FixedThresholdClassifier(
+        FrozenEstimator(two), threshold=0.1, pos_label="yes"
+    )
     cautious.fit(X, TWO)
     response, raw = probed(cautious, "predict_proba", "predicted")
     winners = response.winners(X, raw)
@@ -147,7 +163,9 @@ def test_method_as_a_function(two):
     np.testing.assert_array_equal(raw[:, 0], two.predict_proba(X)[:, 1] ** 2)
 
 
-@pytest.mark.parametrize("values", [list, pd.Series, lambda v: v.astype(object), np.float32])
+@pytest.mark.parametrize(
+    "values", [list, pd.Series, lambda v: v.astype(object), np.float32]
+)
 def test_numbers_in_any_container(values):
     response, raw = probed(lambda X: values(X[:, 0]))
     assert raw.dtype == np.float64
@@ -178,7 +196,7 @@ def test_several_targets():
     assert raw.shape == (N, 2)
 
 
-# --- many outputs of classifiers -----------------------------------------------------------------
+# --- many outputs of classifiers ------------------------------------------------------
 
 LABELS = (np.c_[Y > 0, X[:, 0] > 0.5]).astype(int)
 
@@ -188,9 +206,9 @@ LABELS = (np.c_[Y > 0, X[:, 0] > 0.5]).astype(int)
     [
         RandomForestClassifier(n_estimators=3, random_state=0).fit(X, LABELS),
         MultiOutputClassifier(LogisticRegression()).fit(X, LABELS),
-        MLPClassifier(hidden_layer_sizes=(3,), max_iter=5000, random_state=0, tol=1e-3).fit(
-            X, LABELS
-        ),
+        MLPClassifier(
+            hidden_layer_sizes=(3,), max_iter=5000, random_state=0, tol=1e-3
+        ).fit(X, LABELS),
     ],
 )
 def test_multilabel_targets_are_separate_outputs(model):
@@ -235,7 +253,7 @@ def test_a_classifier_of_one_class():
     assert raw.shape == (N, 1)
 
 
-# --- log-odds ------------------------------------------------------------------------------------
+# --- log-odds -------------------------------------------------------------------------
 
 
 def test_log_odds_is_the_logit_of_the_probability():
@@ -263,11 +281,15 @@ def test_log_odds_of_xgboost_is_its_margin(wrap):
     wrapped = {
         "plain": lambda: model.fit(X, target),
         "frozen": lambda: FrozenEstimator(model.fit(X, target)),
-        "search": lambda: GridSearchCV(model, {"n_estimators": [5]}, cv=2).fit(X, target),
+        "search": lambda: GridSearchCV(model, {"n_estimators": [5]}, cv=2).fit(
+            X, target
+        ),
         "pipeline": lambda: make_pipeline(StandardScaler(), model).fit(X, target),
         "all": lambda: FrozenEstimator(
             GridSearchCV(
-                make_pipeline(StandardScaler(), model), {"xgbclassifier__n_estimators": [5]}, cv=2
+                make_pipeline(StandardScaler(), model),
+                {"xgbclassifier__n_estimators": [5]},
+                cv=2,
             ).fit(X, target)
         ),
     }[wrap]()
@@ -275,7 +297,8 @@ def test_log_odds_of_xgboost_is_its_margin(wrap):
     margin = plain.predict(X, output_margin=True)
     # a tree does not mind the scaling, but for the rounding of its thresholds
     np.testing.assert_allclose(explained(response, raw)[:, 0], margin, atol=0.05)
-    # the margin itself: a logit of float32 probabilities would be off by 1e-7 / (p (1 - p))
+    # the margin itself: a logit of float32 probabilities would be off by 1e-7 / (p (1 -
+    # p))
     assert np.isin(explained(response, raw)[:, 0], raw.astype(np.float32)).all()
 
 
@@ -298,7 +321,7 @@ def test_lightgbm():
     assert probed(booster)[0].method == "predict"
 
 
-# --- the container that the model knows ----------------------------------------------------------
+# --- the container that the model knows -----------------------------------------------
 
 NAMES = ["a", "b", "c", "d"]
 FRAME = pd.DataFrame(X, columns=NAMES)
@@ -359,12 +382,14 @@ def test_wrong_numbers_of_columns_are_refused_before_the_model_is_called(fitted_
     assert not model.seen
 
 
-# --- refused -------------------------------------------------------------------------------------
+# --- refused --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", [3, None, "model", {"a": 1}])
 def test_objects_without_predict_are_refused(model):
-    with pytest.raises(TypeError, match="Owner explains a fitted estimator, or a function"):
+    with pytest.raises(
+        TypeError, match="Owner explains a fitted estimator, or a function"
+    ):
         Response(model, owner="Owner")
 
 
@@ -383,7 +408,9 @@ def test_a_class_instead_of_a_model():
     ],
 )
 def test_unfitted_model(model):
-    with pytest.raises(NotFittedError, match=r"not fitted: .* sklearn\.frozen\.FrozenEstimator"):
+    with pytest.raises(
+        NotFittedError, match=r"not fitted: .* sklearn\.frozen\.FrozenEstimator"
+    ):
         Response(model).probe(X)
 
 
@@ -403,12 +430,16 @@ class ByState(BaseEstimator):
 
 def test_models_that_predict_count_as_fitted():
     model = ByState().fit(X, Y)
-    np.testing.assert_array_equal(Response(model, "predict").probe(X)[:, 0], model.predict(X))
+    np.testing.assert_array_equal(
+        Response(model, "predict").probe(X)[:, 0], model.predict(X)
+    )
     with pytest.raises(NotFittedError, match="this ByState is not fitted"):
         Response(ByState()).probe(X)
 
 
-@pytest.mark.parametrize(("kind", "method"), [(None, "predict_proba"), ("regressor", "predict")])
+@pytest.mark.parametrize(
+    ("kind", "method"), [(None, "predict_proba"), ("regressor", "predict")]
+)
 def test_wrappers_without_tags_are_explained_by_probabilities(kind, method):
     model = ByState().fit(X, Y)
     if kind is not None:
@@ -424,7 +455,9 @@ def test_unknown_method(method):
 
 @pytest.mark.parametrize("method", ["predict_proba", "log_odds", "score_samples"])
 def test_method_that_the_model_does_not_have(method):
-    with pytest.raises(ValueError, match=r"LinearRegression has no \w+: it has \['predict'\]"):
+    with pytest.raises(
+        ValueError, match=r"LinearRegression has no \w+: it has \['predict'\]"
+    ):
         Response(LinearRegression().fit(X, Y), method)
 
 
@@ -479,8 +512,14 @@ def test_predicted_class_of_a_regressor(model):
             lambda X: np.full(len(X), np.datetime64("2024-01-01")),
             "not numbers, such as np.datetime",
         ),
-        (lambda X: np.where(X[:, 0] > 1, np.nan, 1), r"NaN or infinity for \d+ of 60 rows"),
-        (lambda X: 1.7e308 * np.sign(X[:, 0]), "numbers beyond 1e.306 for 60 of 60 rows"),
+        (
+            lambda X: np.where(X[:, 0] > 1, np.nan, 1),
+            r"NaN or infinity for \d+ of 60 rows",
+        ),
+        (
+            lambda X: 1.7e308 * np.sign(X[:, 0]),
+            "numbers beyond 1e.306 for 60 of 60 rows",
+        ),
         (
             lambda X: np.where(X[:, :2] > 1, np.inf, 1),
             r"infinity for \d+ of 60 rows, first for row",
@@ -496,7 +535,9 @@ def test_invalid_responses_are_refused(returned, message):
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # the tree's own
 def test_infinite_log_probabilities_suggest_log_odds():
     model = DecisionTreeClassifier().fit(X, Y > 0)
-    with pytest.raises(ModelOutputError, match=r"60 of 60.*attributions; response.*log_odds"):
+    with pytest.raises(
+        ModelOutputError, match=r"60 of 60.*attributions; response.*log_odds"
+    ):
         probed(model, "predict_log_proba")
     assert np.isfinite(probed(model, "log_odds")[1]).all()
 
@@ -517,19 +558,30 @@ def test_changing_numbers_of_outputs_are_refused():
 @pytest.mark.parametrize("method", ["auto", "predict"])
 def test_cluster_labels_are_refused(method):
     centres = KMeans(3, random_state=0).fit(X)
-    for model, distances in ((centres, True), (make_pipeline(StandardScaler(), centres), True)):
-        with pytest.raises(ValueError, match=r"labels of clusters, not a quantity") as caught:
+    for model, distances in (
+        (centres, True),
+        (make_pipeline(StandardScaler(), centres), True),
+    ):
+        with pytest.raises(
+            ValueError, match=r"labels of clusters, not a quantity"
+        ) as caught:
             ShapleyExplainer(model.fit(X), response_method=method).fit(X[:3])
         assert ('"transform" for the distances' in str(caught.value)) == distances
 
 
 def test_cluster_distances_and_memberships_on_request():
     model = KMeans(3, random_state=0).fit(X)
-    made = ShapleyExplainer(model, response_method="transform").fit(X[:9]).explain(X[50:52])
+    made = (
+        ShapleyExplainer(model, response_method="transform")
+        .fit(X[:9])
+        .explain(X[50:52])
+    )
     np.testing.assert_allclose(made.predictions, model.transform(X[50:52]), atol=1e-12)
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, made.predictions, atol=1e-9)
-    inside = ShapleyExplainer(model, response_method=lambda model, X: model.predict(X) == 0)
+    inside = ShapleyExplainer(
+        model, response_method=lambda model, X: model.predict(X) == 0
+    )
     made = inside.fit(X[::9]).explain(X[50:52])
     np.testing.assert_array_equal(made.predictions, model.predict(X[50:52]) == 0)
 
@@ -537,7 +589,9 @@ def test_cluster_distances_and_memberships_on_request():
 def test_densities_of_a_mixture():
     model = GaussianMixture(2, random_state=0).fit(X)
     made = ShapleyExplainer(model).fit(X[:9]).explain(X[50:52])
-    np.testing.assert_allclose(made.predictions, model.score_samples(X[50:52]), atol=1e-9)
+    np.testing.assert_allclose(
+        made.predictions, model.score_samples(X[50:52]), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
@@ -545,7 +599,9 @@ def test_nullable_columns_become_floats_for_models_without_names(backend):
     table = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
     table[:, 0] = np.round(table[:, 0])
     model = RandomForestRegressor(5, random_state=0).fit(table, Y)
-    frame = pd.DataFrame(table, columns=list("abcd")).convert_dtypes(dtype_backend=backend)
+    frame = pd.DataFrame(table, columns=list("abcd")).convert_dtypes(
+        dtype_backend=backend
+    )
     explained = [
         ShapleyExplainer(model, sampler="antithetic", max_rows=200, random_state=0)
         .fit(given[:9])
@@ -556,7 +612,11 @@ def test_nullable_columns_become_floats_for_models_without_names(backend):
 
 
 BOOSTED = {
-    "lightgbm": ("LGBMClassifier", {"linear_tree": True, "verbose": -1}, {"raw_score": True}),
+    "lightgbm": (
+        "LGBMClassifier",
+        {"linear_tree": True, "verbose": -1},
+        {"raw_score": True},
+    ),
     "catboost": (
         "CatBoostClassifier",
         {"verbose": False, "allow_writing_files": False},

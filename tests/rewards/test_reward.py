@@ -19,11 +19,19 @@ def response_of_two(X):
     return np.column_stack([X[:, 0] * X[:, 1] - X[:, 3], np.sin(X).sum(axis=1)])
 
 
-def game(function=response_of_two, groups=None, reward=None, background=BACKGROUND, output=None):
+def game(
+    function=response_of_two,
+    groups=None,
+    reward=None,
+    background=BACKGROUND,
+    output=None,
+):
     names = [f"x{i}" for i in range(D)]
     reward = InterventionalReward() if reward is None else reward
     response = Response(function, output=output)
-    reward.fit(response, background, WEIGHTS, Players.from_groups(groups, names, "Owner"))
+    reward.fit(
+        response, background, WEIGHTS, Players.from_groups(groups, names, "Owner")
+    )
     return reward.game(X)
 
 
@@ -74,7 +82,9 @@ def test_predicted_output_follows_the_instance():
     coalitions = np.zeros((R, 1, D), dtype=bool)
     expected = (WEIGHTS @ response_of_two(BACKGROUND))[winners]
     np.testing.assert_allclose(made(coalitions, everyone)[:, 0, 0], expected)
-    np.testing.assert_array_equal(made.full(everyone)[:, 0], response_of_two(X).max(axis=1))
+    np.testing.assert_array_equal(
+        made.full(everyone)[:, 0], response_of_two(X).max(axis=1)
+    )
     np.testing.assert_array_equal(
         made.take(np.array([2, 0])).empty(np.array([0, 1]))[..., 0],
         response_of_two(BACKGROUND).T[winners[[2, 0]]],
@@ -86,7 +96,9 @@ def test_take_selects_rows_of_a_game():
     coalitions = np.random.default_rng(1).random((2, 4, D)) < 0.5
     part = made.take(rows)
     assert part.n_rows == 2
-    np.testing.assert_array_equal(part(coalitions, np.array([0, 1])), made(coalitions, rows))
+    np.testing.assert_array_equal(
+        part(coalitions, np.array([0, 1])), made(coalitions, rows)
+    )
     np.testing.assert_array_equal(part.active(np.array([0, 1])), made.active(rows))
 
 
@@ -168,15 +180,19 @@ def test_errors_name_rows_and_coalitions(bad, where):
         calls.append(X)
         return np.full(len(X), np.nan if len(calls) == bad else 1.0)
 
-    with pytest.raises(ModelOutputError, match=f"NaN or infinity for .* {where}, first for row 0"):
+    with pytest.raises(
+        ModelOutputError, match=f"NaN or infinity for .* {where}, first for row 0"
+    ):
         game(model)(np.ones((2, 1, D), dtype=bool), np.array([1, 2]))
 
 
-# --- the baseline --------------------------------------------------------------------------------
+# --- the baseline ---------------------------------------------------------------------
 
 
 def baseline_of(background, weights=None, baseline=None, function=None):
-    weights = np.full(len(background), 1 / len(background)) if weights is None else weights
+    weights = (
+        np.full(len(background), 1 / len(background)) if weights is None else weights
+    )
     names = Players.from_groups(None, list(range(background.shape[1])), "Owner")
     reward = BaselineReward(baseline)
     function = (lambda X: np.zeros(len(X))) if function is None else function
@@ -197,7 +213,9 @@ def test_baseline_ignores_missing_numbers(kind):
         polars = pytest.importorskip("polars")
         table = polars.DataFrame(table, schema=["a", "b"]).fill_nan(None)
     row = baseline_of(table, np.array([0.5, 0.25, 0.25]))
-    np.testing.assert_allclose(np.asarray(row, dtype=float), [[3.0, (0.5 + 0.75) / 0.75]])
+    np.testing.assert_allclose(
+        np.asarray(row, dtype=float), [[3.0, (0.5 + 0.75) / 0.75]]
+    )
 
 
 MIXED = pd.DataFrame(
@@ -216,7 +234,15 @@ MIXED = pd.DataFrame(
 
 def test_baseline_of_categories_is_the_weighted_mode():
     row = baseline_of(MIXED)
-    assert row.iloc[0].tolist() == [3, 2, "v", "v", "u", False, pd.Timestamp("2024-01-02")]
+    assert row.iloc[0].tolist() == [
+        3,
+        2,
+        "v",
+        "v",
+        "u",
+        False,
+        pd.Timestamp("2024-01-02"),
+    ]
     assert row["category"].dtype == MIXED["category"].dtype
     assert row["text"].dtype == MIXED["text"].dtype
     assert row["when"].dtype == MIXED["when"].dtype
@@ -236,9 +262,9 @@ def test_baseline_of_polars_keeps_its_types():
 
 
 def test_baseline_of_objects():
-    assert baseline_of(np.array([["u", 1], ["v", 2], ["v", 1]], dtype=object)).tolist() == [
-        ["v", 1]
-    ]
+    assert baseline_of(
+        np.array([["u", 1], ["v", 2], ["v", 1]], dtype=object)
+    ).tolist() == [["v", 1]]
 
 
 VALUES = [5, 1, "w", "x", "y", True, pd.Timestamp("2020-01-01")]
@@ -263,7 +289,10 @@ def test_explicit_baseline(given):
 
 def test_explicit_baseline_as_array():
     assert baseline_of(BACKGROUND, baseline=[1, 2, 3, 4]).tolist() == [[1, 2, 3, 4]]
-    assert baseline_of(BACKGROUND, baseline=BACKGROUND[1:2]).tolist() == BACKGROUND[1:2].tolist()
+    assert (
+        baseline_of(BACKGROUND, baseline=BACKGROUND[1:2]).tolist()
+        == BACKGROUND[1:2].tolist()
+    )
 
 
 @pytest.mark.parametrize(
@@ -283,7 +312,9 @@ def test_explicit_baseline_as_array():
         (MIXED, MIXED, r"of shape \(3, 7\): pass one row with the 7"),
     ],
 )
-def test_invalid_baselines_are_refused_before_the_model_is_called(background, given, message):
+def test_invalid_baselines_are_refused_before_the_model_is_called(
+    background, given, message
+):
     calls = []
     with pytest.raises(ValueError, match=message):
         baseline_of(background, baseline=given, function=calls.append)
@@ -294,4 +325,6 @@ def test_a_series_is_aligned_by_name():
     shuffled = pd.Series(VALUES, index=MIXED.columns, dtype=object).iloc[::-1]
     given = baseline_of(MIXED, baseline=shuffled)
     assert list(given.columns) == list(MIXED.columns)
-    assert given.iloc[0].tolist() == baseline_of(MIXED, baseline=VALUES).iloc[0].tolist()
+    assert (
+        given.iloc[0].tolist() == baseline_of(MIXED, baseline=VALUES).iloc[0].tolist()
+    )

@@ -27,10 +27,13 @@ def mixed(n, seed):
     return pd.DataFrame(
         {
             "number": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
-            "category": pd.Categorical(rng.choice(["x", "y"], n), categories=["z", "y", "x"]),
+            "category": pd.Categorical(
+                rng.choice(["x", "y"], n), categories=["z", "y", "x"]
+            ),
             "text": rng.choice(["u", "v"], n),
             "nullable": pd.array(rng.choice([1, 2, None], n), dtype="Int64"),
-            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 9, n), "D"),
+            "when": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 9, n), "D"),
         }
     )
 
@@ -46,9 +49,15 @@ TABLES = {
     "objects": (ArrayPool, lambda n, s: mixed(n, s).to_numpy(dtype=object)),
     "dates": (ArrayPool, lambda n, s: (99 * numbers(n, s)).astype("M8[D]")),
     "transposed": (ArrayPool, lambda n, s: np.asfortranarray(numbers(n, s))),
-    "frame": (ArrayPool, lambda n, s: pd.DataFrame(numbers(n, s), columns=list("edcba"))),
+    "frame": (
+        ArrayPool,
+        lambda n, s: pd.DataFrame(numbers(n, s), columns=list("edcba")),
+    ),
     "mixed": (FramePool, mixed),
-    "nullable": (FramePool, lambda n, s: pd.DataFrame(numbers(n, s) > 0).astype("boolean")),
+    "nullable": (
+        FramePool,
+        lambda n, s: pd.DataFrame(numbers(n, s) > 0).astype("boolean"),
+    ),
 }
 
 
@@ -64,8 +73,15 @@ TABLES["polars"] = (NarwhalsPool, polars)
 
 def cells(table):
     """The cells of a table as a list of lists, missing ones as None."""
-    rows = table.rows() if hasattr(table, "rows") else np.asarray(table, dtype=object).tolist()
-    return [[None if cell is pd.NA or cell != cell else cell for cell in row] for row in rows]
+    rows = (
+        table.rows()
+        if hasattr(table, "rows")
+        else np.asarray(table, dtype=object).tolist()
+    )
+    return [
+        [None if cell is pd.NA or cell != cell else cell for cell in row]
+        for row in rows
+    ]
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -87,7 +103,9 @@ def test_mixed_rows_combine_explained_and_background_rows(name, q, grouped):
     ours, theirs = cells(X), cells(background)
     expected = [
         [
-            ours[rows[i]][j] if coalitions[i, column_player[j]] else theirs[references[i, t]][j]
+            ours[rows[i]][j]
+            if coalitions[i, column_player[j]]
+            else theirs[references[i, t]][j]
             for j in range(D)
         ]
         for i in range(n)
@@ -109,7 +127,9 @@ def test_rows_of_one_instance(name):
     pool = row_pool(make(R, 0), make(B, 1), np.arange(D))
     everything = np.ones((B, D), dtype=bool)
     rows, references = np.full(B, 2), np.arange(B)[:, None]
-    assert cells(pool.hybrid(everything, rows, references)) == [cells(make(R, 0))[2]] * B
+    assert (
+        cells(pool.hybrid(everything, rows, references)) == [cells(make(R, 0))[2]] * B
+    )
     assert cells(pool.hybrid(~everything, rows, references)) == cells(make(B, 1))
 
 
@@ -133,10 +153,12 @@ def test_unlike(name):
     found = row_pool(X, background, np.arange(D)).unlike(rows, references)
     ours, theirs = cells(X), cells(background)
     pairs = zip(rows, references, strict=True)
-    assert found.tolist() == [[ours[i][j] != theirs[b][j] for j in range(D)] for i, b in pairs]
+    assert found.tolist() == [
+        [ours[i][j] != theirs[b][j] for j in range(D)] for i, b in pairs
+    ]
 
 
-# --- numbers of different kinds ------------------------------------------------------------------
+# --- numbers of different kinds -------------------------------------------------------
 
 BOTH = np.array([[True, False]])
 
@@ -152,7 +174,9 @@ BOTH = np.array([[True, False]])
 )
 def test_arrays_of_different_dtypes_get_a_common_dtype(given, background, common):
     X, row = np.array([[1.5, 1.5]]).astype(given), np.array([[1, 1]]).astype(background)
-    hybrid = row_pool(X, row, np.arange(2)).hybrid(BOTH, np.zeros(1, int), np.zeros((1, 1), int))
+    hybrid = row_pool(X, row, np.arange(2)).hybrid(
+        BOTH, np.zeros(1, int), np.zeros((1, 1), int)
+    )
     assert hybrid.dtype == common
     assert hybrid.tolist() == [[X[0, 0], row[0, 1]]]
 
@@ -183,8 +207,13 @@ def test_columns_of_different_dtypes_get_a_common_dtype(given, background):
 
 
 def test_fractions_survive_a_background_of_whole_numbers():
-    X, row = pd.DataFrame({"a": [0.25], "c": ["u"]}), pd.DataFrame({"a": [3], "c": ["w"]})
-    hybrid = row_pool(X, row, np.arange(2)).hybrid(BOTH, np.zeros(1, int), np.zeros((1, 1), int))
+    X, row = (
+        pd.DataFrame({"a": [0.25], "c": ["u"]}),
+        pd.DataFrame({"a": [3], "c": ["w"]}),
+    )
+    hybrid = row_pool(X, row, np.arange(2)).hybrid(
+        BOTH, np.zeros(1, int), np.zeros((1, 1), int)
+    )
     assert hybrid["a"].tolist() == [0.25]
 
 

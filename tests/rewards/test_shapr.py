@@ -1,9 +1,9 @@
 """Values that shapr prints in its own tests, of a linear model of New York's air in 1973.
 
-Data: R's `airquality`, the 111 complete rows. shapr explains three of them, with the other 108 as
-its training rows and their mean response as v(empty); its tables name which by their predictions.
-Tables: tests/testthat/_snaps/regular-output.md, regression-output.md and
-asymmetric-causal-output.md of shapr 1.0, MIT licence.
+Data: R's `airquality`, the 111 complete rows. shapr explains three of them, with the
+other 108 as its training rows and their mean response as v(empty); its tables name
+which by their predictions. Tables: tests/testthat/_snaps/regular-output.md,
+regression-output.md and asymmetric-causal-output.md of shapr 1.0, MIT licence.
 """
 
 from itertools import permutations
@@ -23,7 +23,9 @@ from skshapley.rewards import (
 from skshapley.samplers import Ordered
 
 TABLE = pd.read_csv(Path(__file__).with_name("airquality.csv")).to_numpy(dtype=float)
-SLOPES = np.linalg.lstsq(np.column_stack([np.ones(111), TABLE[:, 1:]]), TABLE[:, 0], rcond=None)[0]
+SLOPES = np.linalg.lstsq(
+    np.column_stack([np.ones(111), TABLE[:, 1:]]), TABLE[:, 0], rcond=None
+)[0]
 INDEPENDENCE = [
     [-4.537, 8.269, 17.517, -5.581, -3.066],
     [2.250, -3.345, -5.232, -5.581, -1.971],
@@ -66,7 +68,9 @@ def explained(reward):
 
 
 def test_independence_is_the_interventional_reward():
-    np.testing.assert_allclose(explained("interventional"), INDEPENDENCE, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(
+        explained("interventional"), INDEPENDENCE, rtol=0, atol=1e-3
+    )
 
 
 def test_conditional_means_are_regressions():
@@ -108,7 +112,9 @@ def shapley(worth, orders=None):
     return found / len(orders)
 
 
-ALL = np.array([[mask >> player & 1 for player in range(5)] for mask in range(32)], dtype=bool)
+ALL = np.array(
+    [[mask >> player & 1 for player in range(5)] for mask in range(32)], dtype=bool
+)
 # {Solar.R, Wind} before {Temp} before {Month, Day}
 LAYERS = [[0, 1], [2], [3, 4]]
 LAYERED = [(a, 1 - a, 2, b, 7 - b) for a in (0, 1) for b in (3, 4)]
@@ -126,7 +132,11 @@ def least_squares(worth):
     The sets of a size share the weight (p - 1) / (s (p - s)) of Shapley's kernel.
     """
     orders = np.array(LAYERED)
-    met = {sum(1 << player for player in order[:size]) for order in orders for size in range(1, 5)}
+    met = {
+        sum(1 << player for player in order[:size])
+        for order in orders
+        for size in range(1, 5)
+    }
     met = sorted(met)
     sizes = ALL[met].sum(axis=1)
     shares = np.array([4 / (s * (5 - s)) / (sizes == s).sum() for s in sizes])
@@ -148,7 +158,9 @@ def worth_of(reward):
 def test_asymmetric_values_are_sums_of_conditional_steps():
     reward = ConditionalReward(np.cov(ROWS.T))
     worth = worth_of(reward)
-    np.testing.assert_allclose(least_squares(worth), LAYERED_REGRESSIONS, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(
+        least_squares(worth), LAYERED_REGRESSIONS, rtol=0, atol=1e-3
+    )
     # the mean over orders (Frye et al. 2020, Eq 6) is another value
     worth[:, 0] -= worth_gap()
     ours = shapley(worth, LAYERED)
@@ -177,25 +189,32 @@ EMPIRICAL = [
 def test_empirical_distances_follow_the_paper(monkeypatch):
     """shapr divides squared distances by the square of the number of columns, the paper by it.
 
-    With its scale, which is a bandwidth for each number of columns here, its values come out but
-    for rows that are equally far, of which it drops some: months and days are whole numbers.
+    With its scale, which is a bandwidth for each number of columns here, its values
+    come out but for rows that are equally far, of which it drops some: months and days
+    are whole numbers.
     """
 
     def unshrunk(scores, weights):
         return np.corrcoef(scores.T), 0.0
 
     monkeypatch.setattr(_conditional, "learned_correlation", unshrunk)
-    by_size = [worth_of(EmpiricalReward(0.1 * np.sqrt(size * 108 / 107))) for size in range(1, 6)]
+    by_size = [
+        worth_of(EmpiricalReward(0.1 * np.sqrt(size * 108 / 107)))
+        for size in range(1, 6)
+    ]
     theirs = by_size[0].copy()
     for size in range(1, 6):
-        theirs[:, ALL.sum(axis=1) == size] = by_size[size - 1][:, ALL.sum(axis=1) == size]
+        theirs[:, ALL.sum(axis=1) == size] = by_size[size - 1][
+            :, ALL.sum(axis=1) == size
+        ]
     apart = np.abs(shapley(theirs) - EMPIRICAL)
     assert apart.max() < 0.5
     assert apart.mean() < 0.1
     assert np.abs(shapley(worth_of(EmpiricalReward())) - EMPIRICAL).max() > 3
 
 
-# five draws for each set, "just for speed": components, confounding, how they are solved, values
+# five draws for each set, "just for speed": components, confounding, how they are
+# solved, values
 CAUSAL = {
     "asymmetric-confounded": (
         (LAYERS, True, least_squares),
@@ -253,9 +272,9 @@ DRAWS = 5
 def test_causal_values_agree_within_the_sampling_error(name):
     """Standard errors of their values: those of independent draws for each set.
 
-    Of a linear model, the spread of v(S) over draws is that of the moved rows' responses here. 15
-    values: 4 standard errors are exceeded once in 1,000 runs, their root mean square is at most 1.6
-    but for one run in 10,000.
+    Of a linear model, the spread of v(S) over draws is that of the moved rows'
+    responses here. 15 values: 4 standard errors are exceeded once in 1,000 runs, their
+    root mean square is at most 1.6 but for one run in 10,000.
     """
     (components, confounded, solve), expected = CAUSAL[name]
     reward = CausalReward(components, confounded, covariance=np.cov(ROWS.T))

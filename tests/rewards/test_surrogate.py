@@ -23,7 +23,9 @@ def mixed(n, seed=0):
     rng = np.random.default_rng(seed)
     kind = rng.choice(["low", "mid", "high"], size=n, p=[0.5, 0.3, 0.2])
     centre = pd.Series(kind).map({"low": -2.0, "mid": 0.0, "high": 3.0}).to_numpy()
-    return pd.DataFrame({"kind": kind, "x": centre + rng.normal(size=n), "y": rng.normal(size=n)})
+    return pd.DataFrame(
+        {"kind": kind, "x": centre + rng.normal(size=n), "y": rng.normal(size=n)}
+    )
 
 
 def total(table):
@@ -40,8 +42,12 @@ def test_conditional_means_of_a_mixed_table():
     explainer = ShapleyExplainer(total, reward="surrogate").fit(mixed(3000))
     for kind, centre in (("low", -2.0), ("mid", 0.0), ("high", 3.0)):
         x = pd.DataFrame({"kind": [kind], "x": [9.0], "y": [0.5]})
-        assert worth(explainer, x, [True, False, False]) == pytest.approx(centre, abs=0.3)
-        assert worth(explainer, x, [True, False, True]) == pytest.approx(centre + 1, abs=0.5)
+        assert worth(explainer, x, [True, False, False]) == pytest.approx(
+            centre, abs=0.3
+        )
+        assert worth(explainer, x, [True, False, True]) == pytest.approx(
+            centre + 1, abs=0.5
+        )
     found = explainer.explain(mixed(5, seed=1))
     expected = total(mixed(5, seed=1)) - total(mixed(3000)).mean()
     np.testing.assert_allclose(found.values.sum(axis=1), expected, rtol=0, atol=1e-9)
@@ -52,12 +58,14 @@ def test_conditional_means_of_a_mixed_table():
 def test_the_reported_error_is_measured_on_held_out_rows():
     """The error of the best function is Var(f | x_S) over masks, here by hand.
 
-    Of two shown at random: sizes one and two alike, three coalitions each. 4 remains without y, 1
-    without x but with the kind, the whole variance of x without either.
+    Of two shown at random: sizes one and two alike, three coalitions each. 4 remains
+    without y, 1 without x but with the kind, the whole variance of x without either.
     """
     table = mixed(3000)
     explainer = ShapleyExplainer(total, reward="surrogate").fit(table)
-    found = conditional_error(explainer, ["surrogate"], mixed(600, seed=1), random_state=0)
+    found = conditional_error(
+        explainer, ["surrogate"], mixed(600, seed=1), random_state=0
+    )
     of_x = table["x"].var()
     left = {"kind": 1 + 4, "x": 4, "y": of_x, "kind x": 4, "kind y": 1, "x y": 0}
     best = np.mean(list(left.values()))
@@ -82,7 +90,9 @@ def test_weights_are_respected():
     """Rows with weights near 0 have no effect: the mean of the other rows is learned."""
     table = mixed(400)
     weights = np.where(table["kind"] == "low", 1.0, 1e-9)
-    explainer = ShapleyExplainer(total, reward="surrogate").fit(table, sample_weight=weights)
+    explainer = ShapleyExplainer(total, reward="surrogate").fit(
+        table, sample_weight=weights
+    )
     x = pd.DataFrame({"kind": ["mid"], "x": [0.0], "y": [0.0]})
     assert worth(explainer, x, [False, False, True]) == pytest.approx(-2, abs=0.5)
 
@@ -137,7 +147,9 @@ def test_masks_depend_on_the_seed():
 
     def explained(seed):
         reward = SurrogateReward(FEW, n_masks=4, random_state=seed)
-        return ShapleyExplainer(total, reward=reward).fit(table).explain(table[:2]).values
+        return (
+            ShapleyExplainer(total, reward=reward).fit(table).explain(table[:2]).values
+        )
 
     assert np.array_equal(explained(0), explained(0))
     assert not np.array_equal(explained(0), explained(1))

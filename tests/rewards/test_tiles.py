@@ -51,7 +51,9 @@ def test_a_grid_divides_an_image_evenly(grid):
 
 
 def test_tiles_are_ordered_by_label():
-    reward = TileReward(brightness, np.arange(6.0).reshape(2, 3), tiles=LABELS, absent=0.0)
+    reward = TileReward(
+        brightness, np.arange(6.0).reshape(2, 3), tiles=LABELS, absent=0.0
+    )
     assert reward.grid is None
     np.testing.assert_array_equal(reward.labels, [[2, 2, 0], [2, 1, 0]])
     np.testing.assert_allclose(shapley_values(reward).values, [7.0, 4.0, 4.0])
@@ -79,13 +81,17 @@ def test_absent_tiles_are_filled(absent, seen):
     expected = seen.copy()
     expected[:2, :3], expected[2:, 3:] = COLOUR[:2, :3], COLOUR[2:, 3:]
     np.testing.assert_array_equal(some, expected)
-    np.testing.assert_array_equal(reward(coalitions), brightness(np.stack([full, empty, some])))
+    np.testing.assert_array_equal(
+        reward(coalitions), brightness(np.stack([full, empty, some]))
+    )
 
 
 def test_several_fills_average_the_responses():
     background = RNG.random((3, 5, 7))
     reward = TileReward(corners, GREY, tiles=(2, 2), absent=background)
-    single = [TileReward(corners, GREY, tiles=(2, 2), absent=image) for image in background]
+    single = [
+        TileReward(corners, GREY, tiles=(2, 2), absent=image) for image in background
+    ]
     expected = np.mean([brute_force(one, 4) for one in single], axis=0)
     result = shapley_values(reward)
     np.testing.assert_allclose(result.values, expected, atol=1e-12)
@@ -107,7 +113,9 @@ def test_inpainting_continues_present_tiles():
 
 def test_missing_inpainting_package_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage", None)
-    with pytest.raises(ImportError, match=r'absent="inpaint"\) needs skimage, .*\[image\]'):
+    with pytest.raises(
+        ImportError, match=r'absent="inpaint"\) needs skimage, .*\[image\]'
+    ):
         TileReward(brightness, GREY, absent="inpaint", tiles=(2, 2))
 
 
@@ -149,9 +157,13 @@ def test_the_explanation_draws_a_heat_map():
     np.testing.assert_allclose(explanation.data.iloc[0, 0], GREY[:3, :4].mean())
     both = TileReward(classes, GREY, tiles=(2, 2))
     assert both.explanation(shapley_values(both)).output_names.tolist() == [0, 1]
-    on_a_graph = shapley_values(reward, sampler=LocalShapley(("grid", reward.grid)), max_evals=16)
+    on_a_graph = shapley_values(
+        reward, sampler=LocalShapley(("grid", reward.grid)), max_evals=16
+    )
     assert np.isfinite(on_a_graph.values).all()
-    display = HeatMapDisplay.from_explanation(explanation, shape=reward.labels, image=GREY)
+    display = HeatMapDisplay.from_explanation(
+        explanation, shape=reward.labels, image=GREY
+    )
     painted = display.ax_.images[-1].get_array()
     np.testing.assert_allclose(painted, reward.painted(explanation.values[0]))
     frame = display.frame()
@@ -166,16 +178,40 @@ def test_a_reward_can_be_pickled():
 
 WRONG = {
     "image": ((np.zeros(3),), {}, "an image of shape .3,. and type float64"),
-    "images": ((np.zeros((2, 4, 4, 3)),), {}, "for several images, make a reward for each"),
+    "images": (
+        (np.zeros((2, 4, 4, 3)),),
+        {},
+        "for several images, make a reward for each",
+    ),
     "text": ((np.array([["a"]]),), {}, "type <U1"),
-    "grid": ((GREY,), {"tiles": (6, 2)}, r"tiles=\(6, 2\) for an image of 5 x 7 pixels: choose"),
+    "grid": (
+        (GREY,),
+        {"tiles": (6, 2)},
+        r"tiles=\(6, 2\) for an image of 5 x 7 pixels: choose",
+    ),
     "no grid": ((GREY,), {"tiles": (0, 2)}, r"tiles=\(0, 2\)"),
     "labels": ((GREY,), {"tiles": np.ones((5, 6), int)}, r"labels of shape \(5, 6\)"),
     "halves": ((GREY,), {"tiles": np.ones((5, 7))}, "or int labels of shape"),
-    "fill": ((GREY,), {"absent": "black"}, '"mean", "blur" or "inpaint"; got \'black\''),
-    "shape": ((GREY,), {"absent": np.zeros((5, 6))}, r"absent of shape \(5, 6\) for an image"),
-    "nobody": ((GREY,), {"absent": np.zeros((0, 5, 7))}, r"absent of shape \(0, 5, 7\)"),
-    "type": ((COLOUR,), {"absent": 0.5}, r"absent=0\.5 for an image of uint8, which cannot hold"),
+    "fill": (
+        (GREY,),
+        {"absent": "black"},
+        '"mean", "blur" or "inpaint"; got \'black\'',
+    ),
+    "shape": (
+        (GREY,),
+        {"absent": np.zeros((5, 6))},
+        r"absent of shape \(5, 6\) for an image",
+    ),
+    "nobody": (
+        (GREY,),
+        {"absent": np.zeros((0, 5, 7))},
+        r"absent of shape \(0, 5, 7\)",
+    ),
+    "type": (
+        (COLOUR,),
+        {"absent": 0.5},
+        r"absent=0\.5 for an image of uint8, which cannot hold",
+    ),
     "output": ((GREY,), {"output": 3}, "output=3, which the response does not have"),
 }
 

@@ -20,7 +20,9 @@ def lengths(texts):
 
 
 def fitted(labels):
-    texts = ["good good film", "bad film", "good", "bad bad", "so so film", "so"][: len(labels)]
+    texts = ["good good film", "bad film", "good", "bad bad", "so so film", "so"][
+        : len(labels)
+    ]
     return make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, labels)
 
 
@@ -28,7 +30,17 @@ def test_tokens_add_up_to_the_document():
     for mask in (None, "?"):
         reward = TokenReward(lengths, DOCUMENT, mask=mask)
         assert reward.texts(np.ones((1, reward.n_players))) == [DOCUMENT]
-    assert reward.tokens == ["It", "is", "not", "good", "she", "said", "it", "isn’t", "Bad"]
+    assert reward.tokens == [
+        "It",
+        "is",
+        "not",
+        "good",
+        "she",
+        "said",
+        "it",
+        "isn’t",
+        "Bad",
+    ]
     result = shapley_values(reward, sampler="local", max_evals=100)
     assert "".join(reward.explanation(result).data.iloc[0]) == DOCUMENT
 
@@ -63,15 +75,25 @@ def test_values_of_a_linear_model_of_counts_are_its_coefficients():
         np.testing.assert_allclose(result.values, expected, rtol=0, atol=1e-12)
     explanation = reward.explanation(result)
     np.testing.assert_allclose(
-        explanation.base_values + explanation.values.sum(axis=1), explanation.predictions
+        explanation.base_values + explanation.values.sum(axis=1),
+        explanation.predictions,
     )
-    assert explanation.feature_names.tolist() == ["Good", "film", "so", "so (2)", "bad", "unknown"]
+    assert explanation.feature_names.tolist() == [
+        "Good",
+        "film",
+        "so",
+        "so (2)",
+        "bad",
+        "unknown",
+    ]
 
 
 @pytest.mark.parametrize("document", ["good film", "bad bad"])
 def test_the_predicted_class_belongs_to_the_whole_document(document):
     model = fitted(["up", "down", "up", "down"])
-    reward = TokenReward(model, document, response_method="predict_log_proba", output="predicted")
+    reward = TokenReward(
+        model, document, response_method="predict_log_proba", output="predicted"
+    )
     coalitions = np.array([[True, True], [True, False], [False, False]])
     predicted = model.predict([document])[0]
     column = list(model.classes_).index(predicted)
@@ -106,7 +128,9 @@ def test_a_batch_of_coalitions_is_one_call_of_the_model():
 def test_rewards_can_be_pickled_and_workers_change_nothing():
     reward = TokenReward(fitted([1, 0, 1, 0]), "so good and not bad at all")
     again = pickle.loads(pickle.dumps(reward))
-    ours, theirs = (shapley_values(r, sampler="local", max_evals=60) for r in (reward, again))
+    ours, theirs = (
+        shapley_values(r, sampler="local", max_evals=60) for r in (reward, again)
+    )
     np.testing.assert_array_equal(ours.values, theirs.values)
     with joblib.parallel_config("threading"):
         parallel = shapley_values(reward, sampler="local", max_evals=60, n_jobs=2)

@@ -34,14 +34,22 @@ class Rough:
 def of_loss(reward, references=None):
     """The loss of all rows, of a mean over moved rows or over mixed rows."""
     made = GlobalImportance(Rough(), reward=reward, loss="squared_error").fit(ROWS)
-    return LossGame(made.reward_.game(X), made.loss_, made.loss_.targets(Y, len(Y)), references)
+    return LossGame(
+        made.reward_.game(X), made.loss_, made.loss_.targets(Y, len(Y)), references
+    )
 
 
 @pytest.mark.parametrize("reward", ["interventional", "conditional"])
 def test_delegated_attributes_come_from_the_wrapped_game(reward):
     game = of_loss(reward)
     inside = game._game
-    for name in ("n_players", "n_rows", "rows_per_value", "bytes_per_row", "parted_by_instance"):
+    for name in (
+        "n_players",
+        "n_rows",
+        "rows_per_value",
+        "bytes_per_row",
+        "parted_by_instance",
+    ):
         assert getattr(game, name) == getattr(inside, name)
     assert game.parted_by_instance is (reward == "conditional")
     assert game.n_references == 1
@@ -67,12 +75,16 @@ def test_losses_are_split_independently_of_other_rows():
 
     def walks(n):
         order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)
-        return (order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]).reshape(-1, D)
+        return (order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]).reshape(
+            -1, D
+        )
 
     first, second = walks(11), walks(101)
     rows = np.repeat([1, 3], [len(first), len(second)])
     alone = Requests(np.zeros(len(second), dtype=int), second, None)
     with sklearn.config_context(working_memory=28 * B * game.bytes_per_row / 2**20):
-        together = Evaluator(game)(Requests(rows, np.concatenate([first, second]), None))
+        together = Evaluator(game)(
+            Requests(rows, np.concatenate([first, second]), None)
+        )
         by_itself = Evaluator(game.take(np.array([3])))(alone)
     np.testing.assert_array_equal(by_itself, together[len(first) :])

@@ -39,7 +39,9 @@ def algorithm_1(orders):
                 c = v_full
             contribution = c - a
             if t > 1:
-                variance[j] = (t - 2) / (t - 1) * variance[j] + (contribution - phi[j]) ** 2 / t
+                variance[j] = (t - 2) / (t - 1) * variance[j] + (
+                    contribution - phi[j]
+                ) ** 2 / t
             phi[j] = (t - 1) / t * phi[j] + contribution / t
             a = c
     return phi, variance, n_evaluations
@@ -77,7 +79,9 @@ def test_algorithm_1_has_the_sample_variance():
     contributions = np.array([algorithm_1([order])[0] for order in orders])
     phi, variance, _ = algorithm_1(orders)
     np.testing.assert_allclose(phi, contributions.mean(axis=0), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(variance, contributions.var(axis=0, ddof=1), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        variance, contributions.var(axis=0, ddof=1), rtol=0, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("t", [1, 2, 3])
@@ -98,23 +102,31 @@ def test_optimised_monte_carlo_needs_t_times_d_minus_1_plus_2_evaluations(t):
     assert algorithm_1(orders)[2] == t * (D - 1) + 2
 
 
-# --- classical Monte Carlo -----------------------------------------------------------------------
+# --- classical Monte Carlo ------------------------------------------------------------
 
 
 def test_classical_draws_are_pairs_that_differ_in_one_player():
     design = (
-        Classical().start(SamplerTask(D, [np.random.default_rng(0)], 50)).ask(np.array([0]), 50)
+        Classical()
+        .start(SamplerTask(D, [np.random.default_rng(0)], 50))
+        .ask(np.array([0]), 50)
     )
     pairs = design.coalitions.reshape(50, D, 2, D)
     differ = pairs[:, :, 1] & ~pairs[:, :, 0]
-    np.testing.assert_array_equal(differ, np.broadcast_to(np.eye(D, dtype=bool), differ.shape))
+    np.testing.assert_array_equal(
+        differ, np.broadcast_to(np.eye(D, dtype=bool), differ.shape)
+    )
     assert (pairs[:, :, 1] >= pairs[:, :, 0]).all()
 
 
 def test_classical_coalitions_have_the_shapley_law():
     """p(S) = 1/(d C(d - 1, s)) for each player; chi-square, false alarms 1e-4 in all."""
     n, d = 20_000, 4
-    design = Classical().start(SamplerTask(d, [np.random.default_rng(3)], n)).ask(np.array([0]), n)
+    design = (
+        Classical()
+        .start(SamplerTask(d, [np.random.default_rng(3)], n))
+        .ask(np.array([0]), n)
+    )
     before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
     names = before @ (1 << np.arange(d))
     for player in range(d):
@@ -132,7 +144,9 @@ def larger_sets_first(p):
 def test_any_distribution_of_sizes_with_its_weights():
     """p_S = law(s)/C(d - 1, s), chi-square (false alarms 1e-4 in all), and weight law ratios."""
     n, d = 20_000, 4
-    sampler = Classical(larger_sets_first).start(SamplerTask(d, [np.random.default_rng(3)], n))
+    sampler = Classical(larger_sets_first).start(
+        SamplerTask(d, [np.random.default_rng(3)], n)
+    )
     design = sampler.ask(np.array([0]), n)
     before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
     names, law = before @ (1 << np.arange(d)), larger_sets_first(d)
@@ -142,7 +156,9 @@ def test_any_distribution_of_sizes_with_its_weights():
         sizes = np.array([m.bit_count() for m in others])
         drawn = law[sizes] / [comb(d - 1, s) for s in sizes]
         assert chisquare(seen, n * drawn).pvalue > 1e-4 / d
-        wanted = 1 / (d * np.array([comb(d - 1, s) for s in range(d)])[before[:, player].sum(1)])
+        wanted = 1 / (
+            d * np.array([comb(d - 1, s) for s in range(d)])[before[:, player].sum(1)]
+        )
         ratio = wanted / drawn[[others.index(m) for m in names[:, player]]]
         np.testing.assert_allclose(design.weights[0, :, player], ratio)
 
@@ -154,7 +170,9 @@ def test_invalid_distributions_are_refused_before_any_evaluation(law):
     def game(coalitions):
         raise AssertionError
 
-    with pytest.raises(ValueError, match="positive probabilities, of sum 1, of the sizes 0 to 4"):
+    with pytest.raises(
+        ValueError, match="positive probabilities, of sum 1, of the sizes 0 to 4"
+    ):
         shapley_values(game, n_players=5, sampler=Classical(law), max_evals=40)
 
 
@@ -165,13 +183,19 @@ def test_classical_players_have_independent_draws():
         return coalitions.all(axis=-1) * 1.0
 
     rows = np.arange(4000)
-    sampler = Classical().start(SamplerTask(3, [np.random.default_rng([1, i]) for i in rows], 1))
+    sampler = Classical().start(
+        SamplerTask(3, [np.random.default_rng([1, i]) for i in rows], 1)
+    )
     design = sampler.ask(rows, 1)
     # the solver shares out what the sum lacks, which makes them depend on each other
     values = design.contributions(unanimity(design.coalitions)[..., None])[:, 0, :, 0]
     correlation = np.corrcoef(values.T)
-    assert np.abs(correlation[np.triu_indices(3, 1)]).max() < 4.3 / np.sqrt(4000)  # alarms 6e-5
-    np.testing.assert_allclose(values.mean(axis=0), 1 / 3, atol=4.3 * np.sqrt(2 / 9 / 4000))
+    assert np.abs(correlation[np.triu_indices(3, 1)]).max() < 4.3 / np.sqrt(
+        4000
+    )  # alarms 6e-5
+    np.testing.assert_allclose(
+        values.mean(axis=0), 1 / 3, atol=4.3 * np.sqrt(2 / 9 / 4000)
+    )
 
 
 def test_classical_contributions_cost_at_most_two_evaluations():
@@ -186,7 +210,9 @@ def test_classical_contributions_cost_at_most_two_evaluations():
 def test_classical_standard_errors():
     """Standard errors against the spread of 500 runs, within 15 %; and no bias, at 5 of them."""
     runs = np.arange(500)
-    sampler = Classical().start(SamplerTask(D, [np.random.default_rng([2, i]) for i in runs], 60))
+    sampler = Classical().start(
+        SamplerTask(D, [np.random.default_rng([2, i]) for i in runs], 60)
+    )
     design = sampler.ask(runs, 60)
     solver = MarginalMean().start(
         SolverTask(D, np.full((500, 1), ENDS[0]), np.full((500, 1), ENDS[1]))

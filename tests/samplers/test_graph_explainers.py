@@ -29,7 +29,11 @@ on_every_sampler = pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAM
 
 def bumps(X):
     """Neighbours interact; each row on its own, so that batches do not matter."""
-    return np.sin(X).sum(axis=1) + (X[:, 1:] * X[:, :-1]).sum(axis=1) + 0.3 * X[:, 0] * X[:, -1]
+    return (
+        np.sin(X).sum(axis=1)
+        + (X[:, 1:] * X[:, :-1]).sum(axis=1)
+        + 0.3 * X[:, 0] * X[:, -1]
+    )
 
 
 @pytest.fixture
@@ -37,7 +41,9 @@ def tables():
     background = RNG.integers(-3, 4, size=(5, P)).astype(float)
     X = RNG.integers(-3, 4, size=(6, P)).astype(float)
     background[:, 2] = background[0, 2]
-    X[:4, 2] = background[0, 2]  # cannot matter there, and still lies between its neighbours
+    X[:4, 2] = background[
+        0, 2
+    ]  # cannot matter there, and still lies between its neighbours
     return background, X
 
 
@@ -55,7 +61,9 @@ def test_players_without_effect_stay_in_the_graph(sampler, tables):
 
         def game(coalitions, x=x):
             hybrid = np.where(coalitions[:, None], x, background)
-            return bumps(hybrid.reshape(-1, P)).reshape(len(coalitions), -1).mean(axis=1)
+            return (
+                bumps(hybrid.reshape(-1, P)).reshape(len(coalitions), -1).mean(axis=1)
+            )
 
         if isinstance(sampler, LocalPermutations):
             exact = shapley_values(game, n_players=P, sampler=LocalShapley("ring", 2))
@@ -76,7 +84,9 @@ def test_rows_do_not_depend_on_other_rows(sampler, tables):
     with joblib.parallel_config("threading"):
         parallel = explain(sampler, background, X, n_jobs=2)
     np.testing.assert_array_equal(together.values, parallel.values)
-    np.testing.assert_array_equal(together.values[:3], explain(sampler, background, X[:3]).values)
+    np.testing.assert_array_equal(
+        together.values[:3], explain(sampler, background, X[:3]).values
+    )
 
 
 def test_the_cost_is_known_and_equal_for_every_row(tables):
@@ -84,7 +94,9 @@ def test_the_cost_is_known_and_equal_for_every_row(tables):
     for sampler in SAMPLERS.values():
         if not isinstance(sampler, LocalPermutations):
             cost = sampler.n_evaluations(P)
-            np.testing.assert_array_equal(explain(sampler, background, X).n_evaluations, cost)
+            np.testing.assert_array_equal(
+                explain(sampler, background, X).n_evaluations, cost
+            )
 
 
 def test_groups_can_be_nodes():
@@ -108,5 +120,7 @@ def test_groups_can_be_nodes():
     expected = model.predict_log_proba(X[:5]).max(axis=1)
     np.testing.assert_allclose(explanation.predictions, expected)
     total = explanation.base_values + explanation.values.sum(axis=1)
-    np.testing.assert_allclose(total, expected)  # the order is the diameter: Shapley values
+    np.testing.assert_allclose(
+        total, expected
+    )  # the order is the diameter: Shapley values
     np.testing.assert_array_equal(explanation.standard_errors, 0)

@@ -60,7 +60,9 @@ def on_components(network, game):
     """The sum over components of a coalition of their worth beyond v(empty)."""
     p, nothing = len(network), game.of(())
     coalitions = [[j for j in range(p) if mask >> j & 1] for mask in range(2**p)]
-    worth = [sum(game.of(c) - nothing for c in components(network, s)) for s in coalitions]
+    worth = [
+        sum(game.of(c) - nothing for c in components(network, s)) for s in coalitions
+    ]
     return Table(np.array(worth) + nothing)
 
 
@@ -75,7 +77,9 @@ def neighbourhood(network, node, order):
 
 
 def subsets(players):
-    return chain.from_iterable(combinations(players, s) for s in range(len(players) + 1))
+    return chain.from_iterable(
+        combinations(players, s) for s in range(len(players) + 1)
+    )
 
 
 def shapley_weight(n, size):
@@ -96,7 +100,9 @@ def test_local_values_are_shapley_values_of_the_neighbourhood(network, order):
     expected = []
     for node in range(p):
         members = neighbourhood(network, node, order)
-        restricted = Table([game.of(np.array(members)[list(s)]) for s in _by_mask(len(members))])
+        restricted = Table(
+            [game.of(np.array(members)[list(s)]) for s in _by_mask(len(members))]
+        )
         expected.append(brute_force(restricted, len(members))[members.index(node)])
     values = explain(game, LocalShapley(network, order), p)
     np.testing.assert_allclose(values, expected, **TOLERANCE)
@@ -110,8 +116,8 @@ def _by_mask(n):
 @on_every_graph
 @of_every_order
 def test_connected_weights_sum_over_sets_with_the_same_component(network, order):
-    # the coefficient by its meaning: the Shapley weights, in the neighbourhood, of all coalitions
-    # in which U is the component of the player
+    # the coefficient by its meaning: the Shapley weights, in the neighbourhood, of all
+    # coalitions in which U is the component of the player
     p = len(network)
     game = random_game(p, seed=2)
     expected = np.zeros(p)
@@ -147,14 +153,18 @@ def test_connected_equals_local_on_decomposable_games(network, order):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_additive_games_are_exact(network, order, sampler):
     game, a = additive_game(len(network))
-    np.testing.assert_allclose(explain(game, sampler(network, order), len(a)), a, **TOLERANCE)
+    np.testing.assert_allclose(
+        explain(game, sampler(network, order), len(a)), a, **TOLERANCE
+    )
 
 
 @on_every_graph
 def test_local_values_at_the_diameter_are_exact_shapley_values(network):
     p = len(network)
     game = random_game(p, seed=4)
-    result = shapley_values(game, n_players=p, sampler=LocalShapley(network, p), max_evals=2**p)
+    result = shapley_values(
+        game, n_players=p, sampler=LocalShapley(network, p), max_evals=2**p
+    )
     if nx.is_connected(network):
         np.testing.assert_allclose(result.values, brute_force(game, p), **TOLERANCE)
         np.testing.assert_array_equal(result.standard_errors, 0)
@@ -172,7 +182,9 @@ def test_myerson_is_the_shapley_value_of_the_game_on_components(network):
     np.testing.assert_allclose(values, brute_force(restricted, p), **TOLERANCE)
     for component in nx.connected_components(network):
         players = list(component)
-        assert values[players].sum() == pytest.approx(game.of(players) - game.of(()), abs=1e-12)
+        assert values[players].sum() == pytest.approx(
+            game.of(players) - game.of(()), abs=1e-12
+        )
 
 
 @on_every_graph
@@ -180,7 +192,11 @@ def test_all_agree_with_shapley_on_decomposable_games(network):
     p = len(network)
     game = on_components(network, random_game(p, seed=6))
     expected = brute_force(game, p)
-    for sampler in (LocalShapley(network, p), ConnectedShapley(network, p), Myerson(network)):
+    for sampler in (
+        LocalShapley(network, p),
+        ConnectedShapley(network, p),
+        Myerson(network),
+    ):
         np.testing.assert_allclose(explain(game, sampler, p), expected, **TOLERANCE)
 
 
@@ -188,7 +204,9 @@ def test_all_agree_with_shapley_on_decomposable_games(network):
 @on_every_graph
 @pytest.mark.parametrize("order", [1, 3])
 @pytest.mark.parametrize("balanced", [True, False])
-def test_regression_is_weighted_least_squares_with_the_sum_exact(network, order, balanced):
+def test_regression_is_weighted_least_squares_with_the_sum_exact(
+    network, order, balanced
+):
     p = len(network)
     game = random_game(p, seed=7)
     sets = [
@@ -200,7 +218,8 @@ def test_regression_is_weighted_least_squares_with_the_sum_exact(network, order,
     sizes = rows.sum(axis=1).astype(int)
     kernel = (p - 1) / (np.array([comb(p, s) for s in sizes]) * sizes * (p - sizes))
     if balanced:
-        # all coalitions of a size share their weight among those of the size that are listed
+        # all coalitions of a size share their weight among those of the size that are
+        # listed
         share = np.array([comb(p, s) for s in sizes]) / np.bincount(sizes)[sizes]
         kernel = kernel * share
     y = np.array([game.of(s) for s in sets]) - game.of(())
@@ -216,7 +235,9 @@ def test_regression_is_weighted_least_squares_with_the_sum_exact(network, order,
 
 def test_plans_are_cached_by_all_options():
     game = random_game(6, seed=11)
-    values = [explain(game, ConnectedRegression("ring", 3, b), 6) for b in (True, False, True)]
+    values = [
+        explain(game, ConnectedRegression("ring", 3, b), 6) for b in (True, False, True)
+    ]
     np.testing.assert_array_equal(values[0], values[2])
     assert np.abs(values[0] - values[1]).max() > 1e-3
     orders = [explain(game, LocalShapley("ring", order), 6) for order in (1, 2, 1)]
@@ -297,9 +318,13 @@ def test_local_cost_on_a_grid_is_the_number_of_distinct_coalitions(shape, order)
 
 
 def test_local_cost_on_a_large_grid_is_23_coalitions_a_pixel():
-    # subsets of a pixel and its neighbours, different up to translation: 1 + 6 + 10 + 5 + 1
-    costs = {n: LocalShapley(("grid", (n, n)), 1).n_evaluations(n * n) for n in (20, 40, 60)}
-    # quadratic in the side, so that the second difference of cost tells the coefficient of n^2
+    # subsets of a pixel and its neighbours, different up to translation: 1 + 6 + 10 + 5
+    # + 1
+    costs = {
+        n: LocalShapley(("grid", (n, n)), 1).n_evaluations(n * n) for n in (20, 40, 60)
+    }
+    # quadratic in the side, so that the second difference of cost tells the coefficient
+    # of n^2
     assert costs[60] - 2 * costs[40] + costs[20] == 23 * 2 * 20**2
 
 
@@ -312,9 +337,18 @@ def test_two_stars_with_common_nodes():
 @pytest.mark.parametrize(
     ("sampler", "message"),
     [
-        (LocalShapley(order=3), "order=3 on 40 players needs 2241 .* fits is 2, which needs 593"),
-        (ConnectedShapley(order=9), r"the largest order that fits is \d, which needs \d+\.$"),
-        (ConnectedRegression(order=30), "the largest order that fits is 19, which needs 591"),
+        (
+            LocalShapley(order=3),
+            "order=3 on 40 players needs 2241 .* fits is 2, which needs 593",
+        ),
+        (
+            ConnectedShapley(order=9),
+            r"the largest order that fits is \d, which needs \d+\.$",
+        ),
+        (
+            ConnectedRegression(order=30),
+            "the largest order that fits is 19, which needs 591",
+        ),
         (Myerson(), "Myerson on 40 players needs 821 evaluations"),
         (LocalShapley(("grid", (5, 8)), 1), "not even order=1 fits, which needs"),
         (LocalShapley(order=20), "needs more than"),
@@ -331,7 +365,9 @@ def test_expensive_orders_are_refused_before_the_game_is_called(sampler, message
 @pytest.mark.parametrize("order", [0, -1, 1.5, True, None, "2"])
 def test_orders_are_positive_ints(order):
     with pytest.raises(ValueError, match="takes order as a positive int"):
-        shapley_values(lambda S: S.any(axis=1), n_players=4, sampler=LocalShapley(order=order))
+        shapley_values(
+            lambda S: S.any(axis=1), n_players=4, sampler=LocalShapley(order=order)
+        )
 
 
 def test_a_graph_of_another_size_is_refused_before_the_game_is_called():
@@ -343,7 +379,8 @@ def test_a_graph_of_another_size_is_refused_before_the_game_is_called():
 
 
 def test_hopeless_orders_are_refused_quickly():
-    # found without listing: 2^39 subsets of one neighbourhood, and more connected sets than atoms
+    # found without listing: 2^39 subsets of one neighbourhood, and more connected sets
+    # than atoms
     with pytest.raises(ValueError, match="needs more than"):
         LocalShapley(("grid", (20, 20)), 20).afford(4 * 400, 400, 1)
     with pytest.raises(ValueError, match="needs more than"):
@@ -351,7 +388,8 @@ def test_hopeless_orders_are_refused_quickly():
 
 
 def test_printed_coefficients_would_shrink_additive_games():
-    # Chen et al. Definition 2 as printed, on a long line: what it leaves of an additive game
+    # Chen et al. Definition 2 as printed, on a long line: what it leaves of an additive
+    # game
     def printed(k):
         ends = [(left, right) for left in range(k + 1) for right in range(k + 1)]
         sizes = [left + right + 1 for left, right in ends]
@@ -359,17 +397,24 @@ def test_printed_coefficients_would_shrink_additive_games():
 
     shares = [printed(k) for k in (1, 2, 4, 8, 16)]
     np.testing.assert_allclose(shares, [0.533, 0.643, 0.758, 0.853, 0.918], atol=6e-4)
-    design = ConnectedShapley("chain", 1).start(SamplerTask(9, [], 10**6)).ask(np.arange(1), 10**6)
+    design = (
+        ConnectedShapley("chain", 1)
+        .start(SamplerTask(9, [], 10**6))
+        .ask(np.arange(1), 10**6)
+    )
     inner = design.weights[[4]].toarray().ravel()
     assert inner[inner > 0].sum() == pytest.approx(1, abs=1e-12)
 
 
 def local_walks(game, p, **kwargs):
-    return shapley_values(game, n_players=p, sampler=LocalPermutations("ring", 2), **kwargs)
+    return shapley_values(
+        game, n_players=p, sampler=LocalPermutations("ring", 2), **kwargs
+    )
 
 
 def test_local_permutations_estimate_local_with_honest_errors():
-    # z-scores of 40 runs x 8 players: the mean square has a standard deviation below 0.12
+    # z-scores of 40 runs x 8 players: the mean square has a standard deviation below
+    # 0.12
     p, game = 8, random_game(8, seed=9)
     expected = explain(game, LocalShapley("ring", 2), p)
     z = []
@@ -386,7 +431,12 @@ def test_local_permutations_of_the_whole_graph_estimate_shapley():
     game = random_game(6, seed=10)
     sampler = LocalPermutations("chain", 5)
     result = shapley_values(
-        game, n_players=6, sampler=sampler, max_evals=12000, random_state=0, solver="auto"
+        game,
+        n_players=6,
+        sampler=sampler,
+        max_evals=12000,
+        random_state=0,
+        solver="auto",
     )
     z = (result.values - brute_force(game, 6)) / result.standard_errors
     assert np.abs(z).max() < 4.5
@@ -394,15 +444,20 @@ def test_local_permutations_of_the_whole_graph_estimate_shapley():
 
 def test_local_permutations_stay_inside_neighbourhoods():
     sampler = LocalPermutations(("grid", (3, 4)), 1)
-    design = sampler.start(SamplerTask(12, [np.random.default_rng(0)], 6)).ask(np.arange(1), 6)
+    design = sampler.start(SamplerTask(12, [np.random.default_rng(0)], 6)).ask(
+        np.arange(1), 6
+    )
     network = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))
     pairs = design.coalitions.reshape(6, 12, 2, 12)
     for player in range(12):
         without, joined = pairs[:, player, 0], pairs[:, player, 1]
         near = neighbourhood(network, player, 1)
         assert set(np.flatnonzero(without.any(axis=0))) <= set(near) - {player}
-        np.testing.assert_array_equal(joined ^ without, np.eye(12, dtype=bool)[[player] * 6])
-        # a round and its reverse: each neighbour comes before the player in just one of the two
+        np.testing.assert_array_equal(
+            joined ^ without, np.eye(12, dtype=bool)[[player] * 6]
+        )
+        # a round and its reverse: each neighbour comes before the player in just one of
+        # the two
         both = without.reshape(3, 2, 12).sum(axis=1)
         others = [node for node in near if node != player]
         np.testing.assert_array_equal(both[:, others], 1)

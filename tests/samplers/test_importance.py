@@ -18,7 +18,9 @@ def test_importance_distribution_is_that_of_the_paper(d, radius, bound):
     weight = (d - 1) / (count * size * (d - size))
     gradient_bound = 2 * n * weight * np.sqrt(size) * (radius * np.sqrt(size) + bound)
     expected = count * gradient_bound / (count * gradient_bound).sum()
-    np.testing.assert_allclose(Importance(radius / bound).size_law(d), expected, rtol=1e-13)
+    np.testing.assert_allclose(
+        Importance(radius / bound).size_law(d), expected, rtol=1e-13
+    )
 
 
 def test_default_ratio_is_that_of_the_authors():
@@ -39,14 +41,18 @@ def test_distributions_are_finite_for_many_players(sampler):
     assert law.sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("sampler", [Importance(), Importance(0.5), Uniform()], ids=repr)
+@pytest.mark.parametrize(
+    "sampler", [Importance(), Importance(0.5), Uniform()], ids=repr
+)
 def test_draws_follow_the_distribution(sampler):
     """Chi-square of all 14 coalitions of 4 players over 20,000 draws; false alarms 1e-4."""
     d, n = 4, 20_000
     sampler.start(SamplerTask(d, [np.random.default_rng(5)], n))
     design = sampler.ask(np.array([0]), n)
     size = design.coalitions[0].sum(axis=1)
-    np.testing.assert_allclose(design.expected_draws[0], n * sampler.size_law(d)[size - 1])
+    np.testing.assert_allclose(
+        design.expected_draws[0], n * sampler.size_law(d)[size - 1]
+    )
     seen = np.bincount(design.coalitions[0] @ (1 << np.arange(d)), minlength=16)
     assert seen[0] == seen[15] == 0
     size = np.array([mask.bit_count() for mask in range(1, 15)])

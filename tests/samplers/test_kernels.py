@@ -70,15 +70,21 @@ def test_large_matrices_agree_with_their_blocks():
     whole = KendallKernel()(few, many)
     np.testing.assert_array_equal(KendallKernel()(many, few), whole.T)
     for i, j in ((0, 0), (18, 3299), (7, 3200), (8, 3199)):
-        assert whole[i, j] == pytest.approx(by_definition(KendallKernel(), few[i], many[j]))
+        assert whole[i, j] == pytest.approx(
+            by_definition(KendallKernel(), few[i], many[j])
+        )
 
 
 def test_kernel_of_pairs_is_the_mean_over_their_members():
     rng = np.random.default_rng(5)
     first, second = uniform(rng, 6, 7), uniform(rng, 3, 7)
     kernel = MallowsKernel(2.0)
-    members = [kernel(a, b) for a in (first, first[:, ::-1]) for b in (second, second[:, ::-1])]
-    np.testing.assert_allclose(kernel.of_pairs()(first, second), np.mean(members, axis=0))
+    members = [
+        kernel(a, b) for a in (first, first[:, ::-1]) for b in (second, second[:, ::-1])
+    ]
+    np.testing.assert_allclose(
+        kernel.of_pairs()(first, second), np.mean(members, axis=0)
+    )
     assert kernel.of_pairs().mean(7) == kernel.mean(7)
 
 
@@ -88,7 +94,9 @@ def test_unsuitable_kernels_are_refused_with_a_reason(kernel):
         ValueError, match=f"{type(kernel).__name__} cannot distinguish pairs .* cancel"
     ):
         kernel.of_pairs()
-    with pytest.raises(ValueError, match=f"{type(kernel).__name__} has no Bayesian weights: "):
+    with pytest.raises(
+        ValueError, match=f"{type(kernel).__name__} has no Bayesian weights: "
+    ):
         kernel.check_weights()
 
 

@@ -61,15 +61,21 @@ def test_extensions_are_uniform(graph, p, n_extensions, chain, monkeypatch):
     all_of_them = extensions(before)
     assert len(all_of_them) == n_extensions
     rng, n = np.random.default_rng(0), 4000
-    drawn = taken_apart(before).extended(rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1), rng)
+    drawn = taken_apart(before).extended(
+        rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1), rng
+    )
     place = {order: i for i, order in enumerate(all_of_them)}
-    counts = np.bincount([place[tuple(order)] for order in drawn.tolist()], minlength=n_extensions)
+    counts = np.bincount(
+        [place[tuple(order)] for order in drawn.tolist()], minlength=n_extensions
+    )
     expected = n / n_extensions
     statistic = ((counts - expected) ** 2 / expected).sum()
     assert statistic <= chi2.ppf(1 - 1e-5, max(n_extensions - 1, 1))
 
 
-@pytest.mark.parametrize("name", ["layers", "forest", "tree", "series-parallel", "networkx"])
+@pytest.mark.parametrize(
+    "name", ["layers", "forest", "tree", "series-parallel", "networkx"]
+)
 def test_simple_orders_are_sampled_directly(name):
     graph, p, _ = ORDERS[name]
     assert not taken_apart(before_of(graph, p, "Owner")).has_prime
@@ -78,7 +84,9 @@ def test_simple_orders_are_sampled_directly(name):
 def test_large_orders_are_decomposed():
     """A forest of 400: every path from a root is in order, and the roots share all places."""
     rng = np.random.default_rng(1)
-    parents = [(int(rng.integers(max(0, child - 5), child)), child) for child in range(8, 400)]
+    parents = [
+        (int(rng.integers(max(0, child - 5), child)), child) for child in range(8, 400)
+    ]
     before = before_of(parents, 400, "Owner")
     drawn = taken_apart(before).extended(
         rng.permuted(np.tile(np.arange(400), (50, 1)), axis=1), rng
@@ -112,7 +120,10 @@ def test_values_are_the_mean_over_all_extensions(sampler, name):
     runs = np.array(
         [
             shapley_values(
-                game, sampler=Ordered(sampler, graph), max_evals=60 * p, random_state=seed
+                game,
+                sampler=Ordered(sampler, graph),
+                max_evals=60 * p,
+                random_state=seed,
             ).values
             for seed in range(12)
         ]
@@ -183,7 +194,9 @@ def test_players_without_effect_stay_in_the_order():
     """Interventional reward; one column in the middle equals that of the background."""
     rows = np.array([[0.0, 1.0, 0.0]])
     explainer = ShapleyExplainer(
-        lambda X: X[:, 0] * X[:, 2], sampler=Ordered("antithetic", [(2, 1), (1, 0)]), random_state=0
+        lambda X: X[:, 0] * X[:, 2],
+        sampler=Ordered("antithetic", [(2, 1), (1, 0)]),
+        random_state=0,
     )
     found = explainer.fit(rows).explain(np.array([[1.0, 1.0, 1.0]]))
     assert found.values.tolist() == [[1.0, 0.0, 0.0]]
@@ -201,10 +214,16 @@ def test_groups_are_players():
 
 
 REFUSED = {
-    "circle": ([(0, 1), (1, 2), (2, 0)], "got an order with a cycle, in which player 0 comes"),
+    "circle": (
+        [(0, 1), (1, 2), (2, 0)],
+        "got an order with a cycle, in which player 0 comes",
+    ),
     "itself": ([(1, 1)], "player 1 comes before itself"),
     "too many": ([(0, 7)], "got an order of player 7: number the 3 players from 0"),
-    "names": (nx.DiGraph([("a", "b")]), "got an order of player 'a'|got an order of player 'b'"),
+    "names": (
+        nx.DiGraph([("a", "b")]),
+        "got an order of player 'a'|got an order of player 'b'",
+    ),
     "missing": ([[0], [1]], "for 3 players: name each of 0..2 once"),
     "twice": ([[0, 1], [1, 2]], "name each of 0..2 once"),
 }
@@ -219,14 +238,18 @@ def test_invalid_orders_are_refused_before_the_game_is_called(graph, message):
         shapley_values(never, n_players=3, sampler=Ordered("antithetic", graph))
 
 
-@pytest.mark.parametrize("graph", [nx.Graph([(0, 1)]), [(0, 1, 2)], [(0, "b")], "chain", [0, 1]])
+@pytest.mark.parametrize(
+    "graph", [nx.Graph([(0, 1)]), [(0, 1, 2)], [(0, "b")], "chain", [0, 1]]
+)
 def test_cyclic_or_malformed_orders_are_refused(graph):
     with pytest.raises(ValueError, match="Ordered takes graph as a list of pairs"):
         shapley_values(RandomGame(3), sampler=Ordered("antithetic", graph))
 
 
 def test_kernel_weights_are_refused():
-    with pytest.raises(ValueError, match="equal weights of permutations; got Antithetic"):
+    with pytest.raises(
+        ValueError, match="equal weights of permutations; got Antithetic"
+    ):
         shapley_values(RandomGame(3), sampler=Ordered(Antithetic(weights="bayesian")))
     shapley_values(RandomGame(3), sampler=Ordered(Herding(), [(0, 1)]), max_evals=40)
 

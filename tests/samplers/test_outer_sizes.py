@@ -35,9 +35,17 @@ def test_least_squares_on_the_coalitions_of_shap_agrees_with_shap(n):
     """Enumerated sizes and weights agree. A coalition that shap drew c times is c rows here."""
     explainer, values = by_shap(n)
     mask, weights = explainer.maskMatrix.astype(bool), explainer.kernelWeights
-    design = OuterSizes().start(SamplerTask(P, [np.random.default_rng(0)], n)).ask(np.array([0]), n)
+    design = (
+        OuterSizes()
+        .start(SamplerTask(P, [np.random.default_rng(0)], n))
+        .ask(np.array([0]), n)
+    )
     size, expected = design.coalitions[0].sum(axis=1), design.expected_draws[0]
-    whole = {s for s in range(1, P) if (expected[size == s] == comb(P, s)).all() and s in size}
+    whole = {
+        s
+        for s in range(1, P)
+        if (expected[size == s] == comb(P, s)).all() and s in size
+    }
     drawn = np.array([s not in whole for s in mask.sum(axis=1)])
     assert whole
     assert all((mask.sum(axis=1) == s).sum() == comb(P, s) for s in whole)
@@ -52,7 +60,9 @@ def test_least_squares_on_the_coalitions_of_shap_agrees_with_shap(n):
     solver = LeastSquares().start(SolverTask(P, ENDS[None, :1], ENDS[None, 1:]))
     again = CoalitionDesign(rows[None], expected_draws=rate[None])
     solver.update(np.array([0]), again, GAME(rows)[None, :, None])
-    np.testing.assert_allclose(solver.result().values[0, :, 0], values, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        solver.result().values[0, :, 0], values, rtol=0, atol=1e-8
+    )
 
 
 def test_all_coalitions_agree_with_shap():
@@ -61,7 +71,9 @@ def test_all_coalitions_agree_with_shap():
 
 
 def test_the_least_budget():
-    result = shapley_values(GAME, sampler="outer-sizes", max_evals=2 * P, random_state=0)
+    result = shapley_values(
+        GAME, sampler="outer-sizes", max_evals=2 * P, random_state=0
+    )
     assert result.n_evaluations <= 2 * P
     assert result.values.sum() == pytest.approx(ENDS[1] - ENDS[0])
     with pytest.raises(ValueError, match=f"needs at least {2 * P} evaluations"):

@@ -36,7 +36,8 @@ def test_ceil_half_p_nodes_integrate_exactly(p):
     nodes, weights, _ = started(Owen(), p)._nodes(1000)
     assert len(nodes) == -(-p // 2)
     integral = sum(
-        w * expected_contributions(game, p, q) for q, w in zip(nodes, weights, strict=True)
+        w * expected_contributions(game, p, q)
+        for q, w in zip(nodes, weights, strict=True)
     )
     np.testing.assert_allclose(integral, brute_force(game, p), atol=1e-12)
 
@@ -48,10 +49,17 @@ def test_halved_nodes_are_half_of_a_symmetric_rule(p, n_units):
     assert (nodes <= 0.5 + 1e-12).all()
     assert weights.sum() == pytest.approx(1)
     assert counts.sum() == n_units
-    powers = np.arange(2 * len(nodes) - 1)  # of x = q - 1/2, odd ones vanish by symmetry
-    moments = [w * ((q - 0.5) ** (2 * (powers // 2))) for q, w in zip(nodes, weights, strict=True)]
+    powers = np.arange(
+        2 * len(nodes) - 1
+    )  # of x = q - 1/2, odd ones vanish by symmetry
+    moments = [
+        w * ((q - 0.5) ** (2 * (powers // 2)))
+        for q, w in zip(nodes, weights, strict=True)
+    ]
     degree = 2 * (powers // 2)
-    np.testing.assert_allclose(np.sum(moments, axis=0), 0.5**degree / (degree + 1), atol=1e-12)
+    np.testing.assert_allclose(
+        np.sum(moments, axis=0), 0.5**degree / (degree + 1), atol=1e-12
+    )
 
 
 def test_published_nodes_are_equally_spaced_with_two_coalitions_each():
@@ -79,7 +87,9 @@ def test_each_coalition_costs_p_plus_one_evaluations():
     assert result.n_evaluations <= n * (p + 1) + 2
     design = started(Owen(), p).ask(np.array([0]), n)
     pairs = design.coalitions[0].reshape(n, p, 2, p)
-    np.testing.assert_array_equal(design.players[0].reshape(n, p), np.tile(np.arange(p), (n, 1)))
+    np.testing.assert_array_equal(
+        design.players[0].reshape(n, p), np.tile(np.arange(p), (n, 1))
+    )
     for i in range(p):
         assert not pairs[:, i, 0, i].any()
         assert pairs[:, i, 1, i].all()
@@ -95,7 +105,9 @@ def test_linear_games_are_exact(sampler):
         max_evals=60,
         random_state=0,
     )
-    np.testing.assert_allclose(result.values, np.stack([single, -single], axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        result.values, np.stack([single, -single], axis=1), atol=1e-12
+    )
     assert not (result.standard_errors == 0).any()  # what looks linear need not be
 
 
@@ -135,14 +147,18 @@ def test_players_are_present_with_the_probability_of_the_node(rule):
     others = design.coalitions[:, ::2][firsts][:, 1:]
     for stratum, node in enumerate(nodes):
         present = others[design.strata[firsts] == stratum]
-        assert abs(present.mean() - node) <= 5 * np.sqrt(node * (1 - node) / present.size)
+        assert abs(present.mean() - node) <= 5 * np.sqrt(
+            node * (1 - node) / present.size
+        )
 
 
 def test_published_rule_has_the_documented_bias():
     """Equal weights at nodes 0, 1/Q, ..., 1: the mean of e_i over nodes, not its integral."""
     p, game = 6, RandomGame(6, seed=2)
     nodes = np.linspace(0, 1, 4)
-    biased = np.mean([expected_contributions(game, p, min(q, 1 - 1e-12)) for q in nodes], axis=0)
+    biased = np.mean(
+        [expected_contributions(game, p, min(q, 1 - 1e-12)) for q in nodes], axis=0
+    )
     runs = as_instances(game, 300)
     values = explain_game(runs, sampler=Owen("uniform"), max_evals=58).values[:, :, 0]
     error = values.std(axis=0, ddof=1) / np.sqrt(300)

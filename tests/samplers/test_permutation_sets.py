@@ -1,7 +1,7 @@
 """Samplers of permutations: uniform margins, unbiased means, honest errors.
 
-False alarms: a chi-square test fails a correct sampler with probability 1e-6, a z-test at |z| > 5
-with 6e-7 per player. The seeds are fixed.
+False alarms: a chi-square test fails a correct sampler with probability 1e-6, a z-test
+at |z| > 5 with 6e-7 per player. The seeds are fixed.
 """
 
 from itertools import permutations as all_orders
@@ -24,9 +24,17 @@ from skshapley.samplers import (
     draw_permutations,
 )
 from skshapley.samplers._permutations import orthogonal_directions
-from skshapley.testing import HybridGame, RandomGame, as_instances, brute_force, explain_game
+from skshapley.testing import (
+    HybridGame,
+    RandomGame,
+    as_instances,
+    brute_force,
+    explain_game,
+)
 
-BY_NAME = [name for name, cls in SAMPLERS.items() if issubclass(cls, PermutationSampler)]
+BY_NAME = [
+    name for name, cls in SAMPLERS.items() if issubclass(cls, PermutationSampler)
+]
 CODES = [
     Herding(paired=False),
     Herding("kendall", paired=False),
@@ -41,7 +49,14 @@ ALL = [*BY_NAME, *CODES, *WEIGHED]
 
 
 def test_samplers_of_the_paper_exist():
-    assert {"monte-carlo", "antithetic", "orthogonal", "sobol", "herding", "sbq"} <= set(BY_NAME)
+    assert {
+        "monte-carlo",
+        "antithetic",
+        "orthogonal",
+        "sobol",
+        "herding",
+        "sbq",
+    } <= set(BY_NAME)
 
 
 @pytest.mark.thinned
@@ -52,13 +67,17 @@ def test_sets_are_permutations_with_weights_of_sum_one(sampler, p, n):
     orders, weights = draw_permutations(sampler, n, p, random_state=0)
     assert orders.shape == (n, p)
     assert weights.shape == (n,)
-    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(p), (n, 1)))
+    np.testing.assert_array_equal(
+        np.sort(orders, axis=1), np.tile(np.arange(p), (n, 1))
+    )
     assert weights.sum() == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("sampler", ALL, ids=str)
 def test_sets_depend_on_the_seed_only(sampler):
-    first, again, other = (draw_permutations(sampler, 12, 6, seed)[0] for seed in (0, 0, 1))
+    first, again, other = (
+        draw_permutations(sampler, 12, 6, seed)[0] for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
 
@@ -71,7 +90,9 @@ def test_each_permutation_is_uniform(sampler, p):
     runs = (10 if p == 4 else 5) * len(orders)
     sets = np.stack([draw_permutations(sampler, 8, p, seed)[0] for seed in range(runs)])
     for k in (0, 3, 7):
-        found = np.bincount([orders[tuple(row)] for row in sets[:, k]], minlength=len(orders))
+        found = np.bincount(
+            [orders[tuple(row)] for row in sets[:, k]], minlength=len(orders)
+        )
         expected = runs / len(orders)
         statistic = ((found - expected) ** 2 / expected).sum()
         assert statistic < chi2.isf(1e-6, len(orders) - 1)
@@ -84,11 +105,15 @@ def test_attributions_are_unbiased_and_add_up(sampler):
     runs = as_instances(game, 200)
     values = explain_game(runs, sampler=sampler, max_evals=30).values[:, :, 0]
     np.testing.assert_allclose(values.sum(axis=1), truth.sum(), atol=1e-9)
-    z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(200) + 1e-12)
+    z = (values.mean(axis=0) - truth) / (
+        values.std(axis=0, ddof=1) / np.sqrt(200) + 1e-12
+    )
     assert np.abs(z).max() < 5
 
 
-@pytest.mark.parametrize("sampler", ["antithetic", "orthogonal", "sobol", "herding", "sbq"])
+@pytest.mark.parametrize(
+    "sampler", ["antithetic", "orthogonal", "sobol", "herding", "sbq"]
+)
 def test_antithetic_pairs_are_exact_for_pairwise_games(sampler):
     """v(S) = sum a_i + sum b_ij: each order and its reverse average to the Shapley value."""
     rng = np.random.default_rng(0)
@@ -108,14 +133,18 @@ def test_antithetic_pairs_are_exact_for_pairwise_games(sampler):
 def test_orthogonal_directions_are_orthonormal_and_of_sum_zero(size, p):
     directions = orthogonal_directions(np.random.default_rng(0), 40, size, p)
     gram = directions @ np.swapaxes(directions, 1, 2)
-    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(size), gram.shape), atol=1e-12)
+    np.testing.assert_allclose(
+        gram, np.broadcast_to(np.eye(size), gram.shape), atol=1e-12
+    )
     np.testing.assert_allclose(directions.sum(axis=2), 0, atol=1e-12)
 
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("sampler", ALL, ids=str)
 @pytest.mark.parametrize(("draws", "sets"), [(40, 10), (84, 10), (430, 10), (37, 9)])
-def test_each_unit_uses_one_background_row_and_all_are_used_equally(sampler, draws, sets):
+def test_each_unit_uses_one_background_row_and_all_are_used_equally(
+    sampler, draws, sets
+):
     """Ten background rows; the remaining units go to different rows, one each."""
     cls = SAMPLERS[sampler] if isinstance(sampler, str) else type(sampler)
     sampler = cls(**({} if isinstance(sampler, str) else sampler.get_params()))
@@ -165,7 +194,9 @@ def test_replicates_give_standard_errors(cls):
 
     assert np.isnan(run(1, 1).standard_errors).all()
     found = run(4, 200)
-    covered = np.abs(found.values[:, :, 0] - truth) <= 1.96 * found.standard_errors[:, :, 0]
+    covered = (
+        np.abs(found.values[:, :, 0] - truth) <= 1.96 * found.standard_errors[:, :, 0]
+    )
     assert 0.90 < covered.mean() < 0.99
 
 
@@ -192,7 +223,10 @@ def test_sphere_points_lie_on_the_sphere_and_are_uniform():
 
 WRONG = {
     "kendall pairs": (Herding("kendall"), "cannot distinguish pairs"),
-    "sbq": (SequentialBayesianQuadrature("spearman", paired=False), "no Bayesian weights"),
+    "sbq": (
+        SequentialBayesianQuadrature("spearman", paired=False),
+        "no Bayesian weights",
+    ),
     "replicates": (Sobol(replicates=0), "replicates as a positive int; got 0"),
 }
 
@@ -220,7 +254,8 @@ def test_other_samplers_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("sampler", "least"), [("herding", 10), (Sobol(paired=False), 6), (Herding(replicates=3), 26)]
+    ("sampler", "least"),
+    [("herding", 10), (Sobol(paired=False), 6), (Herding(replicates=3), 26)],
 )
 def test_too_small_budgets_are_refused_with_the_smallest_one(sampler, least):
     def game(coalitions):
@@ -228,7 +263,9 @@ def test_too_small_budgets_are_refused_with_the_smallest_one(sampler, least):
 
     with pytest.raises(ValueError, match=f"needs at least {least} evaluations"):
         shapley_values(game, n_players=5, sampler=sampler, max_evals=least - 1)
-    result = shapley_values(game, n_players=5, sampler=sampler, max_evals=least, random_state=0)
+    result = shapley_values(
+        game, n_players=5, sampler=sampler, max_evals=least, random_state=0
+    )
     np.testing.assert_allclose(result.values, 1)
     assert result.n_evaluations <= least
 
@@ -245,7 +282,9 @@ def test_the_next_ask_continues_the_round(asks):
     """Every five consecutive units use all five background rows, for any split into asks."""
     weights = np.full(5, 0.2)
     for seed in range(5):
-        sampler = MonteCarlo().start(SamplerTask(4, [np.random.default_rng(seed)], 10, weights))
+        sampler = MonteCarlo().start(
+            SamplerTask(4, [np.random.default_rng(seed)], 10, weights)
+        )
         used = []
         for n in asks:
             design = sampler.ask(np.arange(1), n)

@@ -1,8 +1,8 @@
 """Errors of Mitchell et al. (2022), section 5, on make_regression (d = 10) and XGBoost's defaults.
 
-Reference values were measured apart from this package, over 25 trials of ten instances. Both sides
-are noisy, and the sets of herding and SBQ are one set here: a factor of 1.6 is allowed, which is
-less than what lies between the methods.
+Reference values were measured apart from this package, over 25 trials of ten instances.
+Both sides are noisy, and the sets of herding and SBQ are one set here: a factor of 1.6
+is allowed, which is less than what lies between the methods.
 """
 
 from copy import copy
@@ -28,8 +28,8 @@ from skshapley.testing import HybridGame, brute_force, explain_game
 
 D = 10
 
-# mean squared errors at 440 and 2200 marginal evaluations, n_s; permutations cost d - 1 evaluations
-# and coalitions of Owen's d + 1
+# mean squared errors at 440 and 2200 marginal evaluations, n_s; permutations cost d - 1
+# evaluations and coalitions of Owen's d + 1
 ERRORS = {
     "sbq": (SequentialBayesianQuadrature(paired=False), 0.080, 0.0036),
     "herding": (Herding(paired=False), 0.13, 0.0085),
@@ -58,14 +58,17 @@ def games():
     from xgboost import XGBRegressor
 
     X, y = make_regression(n_samples=1000, n_features=D, noise=0.1, random_state=47)
-    # the default for a table of this size when the paper was written, and the same in all versions
+    # the default for a table of this size when the paper was written, and the same in
+    # all versions
     model = XGBRegressor(n_jobs=1, tree_method="exact").fit(X, y)
     every = (np.arange(2**D)[:, None] >> np.arange(D)) & 1 == 1
     worth = np.zeros((10, 2**D))
     for i, row in enumerate(X[:10]):
         hybrid = np.where(every[:, None], row, X[:100]).reshape(-1, D)
         worth[i] = model.predict(hybrid).reshape(-1, 100).mean(axis=1, dtype=float)
-    values = np.array([brute_force(lambda S, w=w: w[S @ 2 ** np.arange(D)], D) for w in worth])
+    values = np.array(
+        [brute_force(lambda S, w=w: w[S @ 2 ** np.arange(D)], D) for w in worth]
+    )
     assert (values**2).mean() == pytest.approx(1748, rel=0.02)
     return worth, values
 
@@ -109,6 +112,8 @@ def test_errors_agree_with_published_ones(games, name, marginal_evals):
 def test_order_of_the_methods(games):
     """Figures 9 and 10 at 160 permutations of ten players; the gaps are factors of 1.4 and more."""
     names = ("sbq", "herding", "orthogonal", "antithetic", "monte-carlo")
-    errors = [mean_error(games, ERRORS[name][0], 160 * 9 + 2, trials=8) for name in names]
+    errors = [
+        mean_error(games, ERRORS[name][0], 160 * 9 + 2, trials=8) for name in names
+    ]
     assert (np.diff(errors) > 0).all()
     assert mean_error(games, Leverage(), 1000, trials=1) < errors[0]

@@ -20,7 +20,9 @@ def play(game, sampler, budget, seed, p=P):
     total, asked, designs = sampler.afford(budget, p, 1).n_draws, 0, []
     sampler.start(SamplerTask(p, [np.random.default_rng(seed)], total))
     full, none = game(np.ones((1, p), dtype=bool)), game(np.zeros((1, p), dtype=bool))
-    solver = StratifiedMean().start(SolverTask(p, none.reshape(1, -1), full.reshape(1, -1)))
+    solver = StratifiedMean().start(
+        SolverTask(p, none.reshape(1, -1), full.reshape(1, -1))
+    )
     while asked < total:
         n = sampler.draws_now(asked)
         design = sampler.ask(np.array([0]), n)
@@ -39,7 +41,9 @@ def counts(design, p=P):
 
 def test_coalitions_have_the_stated_size_and_exclude_the_player():
     design = (
-        Stratified().start(SamplerTask(P, [np.random.default_rng(0)], 300)).ask(np.array([0]), 300)
+        Stratified()
+        .start(SamplerTask(P, [np.random.default_rng(0)], 300))
+        .ask(np.array([0]), 300)
     )
     pairs = design.coalitions[0].reshape(-1, 2, P)
     np.testing.assert_array_equal(pairs[:, 0].sum(axis=1), design.strata[0])
@@ -51,7 +55,11 @@ def test_coalitions_have_the_stated_size_and_exclude_the_player():
 def test_coalitions_are_uniform_among_those_of_their_size():
     """Each of the C(4, 2) coalitions of player 0 and size 2; z of 5 over some thousand draws."""
     n = 60_000
-    design = Stratified().start(SamplerTask(P, [np.random.default_rng(1)], n)).ask(np.array([0]), n)
+    design = (
+        Stratified()
+        .start(SamplerTask(P, [np.random.default_rng(1)], n))
+        .ask(np.array([0]), n)
+    )
     mine = (design.players[0] == 0) & (design.strata[0] == 2)
     sets = design.coalitions[0, ::2][mine]
     found = np.unique(sets @ 2 ** np.arange(P), return_counts=True)[1]
@@ -132,7 +140,9 @@ def test_a_second_stage_helps_if_strata_differ():
     truth = brute_force(game, p)
 
     def error(sampler):
-        runs = [play(game, sampler, 600, seed, p)[1].values[0, :, 0] for seed in range(100)]
+        runs = [
+            play(game, sampler, 600, seed, p)[1].values[0, :, 0] for seed in range(100)
+        ]
         return np.mean((np.array(runs) - truth) ** 2)
 
     even = Stratified()
@@ -144,12 +154,16 @@ def test_a_second_stage_helps_if_strata_differ():
 def test_few_players(p):
     """Two players leave no randomness."""
     game = RandomGame(p, seed=1)
-    result = shapley_values(game, n_players=p, sampler="stratified", max_evals=40, random_state=0)
+    result = shapley_values(
+        game, n_players=p, sampler="stratified", max_evals=40, random_state=0
+    )
     if p == 2:
         np.testing.assert_allclose(result.values, brute_force(game, p), atol=1e-12)
         np.testing.assert_array_equal(result.standard_errors, 0)
     else:
-        assert (np.abs(result.values - brute_force(game, p)) < 5 * result.standard_errors).all()
+        assert (
+            np.abs(result.values - brute_force(game, p)) < 5 * result.standard_errors
+        ).all()
 
 
 def test_one_contribution_per_stratum_has_no_standard_error():
@@ -157,7 +171,9 @@ def test_one_contribution_per_stratum_has_no_standard_error():
         traits = SamplerTraits(goes_on=False)
 
     game = RandomGame(P, seed=1)
-    result = shapley_values(game, n_players=P, sampler=Planned(), max_evals=42, random_state=0)
+    result = shapley_values(
+        game, n_players=P, sampler=Planned(), max_evals=42, random_state=0
+    )
     assert np.isfinite(result.values).all()
     assert result.standard_errors is None or np.isnan(result.standard_errors).all()
     with pytest.raises(ValueError, match="needs at least 42 evaluations"):

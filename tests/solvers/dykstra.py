@@ -15,9 +15,9 @@ def dykstra(
 ) -> np.ndarray:
     """Project like `project`, by alternating projections: the published way, for reference.
 
-    Grah & Thouvenot (2020), Algorithm 2, with the index of alpha corrected and the ball left alone
-    by points within it; Boyle & Dykstra (1986). It converges slowly where the ball touches the
-    hyperplane almost tangentially.
+    Grah & Thouvenot (2020), Algorithm 2, with the index of alpha corrected and the ball
+    left alone by points within it; Boyle & Dykstra (1986). It converges slowly where
+    the ball touches the hyperplane almost tangentially.
 
     Parameters
     ----------
@@ -34,14 +34,18 @@ def dykstra(
     Examples
     --------
     >>> import numpy as np
-    >>> dykstra(np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0).ravel().round(4)
+    >>> dykstra(
+    ...     np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0
+    ... ).ravel().round(4)
     array([ 0.7071, -0.7071])
     """
     alpha, from_ball, from_plane = points, np.zeros_like(points), np.zeros_like(points)
     for _ in range(max_iter):
         shifted = alpha + from_ball
         length = np.sqrt((shifted**2).sum(axis=1, keepdims=True))
-        beta = shifted * np.where(length > radius, radius / np.maximum(length, 1e-300), 1.0)
+        beta = shifted * np.where(
+            length > radius, radius / np.maximum(length, 1e-300), 1.0
+        )
         from_ball = shifted - beta
         following = project_on_sum(beta + from_plane, total)
         from_plane = beta + from_plane - following

@@ -62,7 +62,9 @@ def test_unseen_events_keep_errors_above_zero():
     game = DividendGame(20, {(0, 1, 2): 1.0})
     silent = 0
     for seed in range(30):
-        result = shapley_values(game, sampler="classical", max_evals=90, random_state=seed)
+        result = shapley_values(
+            game, sampler="classical", max_evals=90, random_state=seed
+        )
         assert result.values.sum() == pytest.approx(1)
         if np.ptp(result.values) == 0:
             silent += 1

@@ -18,12 +18,15 @@ from skshapley.stopping import StandardError
 def smooth_game(p, seed=0, order=4):
     """A sum of products of few players and a saturating sum; its truth comes from enumeration."""
     rng = np.random.default_rng(seed)
-    terms = [rng.choice(p, rng.integers(1, order + 1), replace=False) for _ in range(3 * p)]
+    terms = [
+        rng.choice(p, rng.integers(1, order + 1), replace=False) for _ in range(3 * p)
+    ]
     weights, slopes = rng.normal(size=3 * p), rng.uniform(0, 2 / p, p)
 
     def reward(coalitions):
         products = sum(
-            w * coalitions[:, t].all(axis=1) for t, w in zip(terms, weights, strict=True)
+            w * coalitions[:, t].all(axis=1)
+            for t, w in zip(terms, weights, strict=True)
         )
         return products + 5 * np.tanh(coalitions @ slopes)
 
@@ -43,7 +46,9 @@ def exact(reward, p):
 def test_all_pairs_are_exact(p):
     values = np.random.default_rng(p).normal(size=(2**p, 2))
     result = run(lambda S: values[S @ (1 << np.arange(p))], p, 2**p)
-    np.testing.assert_allclose(result.values, exact(lambda S: values[S @ (1 << np.arange(p))], p))
+    np.testing.assert_allclose(
+        result.values, exact(lambda S: values[S @ (1 << np.arange(p))], p)
+    )
     np.testing.assert_array_equal(result.standard_errors, 0)
 
 
@@ -55,17 +60,27 @@ def test_additive_and_pairwise_games_are_exact():
         return np.einsum("mi,ij,mj->m", S * 1.0, square, S * 1.0) + S @ linear
 
     result = run(reward, p, 4 * p)
-    truth = linear + np.diag(square) + ((square + square.T).sum(1) - 2 * np.diag(square)) / 2
+    truth = (
+        linear
+        + np.diag(square)
+        + ((square + square.T).sum(1) - 2 * np.diag(square)) / 2
+    )
     np.testing.assert_allclose(result.values, truth, atol=1e-9)
-    # 23 pairs, 11 of them beyond the players: they may have missed 3/11 of what a player can bring
+    # 23 pairs, 11 of them beyond the players: they may have missed 3/11 of what a
+    # player can bring
     span = max(truth.max(), 0) - min(truth.min(), 0)
     np.testing.assert_allclose(result.standard_errors, 1.5 / 11 * span, rtol=1e-6)
 
 
 def test_constant_outputs_are_zero_and_do_not_affect_others():
     p, reward = 10, smooth_game(10)
-    for evals, error in ((60, np.nan), (224, 0.0)):  # 29 pairs may have missed what varies
-        both = run(lambda S: np.stack([reward(S), np.full(len(S), 3.0)], axis=1), p, evals)
+    for evals, error in (
+        (60, np.nan),
+        (224, 0.0),
+    ):  # 29 pairs may have missed what varies
+        both = run(
+            lambda S: np.stack([reward(S), np.full(len(S), 3.0)], axis=1), p, evals
+        )
         np.testing.assert_array_equal(both.values[:, 1], 0)
         np.testing.assert_array_equal(both.standard_errors[:, 1], error)
         np.testing.assert_allclose(both.values[:, 0], run(reward, p, evals).values)
@@ -76,7 +91,9 @@ def test_values_scale_with_the_outputs():
     small = run(lambda S: 1e-6 * reward(S), p, 60)
     once = run(reward, p, 60)
     np.testing.assert_allclose(small.values * 1e6, once.values, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(small.standard_errors * 1e6, once.standard_errors, rtol=1e-4)
+    np.testing.assert_allclose(
+        small.standard_errors * 1e6, once.standard_errors, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("evals", [40, pytest.param(200, marks=pytest.mark.slow)])
@@ -87,7 +104,10 @@ def test_far_more_accurate_than_least_squares(evals):
         reward = smooth_game(p, seed)
         truth = exact(reward, p)
         errors = [
-            ((run(reward, p, evals, sampler=sampler, solver=solver).values - truth) ** 2).sum()
+            (
+                (run(reward, p, evals, sampler=sampler, solver=solver).values - truth)
+                ** 2
+            ).sum()
             for sampler, solver in (("odd", "gp"), ("leverage", "least-squares"))
         ]
         ratios.append(np.log(errors[0] / errors[1]))
@@ -97,14 +117,16 @@ def test_far_more_accurate_than_least_squares(evals):
 def test_intervals_cover():
     """Nominal 95 % over 12 games x 10 players.
 
-    The share of a game has a standard deviation of .061 (48 games), and the mean one of .018. A
-    true share of .95 gives less than .89 for 1 seed of 2000.
+    The share of a game has a standard deviation of .061 (48 games), and the mean one of
+    .018. A true share of .95 gives less than .89 for 1 seed of 2000.
     """
     p, inside = 10, []
     for seed in range(12):
         reward = smooth_game(p, seed, order=5)
         result = run(reward, p, 80, random_state=seed)
-        inside.append(abs(result.values - exact(reward, p)) <= 1.96 * result.standard_errors)
+        inside.append(
+            abs(result.values - exact(reward, p)) <= 1.96 * result.standard_errors
+        )
     assert 0.89 < np.mean(inside) <= 1
 
 
@@ -168,7 +190,9 @@ def test_chosen_pairs_are_more_accurate_than_random_ones():
         errors = []
         for draws in ((60, 20, 20), (100,)):
             parts = ask_and_tell(Odd(), reward, p, draws, np.random.default_rng(seed))
-            solver = GaussianProcess().start(SolverTask(p, ends[:1, None], ends[1:, None]))
+            solver = GaussianProcess().start(
+                SolverTask(p, ends[:1, None], ends[1:, None])
+            )
             for design, values in parts:
                 solver.update(np.array([0]), design, values)
             errors.append(((solver.result().values[0, :, 0] - truth) ** 2).sum())
@@ -186,7 +210,9 @@ def test_some_chosen_pairs_have_sizes_by_leverage_score():
 
 def test_pairs_are_distinct():
     p = 9
-    parts = ask_and_tell(Odd(), smooth_game(p), p, (60, 30, 64, 200), np.random.default_rng(0))
+    parts = ask_and_tell(
+        Odd(), smooth_game(p), p, (60, 30, 64, 200), np.random.default_rng(0)
+    )
     coalitions = np.concatenate([design.coalitions[0] for design, _ in parts])
     inner = coalitions[(coalitions.sum(axis=1) % p) > 0]
     assert len(np.unique(inner, axis=0)) == len(inner) == 354
@@ -210,7 +236,9 @@ def test_the_error_names_the_smallest_budget(b):
 
     def explained(max_rows):
         model = lambda Z: np.tanh(np.asarray(Z).sum(axis=1))  # noqa: E731
-        explainer = ShapleyExplainer(model, sampler="odd", max_rows=max_rows, random_state=0)
+        explainer = ShapleyExplainer(
+            model, sampler="odd", max_rows=max_rows, random_state=0
+        )
         return explainer.fit(X[:b]).explain(X[b:])
 
     with pytest.raises(ValueError, match="needs at least 11 model rows"):
@@ -231,7 +259,9 @@ def test_leverage_pairs_have_the_expected_sizes():
         small = np.minimum(pairs.sum(axis=1), p - pairs.sum(axis=1))
         sizes += np.bincount(small, minlength=p + 1)
         assert len(pairs) == n
-        assert sum(expected[small == s][0] for s in np.unique(small)) == pytest.approx(n)
+        assert sum(expected[small == s][0] for s in np.unique(small)) == pytest.approx(
+            n
+        )
     for s in np.unique(small):
         assert sizes[s] / 300 == pytest.approx(expected[small == s][0], abs=0.15)
 
@@ -250,8 +280,13 @@ class Rows:
 
     def __call__(self, coalitions, references=None):
         if references is None:
-            return self.model(np.where(coalitions[:, None], self.x, self.rows)) @ self.weights
-        return self.model(np.where(coalitions[:, None], self.x, self.rows[references])).mean(axis=1)
+            return (
+                self.model(np.where(coalitions[:, None], self.x, self.rows))
+                @ self.weights
+            )
+        return self.model(
+            np.where(coalitions[:, None], self.x, self.rows[references])
+        ).mean(axis=1)
 
 
 @pytest.fixture
@@ -262,7 +297,11 @@ def small_blocks(monkeypatch):
 
 def solve_blocks(game, p, b, evals, seed):
     n, row = Odd().afford(evals * b, p, b).n_draws, np.array([0])
-    design = Odd().start(SamplerTask(p, [np.random.default_rng(seed)], n, game.weights)).ask(row, n)
+    design = (
+        Odd()
+        .start(SamplerTask(p, [np.random.default_rng(seed)], n, game.weights))
+        .ask(row, n)
+    )
     references = design.coalition_references
     values = game(design.coalitions[0], None if references is None else references[0])
     ends = game(np.repeat([[False], [True]], p, axis=1))
@@ -294,14 +333,24 @@ def test_blocks_of_rows_are_more_accurate_than_permutations(small_blocks, heavie
     rows, X = rng.normal(size=(24, 10)), rng.normal(size=(8, 10))
 
     def function(Z):
-        return np.tanh(Z[:, ::2].sum(axis=1)) + Z[:, 0] * Z[:, 1] * Z[:, 2] * np.cos(Z[:, 5])
+        return np.tanh(Z[:, ::2].sum(axis=1)) + Z[:, 0] * Z[:, 1] * Z[:, 2] * np.cos(
+            Z[:, 5]
+        )
 
     def explained(sampler, max_rows=40 * 24 + 1):
-        explainer = ShapleyExplainer(function, sampler=sampler, max_rows=max_rows, random_state=0)
-        return explainer.fit(rows, sample_weight=np.linspace(1, heaviest, 24)).explain(X).values
+        explainer = ShapleyExplainer(
+            function, sampler=sampler, max_rows=max_rows, random_state=0
+        )
+        return (
+            explainer.fit(rows, sample_weight=np.linspace(1, heaviest, 24))
+            .explain(X)
+            .values
+        )
 
     truth = explained("exact", 1022 * 24 + 1)
-    blocks, walks = (((explained(s) - truth) ** 2).sum(axis=1) for s in ("odd", "antithetic"))
+    blocks, walks = (
+        ((explained(s) - truth) ** 2).sum(axis=1) for s in ("odd", "antithetic")
+    )
     assert np.mean(np.log(blocks) - np.log(walks)) < np.log(0.5)
 
 
@@ -322,7 +371,9 @@ def test_blocks_depend_on_the_whole_budget(p, n_pairs, in_blocks):
     """No blocks from a third of all 127 pairs on, or with more than half of 3000 per block."""
     n = 2 * n_pairs
     rows = 210  # five for each pair a player
-    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows)))
+    sampler = Odd().start(
+        SamplerTask(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows))
+    )
     first = sampler.draws_now(0)
     assert (first < n) == (n_pairs == 43)  # the others are chosen later
     assert (sampler.ask(np.array([0]), first).block is not None) == in_blocks
@@ -349,4 +400,6 @@ def test_heavy_rows_have_more_pairs_and_every_row_is_used():
     used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
     assert used.min() > 0
     assert used.sum() == 14 * b  # twelve coalitions paid for on each row, and the ends
-    assert used[-1] == 2 * (1 + 75) + 2  # a pair, half of the 150 beyond one each, and the ends
+    assert (
+        used[-1] == 2 * (1 + 75) + 2
+    )  # a pair, half of the 150 beyond one each, and the ends

@@ -24,8 +24,12 @@ MODELS = {
     "parity": lambda d: lambda Z: (Z[:, d.few] > d.cut[d.few]).sum(axis=1) % 2,
     "product": lambda d: lambda Z: Z[:, d.few].prod(axis=1),
     "triple": lambda d: lambda Z: Z @ d.w + Z[:, d.three].prod(axis=1),
-    "rare": lambda d: lambda Z: Z @ d.w + (np.abs(Z - d.x)[:, d.few] < 1e-9).all(axis=1),
-    "faint": lambda d: lambda Z: Z[:, 0] * d.w[0] + (Z[:, d.three] > 1).all(axis=1) * d.tiny,
+    "rare": lambda d: (
+        lambda Z: Z @ d.w + (np.abs(Z - d.x)[:, d.few] < 1e-9).all(axis=1)
+    ),
+    "faint": lambda d: (
+        lambda Z: Z[:, 0] * d.w[0] + (Z[:, d.three] > 1).all(axis=1) * d.tiny
+    ),
     "nearly linear": lambda d: lambda Z: Z @ d.w + d.tiny * np.sin(3 * Z @ d.cut),
     "linear": lambda d: lambda Z: Z @ d.w,
     "pairwise": lambda d: lambda Z: Z @ d.w + (Z @ d.square * Z).sum(axis=1),
@@ -42,7 +46,10 @@ class Draw:
         self.square = rng.normal(size=(p, p))
         self.few = rng.permutation(p)[: rng.integers(2, min(p, 5) + 1)]
         self.three = rng.permutation(p)[:3]
-        self.grid, self.tiny = rng.choice([0.01, 0.1, 0.5, 1, 2]), 10.0 ** rng.integers(-10, -1)
+        self.grid, self.tiny = (
+            rng.choice([0.01, 0.1, 0.5, 1, 2]),
+            10.0 ** rng.integers(-10, -1),
+        )
 
 
 def drawn_case(seed):
@@ -60,7 +67,10 @@ def drawn_case(seed):
     weights = WEIGHTS[rng.choice(list(WEIGHTS))](rng, b)
     names = rng.choice(list(MODELS), size=rng.choice([1, 1, 2, 3]))
     models = [MODELS[name](Draw(rng, p, x[0])) for name in names]
-    scale, shift = rng.choice([1, 1, 1e-12, 1e-6, 1e6, 1e100]), rng.choice([0, 0, 1, 1e3])
+    scale, shift = (
+        rng.choice([1, 1, 1e-12, 1e-6, 1e6, 1e100]),
+        rng.choice([0, 0, 1, 1e3]),
+    )
 
     def function(Z):
         return np.stack([scale * (1.0 * model(Z) + shift) for model in models], axis=1)
@@ -70,7 +80,9 @@ def drawn_case(seed):
     budget = round(np.exp(rng.uniform(np.log(least), np.log(max(least, most)))))
     if rng.random() < 0.15:  # all pairs but a few
         budget = max(least, most - rng.integers(2, max(3, most // 8)))
-    names = ("odd", "gp") if rng.random() < 0.75 else ("odd-leverage", "gp-leave-one-out")
+    names = (
+        ("odd", "gp") if rng.random() < 0.75 else ("odd-leverage", "gp-leave-one-out")
+    )
     return game, names, int(budget)
 
 
@@ -79,14 +91,19 @@ def truth_and_size(game):
     p = game.n_players
     codes = np.arange(2**p)
     inside = (codes[:, None] >> np.arange(p) & 1).astype(bool)
-    parts = [game(part[None], np.array([0]))[0] for part in np.array_split(inside, 1 + 2**p // 512)]
+    parts = [
+        game(part[None], np.array([0]))[0]
+        for part in np.array_split(inside, 1 + 2**p // 512)
+    ]
     values, size = np.concatenate(parts), inside.sum(axis=1)
     # 1/(p C(p - 1, s)), one factor after the other
     weight = np.cumprod(np.r_[1 / p, np.arange(1, p) / np.arange(p - 1, 0, -1)])
     truth = []
     for player in range(p):
         without = codes[~inside[:, player]]
-        truth.append(weight[size[without]] @ (values[without | 1 << player] - values[without]))
+        truth.append(
+            weight[size[without]] @ (values[without | 1 << player] - values[without])
+        )
     return np.array(truth), np.ptp(values, axis=0), np.abs(values).max(axis=0)
 
 

@@ -75,9 +75,13 @@ def test_additive_and_pairwise_games_are_exact(index):
     linear, square = rng.normal(size=p), np.triu(rng.normal(size=(p, p)), 1)
     plain = run(lambda S: S @ linear + 3, p, 40, index)
     np.testing.assert_allclose(plain.values, linear, atol=1e-12)
-    # as Shapley values have them: what pairs that were not seen hide, 20 points for 11 unknowns;
-    # where the even part counts too, 19 points that bear out that it is constant
-    seen = [1.5 / 9 * np.ptp(linear), 0.0 if index.symmetric else 1.5 / 19 * np.ptp(linear)]
+    # as Shapley values have them: what pairs that were not seen hide, 20 points for 11
+    # unknowns; where the even part counts too, 19 points that bear out that it is
+    # constant
+    seen = [
+        1.5 / 9 * np.ptp(linear),
+        0.0 if index.symmetric else 1.5 / 19 * np.ptp(linear),
+    ]
     np.testing.assert_allclose(plain.standard_errors, np.hypot(*seen), rtol=1e-6)
 
     def pairwise(S):
@@ -86,10 +90,16 @@ def test_additive_and_pairwise_games_are_exact(index):
     found = run(pairwise, p, 120, index)
     expected, odd = truth(pairwise, p, index), truth(pairwise, p, INDICES["shapley"])
     np.testing.assert_allclose(found.values, expected, atol=1e-9)
-    # 60 points, 11 unknowns; beside the full coalition 59 points for 45 pairs of players
-    seen = [1.5 / 49 * np.ptp(np.append(odd, 0)), 1.5 / 14 * np.ptp(np.append(expected - odd, 0))]
+    # 60 points, 11 unknowns; beside the full coalition 59 points for 45 pairs of
+    # players
+    seen = [
+        1.5 / 49 * np.ptp(np.append(odd, 0)),
+        1.5 / 14 * np.ptp(np.append(expected - odd, 0)),
+    ]
     np.testing.assert_allclose(
-        found.standard_errors, np.hypot(seen[0], 0.0 if index.symmetric else seen[1]), rtol=1e-6
+        found.standard_errors,
+        np.hypot(seen[0], 0.0 if index.symmetric else seen[1]),
+        rtol=1e-6,
     )
 
 
@@ -97,8 +107,9 @@ def test_additive_and_pairwise_games_are_exact(index):
 def test_error_is_small_and_intervals_cover(index):
     """Errors were 2e-4 to 2e-3 on average when written.
 
-    72 intervals of three games. The share of a game has a standard deviation of .06 (16 games),
-    and the mean one of .035. A true share of .95 gives less than .83 for 1 seed of 3000.
+    72 intervals of three games. The share of a game has a standard deviation of .06 (16
+    games), and the mean one of .035. A true share of .95 gives less than .83 for 1 seed
+    of 3000.
     """
     p, held, errors = 12, [], []
     for seed in range(3):
@@ -117,7 +128,10 @@ def test_other_indices_use_pairs_up_to_the_matrix_size(monkeypatch):
     """Further pairs are drawn at random, and are used for Shapley values only."""
     monkeypatch.setattr("skshapley.samplers._odd.MOST_PAIRS", 100)
     reward = saturating(12)
-    found, expected = run(reward, 12, 500, "banzhaf").values, truth(reward, 12, "banzhaf")
+    found, expected = (
+        run(reward, 12, 500, "banzhaf").values,
+        truth(reward, 12, "banzhaf"),
+    )
     assert ((found - expected) ** 2).sum() < 0.02 * (expected**2).sum()
 
 
@@ -138,7 +152,9 @@ def test_explanations_of_another_index():
         whole = ShapleyExplainer(model, index=index).fit(X[:40]).explain(X[40:43])
         assert whole.settings.closed_form == "trees"
         exact = ShapleyExplainer(model, index=index, sampler="exact").fit(X[:40])
-        np.testing.assert_allclose(whole.values, exact.explain(X[40:43]).values, atol=1e-12)
+        np.testing.assert_allclose(
+            whole.values, exact.explain(X[40:43]).values, atol=1e-12
+        )
     sampled = ShapleyExplainer(
         model, index=index, sampler=Odd(), max_rows=88 * 40 + 1, random_state=0
     )
@@ -156,11 +172,17 @@ def test_later_rows_use_shared_hyper_parameters():
     def function(Z):
         return np.tanh((Z * weights).sum(axis=1)) * np.exp(Z[:, 0] / 4)
 
-    how = {"sampler": Odd(references="all"), "max_rows": 68 * 4 + 1, "index": beta(1, 3)}
+    how = {
+        "sampler": Odd(references="all"),
+        "max_rows": 68 * 4 + 1,
+        "index": beta(1, 3),
+    }
     solver = GaussianProcess(tuning_rows=2)
     explainer = ShapleyExplainer(function, solver=solver, random_state=0, **how)
     found = explainer.fit(background).explain(X)
-    exact = ShapleyExplainer(function, index=beta(1, 3), sampler="exact").fit(background)
+    exact = ShapleyExplainer(function, index=beta(1, 3), sampler="exact").fit(
+        background
+    )
     expected = exact.explain(X).values
     error = ((found.values - expected) ** 2).sum(axis=1) / (expected**2).sum(axis=1)
     assert error.max() < 0.05
@@ -170,11 +192,23 @@ def test_later_rows_use_shared_hyper_parameters():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"sampler": "stratified"}, r'index="banzhaf", which StratifiedMean cannot give'),
-        ({"sampler": "leverage", "index": beta(2, 1)}, r"LeastSquares cannot give with Leverage"),
-        ({"sampler": "odd-leverage"}, r"LeaveOneOutProcess cannot give with OddLeverage"),
+        (
+            {"sampler": "stratified"},
+            r'index="banzhaf", which StratifiedMean cannot give',
+        ),
+        (
+            {"sampler": "leverage", "index": beta(2, 1)},
+            r"LeastSquares cannot give with Leverage",
+        ),
+        (
+            {"sampler": "odd-leverage"},
+            r"LeaveOneOutProcess cannot give with OddLeverage",
+        ),
         ({"sampler": "myerson"}, r"Linear cannot give with Myerson"),
-        ({"sampler": "kernel", "solver": "sgd"}, r"ProjectedSGD cannot give with Kernel"),
+        (
+            {"sampler": "kernel", "solver": "sgd"},
+            r"ProjectedSGD cannot give with Kernel",
+        ),
         ({"index": "owen"}, r"takes index as one of .* or an Index, .*; got 'owen'"),
     ],
 )

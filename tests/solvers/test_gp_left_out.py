@@ -32,7 +32,8 @@ def drawn_pairs(n, seed):
     signs = np.where(coalitions, 1.0, -1.0)
     rough = rng.normal(size=(n + 1, 2))
     return Pairs(
-        signs, signs @ rng.normal(size=(P, 2)) + signs[:, :3].prod(axis=1)[:, None] + rough
+        signs,
+        signs @ rng.normal(size=(P, 2)) + signs[:, :3].prod(axis=1)[:, None] + rough,
     )
 
 
@@ -73,7 +74,9 @@ def test_standard_errors_are_a_jackknife_of_refits(n):
         scale = (1 - m / comb(P, size)) * (m - 1) / m
         parts.append(scale * ((np.array(away) - values) ** 2).sum(axis=0))
         counts.append(m)
-    freedom = effective_degrees(np.array([parts]), np.array(counts)[None, :, None, None])[0]
+    freedom = effective_degrees(
+        np.array([parts]), np.array(counts)[None, :, None, None]
+    )[0]
     expected = np.sqrt(np.sum(parts, axis=0)) * widening(freedom)
     found = _Corrected(posterior_of(pairs)).standard_errors()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -94,7 +97,9 @@ def rough_game(p, seed):
     weights, slopes = rng.normal(size=2 * p), rng.uniform(0, 1, p)
 
     def reward(S):
-        products = sum(w * S[:, t].all(axis=1) for t, w in zip(terms, weights, strict=True))
+        products = sum(
+            w * S[:, t].all(axis=1) for t, w in zip(terms, weights, strict=True)
+        )
         return products + 2 * (S @ slopes > slopes.sum() / 2) + np.sin(3 * (S @ slopes))
 
     return reward
@@ -103,19 +108,25 @@ def rough_game(p, seed):
 def test_intervals_cover_and_errors_are_below_least_squares():
     """Nominal 95 % over 40 games x 10 players.
 
-    The share of a game has a standard deviation of .068, and the mean one of .011. A true share
-    of .95 is outside the band for 1 seed of 1000.
+    The share of a game has a standard deviation of .068, and the mean one of .011. A
+    true share of .95 is outside the band for 1 seed of 1000.
     """
     p, inside, ratios = 10, [], []
     for seed in range(40):
         reward = rough_game(p, seed)
-        truth = shapley_values(reward, n_players=p, sampler="exact", max_evals=2**p).values
+        truth = shapley_values(
+            reward, n_players=p, sampler="exact", max_evals=2**p
+        ).values
         found, squares = (
-            shapley_values(reward, n_players=p, solver=solver, max_evals=100, random_state=seed)
+            shapley_values(
+                reward, n_players=p, solver=solver, max_evals=100, random_state=seed
+            )
             for solver in ("gp-leave-one-out", "least-squares")
         )
         inside.append(abs(found.values - truth) <= 1.96 * found.standard_errors)
-        ratios.append(((found.values - truth) ** 2).sum() / ((squares.values - truth) ** 2).sum())
+        ratios.append(
+            ((found.values - truth) ** 2).sum() / ((squares.values - truth) ** 2).sum()
+        )
     assert 0.9 < np.mean(inside) < 0.985
     assert np.mean(np.log(ratios)) < np.log(0.8)
 
@@ -123,7 +134,11 @@ def test_intervals_cover_and_errors_are_below_least_squares():
 def test_few_pairs_have_no_standard_error():
     p = 10
     result = shapley_values(
-        rough_game(p, 0), n_players=p, solver="gp-leave-one-out", max_evals=22, random_state=0
+        rough_game(p, 0),
+        n_players=p,
+        solver="gp-leave-one-out",
+        max_evals=22,
+        random_state=0,
     )
     assert result.standard_errors is None
     assert np.isfinite(result.values).all()
@@ -148,7 +163,9 @@ def test_every_row_has_its_own_pairs():
 def test_pairs_have_every_size_and_are_distinct(p):
     n = OddLeverage().price(p, 1).least
     design = (
-        OddLeverage().start(SamplerTask(p, [np.random.default_rng(0)], n)).ask(np.array([0]), n)
+        OddLeverage()
+        .start(SamplerTask(p, [np.random.default_rng(0)], n))
+        .ask(np.array([0]), n)
     )
     coalitions = design.coalitions[0]
     assert coalitions[0].all()

@@ -22,12 +22,15 @@ SYMMETRIC = [name for name, index in PAIR_INDICES.items() if index.symmetric]
 def smooth_game(p, seed=0, order=4):
     """A sum of products of few players and a saturating sum."""
     rng = np.random.default_rng(seed)
-    terms = [rng.choice(p, rng.integers(1, order + 1), replace=False) for _ in range(3 * p)]
+    terms = [
+        rng.choice(p, rng.integers(1, order + 1), replace=False) for _ in range(3 * p)
+    ]
     weights, slopes = rng.normal(size=3 * p), rng.uniform(0, 2 / p, p)
 
     def reward(coalitions):
         products = sum(
-            w * coalitions[:, t].all(axis=1) for t, w in zip(terms, weights, strict=True)
+            w * coalitions[:, t].all(axis=1)
+            for t, w in zip(terms, weights, strict=True)
         )
         return products + 5 * np.tanh(coalitions @ slopes)
 
@@ -62,8 +65,12 @@ def test_enumeration_equals_the_mean_difference(name):
         for S in range(2**p):
             if not S & (a | b):
                 weight = law[S.bit_count()] / counts[S.bit_count()]
-                total += weight * (values[S | a | b] - values[S | a] - values[S | b] + values[S])
-        np.testing.assert_allclose(found.interactions.values[0, i, j], total, atol=1e-12)
+                total += weight * (
+                    values[S | a | b] - values[S | a] - values[S | b] + values[S]
+                )
+        np.testing.assert_allclose(
+            found.interactions.values[0, i, j], total, atol=1e-12
+        )
     assert found.interactions.standard_errors.max() == 0
     assert found.interactions.index == name
 
@@ -116,7 +123,9 @@ def test_pairwise_games_are_exact_and_additive_games_have_no_interactions():
     # what points that were not seen may hide: 59 of them, 45 unknowns
     off = ~np.eye(p, dtype=bool)
     span = np.ptp(np.append(square, 0))
-    np.testing.assert_allclose(found.standard_errors[0][off], 1.5 / 14 * span, rtol=1e-6)
+    np.testing.assert_allclose(
+        found.standard_errors[0][off], 1.5 / 14 * span, rtol=1e-6
+    )
     none = run(lambda S: S @ linear + 7, p, 50).interactions
     assert not none.values.any()
     span = np.ptp(np.append(linear, 0))
@@ -138,7 +147,10 @@ def test_unseen_interactions_are_within_the_errors():
             return S @ linear + 2.0 * (S[:, members] == wanted).all(axis=1)
 
         found = run(reward, p, 42, random_state=seed).interactions
-        held = np.abs(found.values[0] - truth(reward, p)) <= 1.96 * found.standard_errors[0]
+        held = (
+            np.abs(found.values[0] - truth(reward, p))
+            <= 1.96 * found.standard_errors[0]
+        )
         hidden += not found.values.any()
         assert held.mean() > 0.9
     assert hidden > 2
@@ -148,8 +160,9 @@ def test_unseen_interactions_are_within_the_errors():
 def test_steps_that_few_pairs_show_are_within_the_errors(p):
     """Two left gloves and many right ones: the even part is the same at nearly all pairs.
 
-    Errors were 6 to 9 times too small in 8 of these 48 runs. In 108 runs with other seeds they are
-    at most 1.9 times too small, so a run fails by chance with a probability below 3/108.
+    Errors were 6 to 9 times too small in 8 of these 48 runs. In 108 runs with other
+    seeds they are at most 1.9 times too small, so a run fails by chance with a
+    probability below 3/108.
     """
     for seed in range(8):
         gloves = np.random.default_rng(seed).permutation(p) < 2
@@ -175,8 +188,12 @@ def test_constant_even_parts_have_no_length_scales():
     assert np.abs(result.values).max() < 1e-12
     # without knowledge it is 1; over seeds the mean is .47 and the deviation .09
     found = [run(reward, p, 60, random_state=seed) for seed in range(5)]
-    assert np.mean([relative_error(each, 4 * (square + square.T)) for each in found]) < 0.6
-    off = [np.abs(each.interactions.values[0] - 4 * (square + square.T)) for each in found]
+    assert (
+        np.mean([relative_error(each, 4 * (square + square.T)) for each in found]) < 0.6
+    )
+    off = [
+        np.abs(each.interactions.values[0] - 4 * (square + square.T)) for each in found
+    ]
     errors = [each.interactions.standard_errors[0] for each in found]
     assert np.mean(np.array(off) <= 1.96 * np.array(errors)) > 0.85
 
@@ -185,7 +202,12 @@ def test_errors_fall_with_the_number_of_pairs():
     """At most two or three times the values when written: .57, .14 and .008 on average."""
     p = 12
     errors = [
-        [relative_error(run(smooth_game(p, s), p, m * p), truth(smooth_game(p, s), p)) for m in M]
+        [
+            relative_error(
+                run(smooth_game(p, s), p, m * p), truth(smooth_game(p, s), p)
+            )
+            for m in M
+        ]
         for s in range(2)
     ]
     assert (np.mean(errors, axis=0) < [1.0, 0.3, 0.02]).all()
@@ -195,19 +217,22 @@ M = (6, 12, 30)
 
 
 @pytest.mark.parametrize(
-    "name", [SYMMETRIC[0], *(pytest.param(n, marks=pytest.mark.slow) for n in SYMMETRIC[1:])]
+    "name",
+    [SYMMETRIC[0], *(pytest.param(n, marks=pytest.mark.slow) for n in SYMMETRIC[1:])],
 )
 def test_nominal_intervals_cover(name):
     """792 intervals in 12 runs of four games; nominal 95 %.
 
-    The share of a game has a standard deviation of .026 (16 games), and the mean one of .013. A
-    true share of .95 gives less than .9 for 1 seed of 10,000.
+    The share of a game has a standard deviation of .026 (16 games), and the mean one of
+    .013. A true share of .95 gives less than .9 for 1 seed of 10,000.
     """
     p, held = 12, []
     for seed in range(4):
         expected = truth(smooth_game(p, seed), p, name)
         for state in range(3):
-            found = run(smooth_game(p, seed), p, 150, random_state=state, interactions=name)
+            found = run(
+                smooth_game(p, seed), p, 150, random_state=state, interactions=name
+            )
             errors = found.interactions.standard_errors[0]
             inside = np.abs(found.interactions.values[0] - expected) <= 1.96 * errors
             held.append(inside[np.triu_indices(p, 1)].mean())
@@ -226,7 +251,9 @@ def few_parities(p, rng):
             pairs[np.ix_(players, players)] += 4 * c / (len(players) - 1)
 
     def reward(S):
-        return sum(c * (2.0 * S[:, list(players)] - 1).prod(axis=1) for players, c in terms)
+        return sum(
+            c * (2.0 * S[:, list(players)] - 1).prod(axis=1) for players, c in terms
+        )
 
     return reward, pairs[np.triu_indices(p, 1)]
 
@@ -235,9 +262,10 @@ def few_parities(p, rng):
 def test_intervals_cover_sparse_interactions():
     """660 intervals in ten games, at 25 evaluations a player: .955 here.
 
-    They held .86 as long as interactions of four were taken for noise, which tells nothing of pairs
-    that were not seen. Intervals of one game stand or fall together, as some six do: of 110 that
-    hold with probability .95, 16 fail with probability 1e-4.
+    They held .86 as long as interactions of four were taken for noise, which tells
+    nothing of pairs that were not seen. Intervals of one game stand or fall together,
+    as some six do: of 110 that hold with probability .95, 16 fail with probability
+    1e-4.
     """
     p, held = 12, []
     for seed in range(10):
@@ -255,7 +283,9 @@ def test_a_single_nonzero_value_is_fitted():
     p, wanted = 20, np.random.default_rng(1).random(9) < 0.5
     members = np.random.default_rng(1).choice(p, 9, replace=False)
     wanted[:2] = False, True
-    found = run(lambda S: (S[:, members] == wanted).all(axis=1) * 1.0, p, 40 * p, random_state=1)
+    found = run(
+        lambda S: (S[:, members] == wanted).all(axis=1) * 1.0, p, 40 * p, random_state=1
+    )
     assert found.values.any()
     assert found.interactions.values.any()
     assert np.isfinite(found.standard_errors).all()
@@ -270,13 +300,20 @@ def test_few_pairs_have_no_errors():
 
 def test_outputs_are_nearly_independent_and_scale():
     p = 10
-    both = run(lambda S: np.stack([smooth_game(p)(S), np.full(len(S), 3.0)], axis=1), p, 80)
+    both = run(
+        lambda S: np.stack([smooth_game(p)(S), np.full(len(S), 3.0)], axis=1), p, 80
+    )
     alone = run(smooth_game(p), p, 80)
-    np.testing.assert_allclose(both.interactions.values[..., 0], alone.interactions.values)
+    np.testing.assert_allclose(
+        both.interactions.values[..., 0], alone.interactions.values
+    )
     assert not both.interactions.values[..., 1].any()
     large = run(lambda S: 1e7 * smooth_game(p)(S), p, 80).interactions
     np.testing.assert_allclose(
-        large.standard_errors / 1e7, alone.interactions.standard_errors, rtol=1e-3, atol=1e-6
+        large.standard_errors / 1e7,
+        alone.interactions.standard_errors,
+        rtol=1e-3,
+        atol=1e-6,
     )
 
 
@@ -292,8 +329,12 @@ def test_blocks_of_background_rows():
     """Against enumeration over all rows; 84 pairs of players, errors in agreement."""
     function, X, background = rows_game(0)
     how = {"interactions": True, "random_state": 0}
-    sampled = ShapleyExplainer(function, sampler=Odd(), max_rows=58 * 40 + 1, **how).fit(background)
-    exact = ShapleyExplainer(function, sampler="exact", **how).fit(background).explain(X)
+    sampled = ShapleyExplainer(
+        function, sampler=Odd(), max_rows=58 * 40 + 1, **how
+    ).fit(background)
+    exact = (
+        ShapleyExplainer(function, sampler="exact", **how).fit(background).explain(X)
+    )
     found = sampled.explain(X)
     expected, values = exact.interactions.values, found.interactions.values
     assert ((values - expected) ** 2).sum() < 0.02 * (expected**2).sum()
@@ -302,20 +343,30 @@ def test_blocks_of_background_rows():
     assert held[:, upper[0], upper[1]].mean() > 0.8
 
 
-@pytest.mark.parametrize("references", [pytest.param("all", marks=pytest.mark.slow), "blocks"])
+@pytest.mark.parametrize(
+    "references", [pytest.param("all", marks=pytest.mark.slow), "blocks"]
+)
 def test_later_rows_use_shared_hyper_parameters(references):
     """The first rows equal separate fits, and later rows are nearly as accurate."""
     function, X, background = rows_game(1, r=8, b=24)
     solver = GaussianProcess(tuning_rows=2)
-    how = {"sampler": Odd(references=references), "solver": solver, "max_rows": 68 * 24 + 1}
+    how = {
+        "sampler": Odd(references=references),
+        "solver": solver,
+        "max_rows": 68 * 24 + 1,
+    }
     explainer = ShapleyExplainer(function, interactions=True, random_state=0, **how)
     found = explainer.fit(background).explain(X).interactions
     first = explainer.explain(X[:2]).interactions
     # a perceptron's prediction of a row depends on its batch, in the last bit
     np.testing.assert_allclose(found.values[:2], first.values, rtol=0, atol=1e-9)
-    exact = ShapleyExplainer(function, sampler="exact", interactions=True).fit(background)
+    exact = ShapleyExplainer(function, sampler="exact", interactions=True).fit(
+        background
+    )
     expected = exact.explain(X).interactions.values
-    error = ((found.values - expected) ** 2).sum(axis=(1, 2)) / (expected**2).sum(axis=(1, 2))
+    error = ((found.values - expected) ** 2).sum(axis=(1, 2)) / (expected**2).sum(
+        axis=(1, 2)
+    )
     assert error[2:].mean() < 0.1
     again = pickle.loads(pickle.dumps(explainer)).explain(X[:2]).interactions
     np.testing.assert_array_equal(again.values, first.values)
@@ -324,7 +375,9 @@ def test_later_rows_use_shared_hyper_parameters(references):
 def test_interactions_do_not_change_hyper_parameters_of_the_odd_part():
     solver = GaussianProcess()
     solver.pairs = PAIR_INDICES["shapley"]
-    assert solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).tuned() is None
+    assert (
+        solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).tuned() is None
+    )
     tuned = Tuned(((np.arange(3), np.zeros(6)),))
     assert solver.tuned(tuned).odd == tuned.odd
 
@@ -339,7 +392,9 @@ def test_players_without_effect_have_no_interactions():
     X[1] = background[0]
     X[2, :9] = background[0, :9]
     for pair in ({"sampler": Odd()}, {"solver": LeaveOneOutProcess()}):
-        explainer = ShapleyExplainer(saturated, interactions=True, max_rows=58 * 2 + 1, **pair)
+        explainer = ShapleyExplainer(
+            saturated, interactions=True, max_rows=58 * 2 + 1, **pair
+        )
         explanation = explainer.fit(background).explain(X)
         assert not explanation.interactions.values[0, 3].any()
         assert explanation.interactions.values[0, 0, 1] < 0
@@ -352,15 +407,24 @@ def test_players_without_effect_have_no_interactions():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"sampler": "antithetic"}, r"PermutationMean cannot give with Antithetic: .*odd"),
+        (
+            {"sampler": "antithetic"},
+            r"PermutationMean cannot give with Antithetic: .*odd",
+        ),
         ({"sampler": "leverage"}, r"LeastSquares cannot give with Leverage"),
         ({"sampler": "myerson"}, r"Linear cannot give with Myerson"),
-        ({"interactions": "shapley-taylor"}, r'"shapley-taylor", which .* sampler="exact"\.$'),
+        (
+            {"interactions": "shapley-taylor"},
+            r'"shapley-taylor", which .* sampler="exact"\.$',
+        ),
         (
             {"interactions": "shapley-taylor", "sampler": "auto"},
             r"max_evals=100, .* needs at least 1024 evaluations",
         ),
-        ({"interactions": "sii"}, r'as False, True .* or one of "shapley", .*; got \'sii\''),
+        (
+            {"interactions": "sii"},
+            r'as False, True .* or one of "shapley", .*; got \'sii\'',
+        ),
     ],
 )
 def test_unsupported_interactions_are_refused_before_any_call(how, message):
@@ -379,7 +443,10 @@ def test_unsupported_interactions_are_refused_before_any_call(how, message):
 @pytest.mark.parametrize(
     ("how", "seed"),
     [
-        *(pytest.param({"max_rows": 2000}, s, marks=pytest.mark.slow) for s in (0, 1, 4)),
+        *(
+            pytest.param({"max_rows": 2000}, s, marks=pytest.mark.slow)
+            for s in (0, 1, 4)
+        ),
         ({"max_rows": 2000}, 2),
         ({"stopping": StandardError(rtol=0.1)}, 0),
     ],
@@ -388,18 +455,25 @@ def test_unsupported_interactions_are_refused_before_any_call(how, message):
 def test_interactions_select_the_gaussian_process(how, seed):
     """As for a whole training table; 98 % of 28 pairs of 12 rows are within 1.96 errors.
 
-    The intervals of a row stand or fall together, as some three do: of 112 that hold with
-    probability .95, fewer than 98 do with probability 1e-3. No interaction is off by eight errors:
-    Chebyshev's bound is one in 64 if errors have the right size, and intervals of players without
-    an effect on the evaluated pairs must not be empty. Errors are 1.1 to 3 times too wide here.
+    The intervals of a row stand or fall together, as some three do: of 112 that hold
+    with probability .95, fewer than 98 do with probability 1e-3. No interaction is off
+    by eight errors: Chebyshev's bound is one in 64 if errors have the right size, and
+    intervals of players without an effect on the evaluated pairs must not be empty.
+    Errors are 1.1 to 3 times too wide here.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(300, 8))
-    model = RandomForestRegressor(5, max_depth=6, random_state=0).fit(X, X[:, 0] * X[:, 1])
-    explainer = ShapleyExplainer(model.predict, interactions=True, random_state=0, **how)
+    model = RandomForestRegressor(5, max_depth=6, random_state=0).fit(
+        X, X[:, 0] * X[:, 1]
+    )
+    explainer = ShapleyExplainer(
+        model.predict, interactions=True, random_state=0, **how
+    )
     found = explainer.fit(X).explain(X[:12])
     assert "Odd" in str(found.settings.sampler)
-    exact = ShapleyExplainer(model, interactions=True).fit(X).explain(X[:12]).interactions
+    exact = (
+        ShapleyExplainer(model, interactions=True).fit(X).explain(X[:12]).interactions
+    )
     off = np.abs(found.interactions.values - exact.values)
     upper = np.triu_indices(8, 1)
     off, errors = off[:, *upper], found.interactions.standard_errors[:, *upper]
@@ -416,8 +490,12 @@ def test_closed_forms_give_interactions_beyond_sampling():
     model = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0] * X[:, 1])
     how = {"interactions": "shapley-taylor", "stopping": StandardError(rtol=0.1)}
     found = ShapleyExplainer(model, **how).fit(X[:9]).explain(X[:2]).interactions
-    exact = ShapleyExplainer(model, sampler="exact", interactions="shapley-taylor").fit(X[:9])
-    np.testing.assert_allclose(found.values, exact.explain(X[:2]).interactions.values, atol=1e-10)
+    exact = ShapleyExplainer(model, sampler="exact", interactions="shapley-taylor").fit(
+        X[:9]
+    )
+    np.testing.assert_allclose(
+        found.values, exact.explain(X[:2]).interactions.values, atol=1e-10
+    )
     many = ShapleyExplainer(lambda Z: Z[:, 0], interactions="shapley-taylor")
     with pytest.raises(ValueError, match="cannot give with Antithetic"):
         many.fit(np.ones((2, 21)))
@@ -429,13 +507,19 @@ def test_interactions_of_few_players_are_enumerated():
     how = {"interactions": "shapley-taylor", "random_state": 0}
     exact = ShapleyExplainer(bent, sampler="exact", **how).fit(X[:30]).explain(X[30:])
     for stopping in ("auto", StandardError(rtol=0.1)):
-        found = ShapleyExplainer(bent, stopping=stopping, **how).fit(X[:30]).explain(X[30:])
+        found = (
+            ShapleyExplainer(bent, stopping=stopping, **how).fit(X[:30]).explain(X[30:])
+        )
         assert found.settings.sampler == "Exact()"
-        np.testing.assert_array_equal(found.interactions.values, exact.interactions.values)
+        np.testing.assert_array_equal(
+            found.interactions.values, exact.interactions.values
+        )
 
 
 def bent(X):
-    return np.tanh(np.asarray(X).sum(axis=1)) + np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
+    return (
+        np.tanh(np.asarray(X).sum(axis=1)) + np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
+    )
 
 
 def test_enumerated_players():

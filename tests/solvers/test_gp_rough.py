@@ -34,7 +34,9 @@ def solved(function, signs):
 def drawn(n, p=P, seed=0):
     """Return single players and other coalitions, n in all, as signs."""
     others = [code for code in range(3, 2**p - 1, 2) if code & (code - 1)]
-    codes = np.r_[1 << np.arange(p), np.random.default_rng(seed).permutation(others)[: n - p]]
+    codes = np.r_[
+        1 << np.arange(p), np.random.default_rng(seed).permutation(others)[: n - p]
+    ]
     return 2.0 * (codes[:, None] >> np.arange(p) & 1) - 1
 
 
@@ -94,7 +96,9 @@ def test_an_output_that_is_zero_on_the_fitted_pairs():
     def function(Z):
         return np.stack([np.tanh(Z.sum(axis=1)), (Z[:, :3] > 0.9).all(axis=1)], axis=1)
 
-    outcome = explain_game(HybridGame(function, X, B), sampler="odd", solver="gp", max_evals=60)
+    outcome = explain_game(
+        HybridGame(function, X, B), sampler="odd", solver="gp", max_evals=60
+    )
     assert np.isfinite(outcome.values).all()
 
 
@@ -113,8 +117,14 @@ def test_nearly_enumerated_thresholds():
     worst = []
     for seed in range(12):
         rng = np.random.default_rng([seed, 1])
-        slopes, X, B = rng.normal(size=7), rng.normal(size=(1, 7)), rng.normal(size=(1, 7))
-        worst.append(surprise(HybridGame(lambda Z, w=slopes: Z @ w > 0.3, X, B), 122, seed))
+        slopes, X, B = (
+            rng.normal(size=7),
+            rng.normal(size=(1, 7)),
+            rng.normal(size=(1, 7)),
+        )
+        worst.append(
+            surprise(HybridGame(lambda Z, w=slopes: Z @ w > 0.3, X, B), 122, seed)
+        )
     assert max(worst) < 10
 
 
@@ -139,7 +149,9 @@ def test_indistinguishable_players_have_no_standard_error():
 @pytest.mark.parametrize("function", [np.tanh, np.positive], ids=["smooth", "additive"])
 def test_few_pairs_of_a_random_sample_have_no_standard_error(function):
     """Below 3.5 pairs per player, errors that ignore the hyper-parameters are too small."""
-    game = HybridGame(lambda Z: function(Z.sum(axis=1)), np.ones((1, 6)), np.zeros((1, 6)))
+    game = HybridGame(
+        lambda Z: function(Z.sum(axis=1)), np.ones((1, 6)), np.zeros((1, 6))
+    )
     for evals, stated in ((42, False), (44, True)):
         outcome = explain_game(
             game, sampler="odd-leverage", solver="gp-leave-one-out", max_evals=evals
@@ -189,13 +201,19 @@ def test_pairs_of_a_block_are_distinct_and_limited():
         assert len(np.unique(folded, axis=0)) == len(folded)
     assert design.block.size == 41 * 10 + 41
     share = np.array([0.9, 0.05, 0.05])
-    np.testing.assert_array_equal(pairs_each(np.random.default_rng(0), share, 45, 31), [31, 7, 7])
+    np.testing.assert_array_equal(
+        pairs_each(np.random.default_rng(0), share, 45, 31), [31, 7, 7]
+    )
 
 
 def test_very_unequal_weights_spend_the_budget():
     """Five rows of weights 1, 5, .1, 30 and 2, eleven players, 220 evaluations."""
     rng = np.random.default_rng(0)
-    X, B, slopes = rng.normal(size=(1, 11)), rng.normal(size=(5, 11)), rng.normal(size=11)
+    X, B, slopes = (
+        rng.normal(size=(1, 11)),
+        rng.normal(size=(5, 11)),
+        rng.normal(size=11),
+    )
     weights = np.array([1, 5, 0.1, 30, 2]) / 38.1
     game = HybridGame(lambda Z: np.tanh(Z @ slopes), X, B, weights)
     outcome = explain_game(game, sampler="odd", solver="gp", max_evals=220)
@@ -205,12 +223,14 @@ def test_very_unequal_weights_spend_the_budget():
 def test_intervals_cover_random_games():
     """Values of 511 pairs without any order, of which 100 are seen: nothing to learn from.
 
-    Hyper-parameters that are fitted too loosely leave intervals that hold three quarters. Those of
-    a run stand or fall together, as two do: 200 independent values that hold with probability .92
-    do so less often than .85 with probability 1e-3.
+    Hyper-parameters that are fitted too loosely leave intervals that hold three
+    quarters. Those of a run stand or fall together, as two do: 200 independent values
+    that hold with probability .92 do so less often than .85 with probability 1e-3.
     """
     game = RandomGame(10, seed=1)
     solver = GaussianProcess(tuning_rows=0)
-    found = explain_game(as_instances(game, 40), sampler="odd", solver=solver, max_evals=200)
+    found = explain_game(
+        as_instances(game, 40), sampler="odd", solver=solver, max_evals=200
+    )
     off = np.abs(found.values[:, :, 0] - game.shapley_values)
     assert (off <= 1.96 * found.standard_errors[:, :, 0]).mean() > 0.85

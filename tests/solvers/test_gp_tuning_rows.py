@@ -70,7 +70,9 @@ def test_at_most_eight_designs_are_shared():
         asked.setdefault(len(asked), Z)
         return curved(Z)
 
-    explainer = ShapleyExplainer(noting, sampler=Odd("all"), random_state=0, max_rows=697)
+    explainer = ShapleyExplainer(
+        noting, sampler=Odd("all"), random_state=0, max_rows=697
+    )
     explainer.fit(BACKGROUND)
     sets = set()
     for row in rows:
@@ -89,7 +91,9 @@ def test_rows_with_shared_designs_are_more_accurate_than_permutations():
     exact = ShapleyExplainer(curved, sampler="exact").fit(BACKGROUND)
     truth = exact.explain(rows).values[TUNING:]
     n_rows = 58 * len(BACKGROUND) + 1
-    walks = ShapleyExplainer(curved, sampler="antithetic", max_rows=n_rows, random_state=0)
+    walks = ShapleyExplainer(
+        curved, sampler="antithetic", max_rows=n_rows, random_state=0
+    )
     made = explain(rows), walks.fit(BACKGROUND).explain(rows)
     process, walk = (((m.values[TUNING:] - truth) ** 2).sum(axis=1) for m in made)
     assert np.mean(np.log(process) - np.log(walk)) < np.log(1 / 3)
@@ -112,7 +116,10 @@ def test_later_rows_with_other_active_players():
 def test_a_single_background_row_gives_no_hyper_parameters():
     """A row does not differ from itself, so every explained row fits its own hyper-parameters."""
     background = BACKGROUND[:1]
-    pooled, own = explain(background=background), explain(tuning_rows=0, background=background)
+    pooled, own = (
+        explain(background=background),
+        explain(tuning_rows=0, background=background),
+    )
     np.testing.assert_array_equal(pooled.values, own.values)
 
 
@@ -124,24 +131,31 @@ def test_shared_hyper_parameters_are_means():
     assert tuned.mean(np.array([0, 1]), blocked=True) is None
     level = (-1 - 3 - 5 - 2) / 4
     np.testing.assert_allclose(
-        tuned.mean(np.array([0, 1, 2, 4]), blocked=False), [-1, -4, level, level, 2, 3, 4]
+        tuned.mean(np.array([0, 1, 2, 4]), blocked=False),
+        [-1, -4, level, level, 2, 3, 4],
     )
 
 
 def test_errors_of_rows_with_shared_designs_are_nearly_uncorrelated():
     """The error of the mean of 64 similar rows is below 5 times that of independent rows.
 
-    Seven seeds gave 1.1 to 2.6 times. It is 7 to 18 times if all rows of a design have the same
-    background rows in their blocks.
+    Seven seeds gave 1.1 to 2.6 times. It is 7 to 18 times if all rows of a design have
+    the same background rows in their blocks.
     """
     rng = np.random.default_rng(0)
     X, background = 1 + 0.1 * rng.standard_normal((64, 9)), rng.standard_normal((40, 9))
 
     def curved(Z):
         Z = np.asarray(Z)
-        return np.tanh(Z[:, :5].sum(axis=1)) + Z[:, 4] * Z[:, 5] * Z[:, 6] + Z[:, 7] * Z[:, 8]
+        return (
+            np.tanh(Z[:, :5].sum(axis=1))
+            + Z[:, 4] * Z[:, 5] * Z[:, 6]
+            + Z[:, 7] * Z[:, 8]
+        )
 
     exact = ShapleyExplainer(curved, sampler="exact").fit(background).explain(X).values
-    explainer = ShapleyExplainer(curved, max_rows=8 * 9 * 40, random_state=1).fit(background)
+    explainer = ShapleyExplainer(curved, max_rows=8 * 9 * 40, random_state=1).fit(
+        background
+    )
     missed = explainer.explain(X).values - exact
     assert (missed.mean(axis=0) ** 2).sum() * 64 < 5 * (missed**2).sum(axis=1).mean()

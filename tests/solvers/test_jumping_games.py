@@ -71,7 +71,9 @@ def model(p=12):
 def terms(p=10):
     rng = np.random.default_rng(3)
     sizes = np.repeat([1, 2, 3, 5], 8)
-    sets = (tuple(sorted(rng.choice(p, size, replace=False).tolist())) for size in sizes)
+    sets = (
+        tuple(sorted(rng.choice(p, size, replace=False).tolist())) for size in sizes
+    )
     return FourierGame(p, {members: rng.normal() / len(members) for members in sets})
 
 
@@ -92,8 +94,12 @@ SAMPLERS = {
 def run(game, sampler, walks, n_runs):
     """Return estimates minus truth and standard errors, ``(n_runs, p)`` each."""
     budget = walks * (game.n_players - 1) + 2
-    outcome = explain_game(as_instances(game, n_runs), sampler=sampler, max_evals=budget)
-    return outcome.values[:, :, 0] - game.shapley_values, outcome.standard_errors[:, :, 0]
+    outcome = explain_game(
+        as_instances(game, n_runs), sampler=sampler, max_evals=budget
+    )
+    return outcome.values[:, :, 0] - game.shapley_values, outcome.standard_errors[
+        :, :, 0
+    ]
 
 
 def plain(game, walks, n_runs, unit):
@@ -109,7 +115,8 @@ def plain(game, walks, n_runs, unit):
     return along.reshape(n_runs, -1, p).mean(axis=1) - game.shapley_values
 
 
-# Squared error against that of plain means, at 10 and 30 walks; at 10 walks .38-.39, .03-.04
+# Squared error against that of plain means, at 10 and 30 walks; at 10 walks .38-.39,
+# .03-.04
 MOST = {"points": 0.45, "ensemble": 0.15}
 
 
@@ -142,13 +149,14 @@ def test_without_position_effects_nothing_is_lost(walks, name, unit, game):
 def test_intervals_cover_values_of_step_functions(walks, name, family):
     """200 runs of 12 to 20 players, fully dependent within a run: known to .012, 3 of them allowed.
 
-    Intervals of players with identical permutations allow for unseen events, and cover too
-    often.
+    Intervals of players with identical permutations allow for unseen events, and cover
+    too often.
     """
     game = FAMILIES[family]
     error, claimed = run(game, SAMPLERS[name], walks, 200)
     if np.isnan(claimed).any():
-        # a single block, and it says so; a few have a second, which repeated coalitions paid for
+        # a single block, and it says so; a few have a second, which repeated coalitions
+        # paid for
         assert name == "orthogonal"
         assert np.isnan(claimed).mean() > 0.9
         return
@@ -160,13 +168,19 @@ def test_intervals_cover_values_of_step_functions(walks, name, family):
 def test_few_pairs_of_a_vote_have_no_errors_that_a_simpler_vote_would_break(p, n):
     """Twelve votes: a vote of three may explain 22 values, and errors were up to 25 times smaller.
 
-    Errors that hold are exceeded four times by one value of a thousand, in games with jumps too.
+    Errors that hold are exceeded four times by one value of a thousand, in games with
+    jumps too.
     """
     for seed in range(12):
         votes = np.random.default_rng(seed).integers(1, 9, p)
         game = WeightedVotingGame(votes, votes.sum() // 2 + 1)
         found = shapley_values(
-            game, n_players=p, sampler="odd", solver="gp", max_evals=2 * n + 2, random_state=seed
+            game,
+            n_players=p,
+            sampler="odd",
+            solver="gp",
+            max_evals=2 * n + 2,
+            random_state=seed,
         )
         if found.standard_errors is not None:
             off = np.abs(found.values - game.shapley_values)

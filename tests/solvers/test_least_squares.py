@@ -18,14 +18,18 @@ ENDS = np.array([[False] * P, [True] * P])
 
 def drawn(sampler, n_evals, seed=0):
     rngs = [np.random.default_rng(seed)]
-    return sampler.start(SamplerTask(P, rngs, n_evals)).ask(np.zeros(1, dtype=int), n_evals)
+    return sampler.start(SamplerTask(P, rngs, n_evals)).ask(
+        np.zeros(1, dtype=int), n_evals
+    )
 
 
 def solved(*designs, game=GAME):
     ends = game(ENDS)
     solver = LeastSquares().start(SolverTask(P, ends[:1][:, None], ends[1:][:, None]))
     for design in designs:
-        solver.update(np.zeros(1, dtype=int), design, game(design.coalitions[0])[None, :, None])
+        solver.update(
+            np.zeros(1, dtype=int), design, game(design.coalitions[0])[None, :, None]
+        )
     values, errors, *_ = solver.result()
     return values[0, :, 0], errors[0, :, 0]
 
@@ -71,7 +75,8 @@ def test_solution_of_the_constrained_problem(sampler):
 def test_errors_agree_with_the_jackknife(sampler):
     """HC3 over units is the exact sum of squared changes if each unit is omitted.
 
-    The variances of all players are pooled, as Student's t with the remaining degrees of freedom.
+    The variances of all players are pooled, as Student's t with the remaining degrees
+    of freedom.
     """
     design = drawn(sampler, 40)
     values, errors = solved(design)
@@ -83,7 +88,9 @@ def test_errors_agree_with_the_jackknife(sampler):
     squares, n = np.square(changes), len(changes)
     kurtosis = n * (squares**2).sum(axis=0) / squares.sum(axis=0) ** 2
     degrees = np.minimum(2 * n / (kurtosis - 1), n - 1)
-    expected = pooled_errors(squares.sum(axis=0)[:, None], degrees[:, None], n - 1.0)[:, 0]
+    expected = pooled_errors(squares.sum(axis=0)[:, None], degrees[:, None], n - 1.0)[
+        :, 0
+    ]
     np.testing.assert_allclose(errors, expected, rtol=1e-8)
 
 
@@ -96,7 +103,10 @@ def test_enumerated_sizes_have_no_error():
     _, errors = solved(design, game=bonus)
     _, errors_of_all = solved(
         CoalitionDesign(
-            design.coalitions, expected_draws=design.expected_draws, unit=2, replacement=True
+            design.coalitions,
+            expected_draws=design.expected_draws,
+            unit=2,
+            replacement=True,
         ),
         game=bonus,
     )
@@ -131,7 +141,9 @@ def test_few_units_have_no_standard_error():
 def test_designs_add_up():
     rng = np.random.default_rng(3)
     first, second = (
-        Leverage(replacement=True).start(SamplerTask(P, [rng], n)).ask(np.zeros(1, dtype=int), n)
+        Leverage(replacement=True)
+        .start(SamplerTask(P, [rng], n))
+        .ask(np.zeros(1, dtype=int), n)
         for n in (20, 30)
     )
     coalitions = np.concatenate([first.coalitions, second.coalitions], axis=1)

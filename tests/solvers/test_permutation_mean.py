@@ -24,7 +24,9 @@ GAME = RandomGame(P, seed=1)
 
 
 def walks(n, seed=0):
-    return np.random.default_rng(seed).permuted(np.tile(np.arange(P), (1, n, 1)), axis=2)
+    return np.random.default_rng(seed).permuted(
+        np.tile(np.arange(P), (1, n, 1)), axis=2
+    )
 
 
 def contributions(permutation, game=GAME):
@@ -99,8 +101,8 @@ def test_mean_and_error_over_units(unit):
 def freedom(units, degrees):
     """Return the degrees of freedom that the kurtosis leaves.
 
-    The variance of a sample variance is sigma^4 (c - 1)/n for a kurtosis c, and 2 sigma^4/degrees
-    for a chi-square.
+    The variance of a sample variance is sigma^4 (c - 1)/n for a kurtosis c, and 2
+    sigma^4/degrees for a chi-square.
     """
     return np.clip(2 * degrees / (kurtosis(units) - 1), 1, degrees)
 
@@ -143,7 +145,9 @@ def test_later_units_are_centred_on_the_first_ones(monkeypatch):
     monkeypatch.setattr("skshapley.solvers._positions.HELD_UNITS", 16)
     permutations = walks(40)
     at_once = solved([PermutationDesign(permutations)])
-    parts = solved([PermutationDesign(one) for one in np.split(permutations, 4, axis=1)])
+    parts = solved(
+        [PermutationDesign(one) for one in np.split(permutations, 4, axis=1)]
+    )
     np.testing.assert_allclose(at_once, parts, rtol=0, atol=1e-12)
     along = np.array([contributions(one) for one in permutations[0]])
     expected = centred(along, permutations[0], held=16).mean(axis=0)
@@ -155,22 +159,24 @@ def test_later_units_are_centred_on_the_first_ones(monkeypatch):
 def test_identical_permutations_still_have_an_error(times, unit):
     """Eight draws may miss 3/8 of a contribution at 1.96 errors, and four pairs 3/4.
 
-    A permutation and its reverse miss the same events. The range is the mean of that of all
-    contributions, 5, and that of the player.
+    A permutation and its reverse miss the same events. The range is the mean of that of
+    all contributions, 5, and that of the player.
     """
     game = AdditiveGame(times * np.array([-2.0, 0.0, 1.0, 3.0]))
     values, errors = solved([PermutationDesign(walks(8), unit)], [game])
     np.testing.assert_allclose(values, game.weights, rtol=1e-12, atol=1e-12 * times)
     own = np.abs(game.weights)
-    np.testing.assert_allclose(errors, 1.5 / (8 / unit) * (own + 5 * times) / 2, rtol=1e-10)
+    np.testing.assert_allclose(
+        errors, 1.5 / (8 / unit) * (own + 5 * times) / 2, rtol=1e-10
+    )
 
 
 def test_intervals_cover_rare_events():
     """A player of small weight is decisive in at most one of twenty permutations.
 
-    A permutation and its reverse often have the same decisive player. Intervals that count them
-    as two, by the normal distribution, cover 55 to 75 % of the values of four players. With
-    2000 runs, a share is known to .02.
+    A permutation and its reverse often have the same decisive player. Intervals that
+    count them as two, by the normal distribution, cover 55 to 75 % of the values of
+    four players. With 2000 runs, a share is known to .02.
     """
 
     class Planned(Antithetic):  # as many permutations for all runs
@@ -192,7 +198,7 @@ def test_constant_games_have_no_error_scale():
     assert np.isnan(errors).all()
 
 
-# --- background rows of their own -----------------------------------------------------------------
+# --- background rows of their own -----------------------------------------------------
 
 GAMES = [RandomGame(P, seed=seed) for seed in (1, 2, 3)]
 SHARES = np.array([0.5, 0.3, 0.2])
@@ -209,7 +215,9 @@ def by_reference(design):
     along = np.array(
         [
             contributions(one, GAMES[reference])
-            for one, reference in zip(design.permutations[0], design.references[0], strict=True)
+            for one, reference in zip(
+                design.permutations[0], design.references[0], strict=True
+            )
         ]
     )
     return [along[design.references[0] == reference] for reference in range(3)]
@@ -223,11 +231,15 @@ def test_strata_are_averaged_with_their_weights():
     units = centred(along, design.permutations[0], strata=design.references[0])
     parts = [units[design.references[0] == reference] for reference in range(3)]
     values, errors = solved([design], GAMES)
-    np.testing.assert_allclose(values, SHARES @ [part.mean(axis=0) for part in parts], rtol=1e-12)
+    np.testing.assert_allclose(
+        values, SHARES @ [part.mean(axis=0) for part in parts], rtol=1e-12
+    )
     counts = np.array([len(part) for part in parts])
     terms = np.array([part.var(axis=0, ddof=1) for part in parts])
     terms *= (SHARES**2 / counts)[:, None]
-    degrees = terms.sum(axis=0) ** 2 / (terms**2 / (counts[:, None] + 1)).sum(axis=0) - 2
+    degrees = (
+        terms.sum(axis=0) ** 2 / (terms**2 / (counts[:, None] + 1)).sum(axis=0) - 2
+    )
     most = np.clip(degrees, 1, counts.sum() - 3)
     rest = np.concatenate([part - part.mean(axis=0) for part in parts])
     degrees = np.minimum(most, 2 * (counts.sum() - 3) / (kurtosis(rest) - 1))
@@ -240,7 +252,9 @@ def test_background_errors_are_those_of_a_weighted_sample():
     """Additive games have no noise of permutations. Equal weights give .94 of these errors."""
     weights = np.random.default_rng(0).normal(size=(3, P))
     games = [AdditiveGame(own) for own in weights]
-    found = estimated([stratified([0, 1, 2, 0, 1, 2])], games).background_errors[0, :, 0]
+    found = estimated([stratified([0, 1, 2, 0, 1, 2])], games).background_errors[
+        0, :, 0
+    ]
     spread = SHARES @ (weights - SHARES @ weights) ** 2 / (1 - SHARES @ SHARES)
     np.testing.assert_allclose(found, np.sqrt(spread * (SHARES @ SHARES)), rtol=1e-10)
 
@@ -262,14 +276,20 @@ def test_strata_of_one_unit_have_no_standard_error():
     """All rows are used, so their spread is no error, and no other estimate exists."""
     design = stratified([2, 0, 1])
     values, errors = solved([design], GAMES)
-    np.testing.assert_allclose(values, SHARES @ np.concatenate(by_reference(design)), rtol=1e-12)
+    np.testing.assert_allclose(
+        values, SHARES @ np.concatenate(by_reference(design)), rtol=1e-12
+    )
     assert np.isnan(errors).all()
 
 
-@pytest.mark.parametrize(("rows", "second"), [(3, 1), (10, 4), (10, 5), (40, 7), (40, 8)])
+@pytest.mark.parametrize(
+    ("rows", "second"), [(3, 1), (10, 4), (10, 5), (40, 7), (40, 8)]
+)
 def test_eight_rows_with_two_units_suffice_for_a_variance(rows, second):
     references = np.r_[:rows, :second]
-    design = PermutationDesign(walks(len(references)), 1, references[None], np.full(rows, 1 / rows))
+    design = PermutationDesign(
+        walks(len(references)), 1, references[None], np.full(rows, 1 / rows)
+    )
     _, errors = solved([design], [GAME] * rows)
     assert np.isfinite(errors).all() == (2 * second >= rows or second >= 8)
     assert np.isnan(errors).all() == (2 * second < rows and second < 8)
@@ -279,7 +299,9 @@ def product(rows):
     return np.where(rows[:, 0] > 0, rows[:, 1:].prod(axis=1), rows[:, 1] - rows[:, 2])
 
 
-@pytest.mark.parametrize("weights", [None, [0.6, 0.2, 0.1, 0.05, 0.05]], ids=["equal", "unequal"])
+@pytest.mark.parametrize(
+    "weights", [None, [0.6, 0.2, 0.1, 0.05, 0.05]], ids=["equal", "unequal"]
+)
 @pytest.mark.parametrize("references", ["stratified", "random"])
 def test_intervals_cover_values_against_a_background(references, weights):
     """Coverage of 500 runs x 4 players: standard deviation below 0.01, bounds at 2.5 of them."""
@@ -287,7 +309,9 @@ def test_intervals_cover_values_against_a_background(references, weights):
     x, background = rng.normal(size=4), rng.normal(size=(5, 4))
     game = HybridGame(product, np.tile(x, (500, 1)), background, weights)
     truth = game.take([0]).shapley_values[0]
-    outcome = explain_game(game, sampler=Antithetic(references=references), max_evals=62)
+    outcome = explain_game(
+        game, sampler=Antithetic(references=references), max_evals=62
+    )
     inside = np.abs(outcome.values - truth) <= 1.96 * outcome.standard_errors
     assert 0.92 <= inside.mean() <= 0.98
     error = (outcome.values - truth).mean(axis=0)
@@ -303,7 +327,9 @@ def test_random_references_add_up_and_reduce_errors():
     game = HybridGame(lambda rows: rows @ np.ones(6), np.tile(x, (200, 1)), background)
     outcome = explain_game(game, sampler=MonteCarlo(references="random"), max_evals=12)
     sums = outcome.values.sum(axis=1)
-    np.testing.assert_allclose(sums, outcome.v_full - outcome.v_empty, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        sums, outcome.v_full - outcome.v_empty, rtol=0, atol=1e-10
+    )
     truth = x - background.mean(axis=0)
     plain = background.std(axis=0) / np.sqrt(80)  # 80 walks, each against a random row
     assert (outcome.values[:, :, 0] - truth).std(axis=0).mean() < 0.95 * plain.mean()
@@ -315,7 +341,7 @@ def test_a_result_needs_an_update():
         solver.result()
 
 
-# --- Student's t ----------------------------------------------------------------------------------
+# --- Student's t ----------------------------------------------------------------------
 
 
 def test_widening_is_the_ratio_of_quantiles():
@@ -339,7 +365,10 @@ def test_degrees_of_freedom_of_equal_and_unequal_variances():
 
 def test_degrees_of_freedom_without_variance():
     assert effective_degrees(np.zeros((1, 2, 1)), np.full((1, 2, 1), 4)).item() == 8
-    assert effective_degrees(np.zeros((1, 2, 1)), np.zeros((1, 2, 1), dtype=int)).item() == 1
+    assert (
+        effective_degrees(np.zeros((1, 2, 1)), np.zeros((1, 2, 1), dtype=int)).item()
+        == 1
+    )
 
 
 def test_variances_of_players_are_pooled():
@@ -354,10 +383,14 @@ def test_different_variances_and_those_of_three_players_are_not_pooled():
     spread = 10.0 ** np.arange(-20, 20, 4)[:, None]
     for variances in (spread, np.array([[1.0], [1.5], [2.0]])):
         found = pooled_errors(variances, np.full(variances.shape, 30.0), 30.0)
-        np.testing.assert_allclose(found, np.sqrt(variances) * widening(30.0), rtol=0.02)
+        np.testing.assert_allclose(
+            found, np.sqrt(variances) * widening(30.0), rtol=0.02
+        )
 
 
-@pytest.mark.parametrize("variances", [[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0, 1e-20]])
+@pytest.mark.parametrize(
+    "variances", [[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0, 1e-20]]
+)
 def test_exact_players_are_not_pooled(variances):
     variances = np.array(variances)[:, None]
     found = pooled_errors(variances, np.full((5, 1), 3.0), 3.0)

@@ -19,8 +19,8 @@ def random_cases(n, p, k=2):
 def kkt_residual(points, projected, total, radius):
     """How far x - y is from a combination of the normals of K at x, over the size of y.
 
-    x is the projection of y on K if and only if x is in K and y - x = a 1 + b x with b >= 0, and
-    b = 0 inside of the ball.
+    x is the projection of y on K if and only if x is in K and y - x = a 1 + b x with b
+    >= 0, and b = 0 inside of the ball.
     """
     p = points.shape[1]
     norm = np.linalg.norm(projected, axis=1)
@@ -43,12 +43,17 @@ def kkt_residual(points, projected, total, radius):
 def test_projection_is_optimal(p):
     for _ in range(20):
         points, total, radius = random_cases(50, p)
-        assert kkt_residual(points, project(points, total, radius), total, radius) < 1e-12
+        assert (
+            kkt_residual(points, project(points, total, radius), total, radius) < 1e-12
+        )
 
 
 def test_optimality_check_sees_a_wrong_point():
     points, total, radius = random_cases(50, 5)
-    assert kkt_residual(points, project(points, total, 1.01 * radius), total, radius) > 1e-3
+    assert (
+        kkt_residual(points, project(points, total, 1.01 * radius), total, radius)
+        > 1e-3
+    )
     assert kkt_residual(points, project_on_sum(points, total), total, radius) > 1e-3
 
 
@@ -56,7 +61,10 @@ def test_agrees_with_dykstra():
     points, total, _ = random_cases(50, 6)
     radius = 1.5 * np.abs(total).max() / np.sqrt(6)
     np.testing.assert_allclose(
-        dykstra(points, total, radius), project(points, total, radius), rtol=0, atol=1e-9
+        dykstra(points, total, radius),
+        project(points, total, radius),
+        rtol=0,
+        atol=1e-9,
     )
 
 
@@ -82,5 +90,7 @@ def test_a_ball_tangent_to_the_hyperplane_leaves_one_point():
 
 
 def test_empty_set_is_refused():
-    with pytest.raises(ValueError, match=r"Owner got radius=0\.99, .* at least 1: give a larger"):
+    with pytest.raises(
+        ValueError, match=r"Owner got radius=0\.99, .* at least 1: give a larger"
+    ):
         check_radius(np.array([[2.0], [0.0]]), 0.99, 4, "Owner")

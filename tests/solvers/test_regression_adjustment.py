@@ -70,7 +70,9 @@ def test_linear_surrogate_agrees_with_enumeration():
     rng = np.random.default_rng(1)
     seen = CUBE[1:-1][rng.permutation(2**P - 2)[:40]]
     surrogate = LinearSurrogate(seen, np.ones(40), rng.normal(size=(40, 2)))
-    np.testing.assert_allclose(surrogate.shapley(), exact(surrogate.predict), atol=1e-10)
+    np.testing.assert_allclose(
+        surrogate.shapley(), exact(surrogate.predict), atol=1e-10
+    )
 
 
 def test_a_linear_surrogate_needs_no_correction_on_its_sample():
@@ -86,24 +88,33 @@ def test_a_linear_surrogate_needs_no_correction_on_its_sample():
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("surrogate", ["linear", TREE], ids=["linear", "tree"])
-@pytest.mark.parametrize("sampler", [SquareRoot(replacement=True), Leverage()], ids=repr)
+@pytest.mark.parametrize(
+    "sampler", [SquareRoot(replacement=True), Leverage()], ids=repr
+)
 def test_unbiased_with_honest_errors(surrogate, sampler):
     """Mean within 5 standard errors of the truth (false alarm below 1e-5 a player).
 
-    Standard errors within 35 % of the deviation: surrogates of overlapping folds make units depend
-    on one another.
+    Standard errors within 35 % of the deviation: surrogates of overlapping folds make
+    units depend on one another.
     """
     runs = 40 if surrogate is TREE else 300
     solver = RegressionAdjustment(surrogate, folds=3 if surrogate is TREE else 4)
     results = [
         shapley_values(
-            game, n_players=P, sampler=sampler, solver=solver, max_evals=38, random_state=i
+            game,
+            n_players=P,
+            sampler=sampler,
+            solver=solver,
+            max_evals=38,
+            random_state=i,
         )
         for i in range(runs)
     ]
     values = np.array([result.values for result in results])
     deviation = values.std(axis=0)
-    assert (abs(values.mean(axis=0) - exact(game)) < 5 * deviation / np.sqrt(runs)).all()
+    assert (
+        abs(values.mean(axis=0) - exact(game)) < 5 * deviation / np.sqrt(runs)
+    ).all()
     errors = np.sqrt(np.mean([result.standard_errors**2 for result in results], axis=0))
     np.testing.assert_allclose(errors.mean(), deviation.mean(), rtol=0.35)
     np.testing.assert_allclose(values.sum(axis=1), table()[-1] - table()[0])
@@ -112,7 +123,9 @@ def test_unbiased_with_honest_errors(surrogate, sampler):
 def test_variance_is_lower_than_sample_reuse_for_nearly_additive_games():
     def deviation(solver):
         runs = [
-            shapley_values(game, n_players=P, solver=solver, max_evals=40, random_state=i).values
+            shapley_values(
+                game, n_players=P, solver=solver, max_evals=40, random_state=i
+            ).values
             for i in range(40)
         ]
         return np.std(runs, axis=0).mean()
@@ -122,6 +135,10 @@ def test_variance_is_lower_than_sample_reuse_for_nearly_additive_games():
 
 def test_regressors_without_closed_form_are_refused_for_many_players():
     solver = RegressionAdjustment(Copycat())
-    with pytest.raises(ValueError, match="with 15 players: the values of a regressor other than"):
-        shapley_values(lambda S: S.sum(axis=1), n_players=15, solver=solver, max_evals=60)
+    with pytest.raises(
+        ValueError, match="with 15 players: the values of a regressor other than"
+    ):
+        shapley_values(
+            lambda S: S.sum(axis=1), n_players=15, solver=solver, max_evals=60
+        )
     assert clone(solver).surrogate is not solver.surrogate

@@ -8,7 +8,14 @@ from scipy.stats import norm, t
 
 from skshapley import shapley_values
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SamplerTask, SquareRoot
+from skshapley.samplers import (
+    Importance,
+    Kernel,
+    Leverage,
+    OuterSizes,
+    SamplerTask,
+    SquareRoot,
+)
 from skshapley.solvers import SampleReuse, SolverTask
 from skshapley.solvers._sample_reuse import errors_within
 from skshapley.testing import HybridGame, explain_game
@@ -26,12 +33,16 @@ def game(p=P, seed=0):
 
 
 def truth(p=P, seed=0):
-    return shapley_values(game(p, seed), n_players=p, sampler="exact", max_evals=2**p).values
+    return shapley_values(
+        game(p, seed), n_players=p, sampler="exact", max_evals=2**p
+    ).values
 
 
 def solve(coalitions, expected, values, v_empty, v_full, **kwargs):
     solver = SampleReuse(kwargs.pop("centre", "line"))
-    solver.start(SolverTask(coalitions.shape[1], np.array([[v_empty]]), np.array([[v_full]])))
+    solver.start(
+        SolverTask(coalitions.shape[1], np.array([[v_empty]]), np.array([[v_full]]))
+    )
     design = CoalitionDesign(coalitions[None], expected_draws=expected[None], **kwargs)
     solver.update(np.array([0]), design, values[None, :, None])
     estimate = solver.result()
@@ -50,11 +61,16 @@ def test_all_coalitions_give_the_exact_values(centre):
     np.testing.assert_array_equal(errors, 0)
 
 
-@pytest.mark.parametrize("sampler", [Importance(), Leverage(False, True), SquareRoot()], ids=repr)
+@pytest.mark.parametrize(
+    "sampler", [Importance(), Leverage(False, True), SquareRoot()], ids=repr
+)
 def test_values_agree_with_the_definition(sampler):
     """Sum over draws of v(S) [1(i in S)/(p C(p-1, s-1)) - 1(i not in S)/(p C(p-1, s))]/p_S, for any
-    law p_S, and the same for the empty and the full set once each, whose probability is 1."""
-    design = sampler.start(SamplerTask(P, [np.random.default_rng(1)], 30)).ask(np.array([0]), 30)
+    law p_S, and the same for the empty and the full set once each, whose probability is
+    1."""
+    design = sampler.start(SamplerTask(P, [np.random.default_rng(1)], 30)).ask(
+        np.array([0]), 30
+    )
     coalitions, expected, v = design.coalitions[0], design.expected_draws[0], table()
     values = np.zeros(P)
     for coalition, of_size in zip(coalitions, expected, strict=True):
@@ -63,7 +79,9 @@ def test_values_agree_with_the_definition(sampler):
         inside = 1 / (P * comb(P - 1, s - 1))
         outside = 1 / (P * comb(P - 1, s))
         values += worth * np.where(coalition, inside, -outside) / draws
-    values += (v[-1] - v[0]) / P  # full: 1/(P C(P-1, P-1)); empty, where v - v(empty) is 0: none
+    values += (
+        v[-1] - v[0]
+    ) / P  # full: 1/(P C(P-1, P-1)); empty, where v - v(empty) is 0: none
     found, _ = solve(
         coalitions,
         expected,
@@ -93,7 +111,9 @@ def test_empty_and_full_set_are_exact(ends):
             max_evals=20,
             random_state=0,
         )
-        np.testing.assert_allclose(result.values, (ends[1] - ends[0]) / P, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            result.values, (ends[1] - ends[0]) / P, rtol=0, atol=1e-12
+        )
         # by luck: nobody can tell, and draws that agree may all have missed something
         assert (result.standard_errors > 0).all()
         assert (result.standard_errors <= 0.15 * np.ptp(ends)).all()
@@ -117,7 +137,12 @@ def test_empty_centre_is_unbiased_kernel_shap():
     excess = (ones @ inverse @ b - v[-1] + v[0]) / (ones @ inverse @ ones)
     expected = inverse @ (b - ones * excess)
     found, _ = solve(
-        design.coalitions[0], design.expected_draws[0], values, v[0], v[-1], centre="empty"
+        design.coalitions[0],
+        design.expected_draws[0],
+        values,
+        v[0],
+        v[-1],
+        centre="empty",
     )
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -125,7 +150,9 @@ def test_empty_centre_is_unbiased_kernel_shap():
 @pytest.mark.parametrize(
     "sampler",
     [
-        pytest.param(SquareRoot(paired=False, replacement=True), marks=pytest.mark.slow),
+        pytest.param(
+            SquareRoot(paired=False, replacement=True), marks=pytest.mark.slow
+        ),
         pytest.param(SquareRoot(replacement=True), marks=pytest.mark.slow),
         SquareRoot(),
         Leverage(),
@@ -137,11 +164,16 @@ def test_empty_centre_is_unbiased_kernel_shap():
 )
 def test_unbiased_with_honest_errors(sampler):
     """Mean of 400 runs within 5 standard errors of the truth (false alarm below 1e-5 a player), and
-    nominal 95 % intervals that hold it in 92-98 of 100 cases, of which 6 players x 400 runs have a
-    standard deviation of at most 0.011, if the players of a run stand and fall together."""
+    nominal 95 % intervals that hold it in 92-98 of 100 cases, of which 6 players x 400
+    runs have a standard deviation of at most 0.011, if the players of a run stand and
+    fall together."""
     runs = 400
-    instances = HybridGame(lambda S: game()(S > 0), np.ones((runs, P)), np.zeros((1, P)))
-    found = explain_game(instances, sampler=sampler, solver="sample-reuse", max_evals=26)
+    instances = HybridGame(
+        lambda S: game()(S > 0), np.ones((runs, P)), np.zeros((1, P))
+    )
+    found = explain_game(
+        instances, sampler=sampler, solver="sample-reuse", max_evals=26
+    )
     values, errors = found.values[:, :, 0], found.standard_errors[:, :, 0]
     deviation = values.std(axis=0)
     assert (abs(values.mean(axis=0) - truth()) < 5 * deviation / np.sqrt(runs)).all()

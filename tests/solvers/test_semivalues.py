@@ -41,7 +41,10 @@ WAYS = {
         [beta(4, 1)],
         dict(sampler="leverage", solver="regression-adjustment", max_rows=36),
     ),
-    "least squares": (["banzhaf"], dict(sampler="leverage", solver="least-squares", max_rows=40)),
+    "least squares": (
+        ["banzhaf"],
+        dict(sampler="leverage", solver="least-squares", max_rows=40),
+    ),
     "least squares, repeated": (
         ["banzhaf"],
         dict(sampler=Leverage(False, True), solver="least-squares", max_rows=400),
@@ -60,9 +63,15 @@ def test_estimates_are_unbiased_and_intervals_cover(way):
         truth = run(index=index, sampler="exact").values
         # rows that differ are explained by random numbers of their own
         X = np.ones((80, P)) + np.arange(80)[:, None]
-        explainer = ShapleyExplainer(lambda Z: game(Z > 0), index=index, random_state=0, **how)
+        explainer = ShapleyExplainer(
+            lambda Z: game(Z > 0), index=index, random_state=0, **how
+        )
         runs = explainer.fit(np.zeros((1, P))).explain(X)
-        away = np.abs(runs.values.mean(axis=0) - truth) / runs.values.std(axis=0) * np.sqrt(80)
+        away = (
+            np.abs(runs.values.mean(axis=0) - truth)
+            / runs.values.std(axis=0)
+            * np.sqrt(80)
+        )
         assert away.max() < (4.5 if "least" not in way else 8)
         held = np.abs(runs.values - truth) <= 1.96 * runs.standard_errors
         assert 0.9 < held.mean() < 0.99, (index, held.mean())
@@ -102,7 +111,9 @@ def test_additive_games_are_exact(how, index):
     if isinstance(how["solver"], LeastSquares) and index != "banzhaf":
         return
     weights = np.random.default_rng(0).normal(size=10)
-    found = run(lambda S: S @ weights + 1, 10, index=index, max_evals=500, random_state=0, **how)
+    found = run(
+        lambda S: S @ weights + 1, 10, index=index, max_evals=500, random_state=0, **how
+    )
     np.testing.assert_allclose(found.values, weights, atol=1e-12)
 
 
@@ -115,7 +126,11 @@ def test_unknown_sums_are_not_enforced(index):
     def function(Z):
         return np.exp(Z.sum(axis=1) / 2)
 
-    exact = ShapleyExplainer(function, sampler="exact", index=index).fit(background).explain(X)
+    exact = (
+        ShapleyExplainer(function, sampler="exact", index=index)
+        .fit(background)
+        .explain(X)
+    )
     gap = exact.efficiency_gap[0]
     for sampler in (MonteCarlo(references="random"), Antithetic(references="random")):
         walks = ShapleyExplainer(

@@ -6,7 +6,14 @@ import pytest
 from skshapley import shapley_values
 from skshapley.datasets import make_couples
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers import Importance, Kernel, Leverage, SamplerTask, SamplerTraits, Uniform
+from skshapley.samplers import (
+    Importance,
+    Kernel,
+    Leverage,
+    SamplerTask,
+    SamplerTraits,
+    Uniform,
+)
 from skshapley.solvers import ProjectedSGD, SolverTask
 from skshapley.testing import RandomGame, StackedGame, explain_game
 
@@ -32,13 +39,14 @@ def drive(solver, design, game=GAME):
     return solver
 
 
-# --- the algorithm is the paper's -----------------------------------------------------------------
+# --- the algorithm is the paper's -----------------------------------------------------
 
 
 def text_of_the_paper(coalitions, step, radius, bound):
     """Grah & Thouvenot (2020), section 4, by enumeration of all coalitions; returns all iterates.
 
-    The gradient is that of F, importance probabilities are L_i / sum L, the projection Dykstra's.
+    The gradient is that of F, importance probabilities are L_i / sum L, the projection
+    Dykstra's.
     """
     masks = (np.arange(1, 2**D - 1)[:, None] >> np.arange(D)) & 1
     sizes = masks.sum(axis=1)
@@ -89,9 +97,16 @@ def test_updates_agree_with_the_text_with_half_its_step(step):
     gamma = {"constant": 0.05, "sqrt": 0.1, "inverse": 1.0}[step]
     radius, bound = 1.1 * abs(ENDS[1] - ENDS[0]), 2.0
     design = draw(Importance(ratio=radius / bound), 200)
-    path = text_of_the_paper(design.coalitions[0], STEPS[step](gamma / 2), radius, bound)
+    path = text_of_the_paper(
+        design.coalitions[0], STEPS[step](gamma / 2), radius, bound
+    )
     solver = ProjectedSGD(
-        step, step_size=gamma, averaging="none", batch_size=1, radius=radius, trace_every=1
+        step,
+        step_size=gamma,
+        averaging="none",
+        batch_size=1,
+        radius=radius,
+        trace_every=1,
     )
     trace = drive(solver, design).trace_
     np.testing.assert_allclose(trace.iterates[:, 0, :, 0], path, rtol=0, atol=1e-8)
@@ -105,12 +120,16 @@ def test_updates_agree_with_the_code_of_the_authors(step):
     design = draw(Importance(), 200)
     path = code_of_the_authors(design.coalitions[0], STEPS[step](0.05))
     result = drive(ProjectedSGD(step, step_size=0.05, batch_size=1), design).result()
-    np.testing.assert_allclose(result.values[0, :, 0], path.mean(axis=0), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        result.values[0, :, 0], path.mean(axis=0), rtol=0, atol=1e-12
+    )
 
 
 def test_text_and_code_give_the_same_run():
     design = draw(Importance(), 100)
-    text = text_of_the_paper(design.coalitions[0], lambda t: 0.01, 1e6, 1e6 / np.sqrt(D))
+    text = text_of_the_paper(
+        design.coalitions[0], lambda t: 0.01, 1e6, 1e6 / np.sqrt(D)
+    )
     code = code_of_the_authors(design.coalitions[0], lambda t: 0.02)
     np.testing.assert_allclose(text[1:], code, rtol=0, atol=1e-10)
 
@@ -127,12 +146,18 @@ def test_averaged_iterates(n):
 
     path, last = run("none")
     np.testing.assert_array_equal(last, path[-1])
-    np.testing.assert_allclose(run("uniform")[1], path[1:].mean(axis=0), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        run("uniform")[1], path[1:].mean(axis=0), rtol=0, atol=1e-12
+    )
     weights = np.arange(1, n + 2)
     weighted = 2 / ((n + 1) * (n + 2)) * (weights[:, None] * path).sum(axis=0)
     np.testing.assert_allclose(run("weighted")[1], weighted, rtol=0, atol=1e-12)
-    first = max(1, 2 ** int(np.log2(n)) // 2)  # the iterate at the last power of two but one
-    np.testing.assert_allclose(run("tail")[1], path[first:].mean(axis=0), rtol=0, atol=1e-12)
+    first = max(
+        1, 2 ** int(np.log2(n)) // 2
+    )  # the iterate at the last power of two but one
+    np.testing.assert_allclose(
+        run("tail")[1], path[first:].mean(axis=0), rtol=0, atol=1e-12
+    )
     assert n < 16 or 0.5 <= (n + 1 - first) / n <= 0.78
 
 
@@ -149,14 +174,16 @@ def test_batch_is_one_step_along_the_mean_gradient(batch_size):
         y = GAME(design.coalitions[0, batch]) - ENDS[0]
         b = len(x)
         step = b * gamma / (1 + (b - 1) * mu * gamma)
-        phi = phi - step * (weight[batch, None] * (x @ phi - y)[:, None] * x).mean(axis=0)
+        phi = phi - step * (weight[batch, None] * (x @ phi - y)[:, None] * x).mean(
+            axis=0
+        )
         phi = phi - (phi.sum() - (ENDS[1] - ENDS[0])) / D
     solver = ProjectedSGD(step_size=gamma, averaging="none", batch_size=batch_size)
     result = drive(solver, design).result()
     np.testing.assert_allclose(result.values[0, :, 0], phi, rtol=0, atol=1e-12)
 
 
-# --- it goes to the Shapley values ----------------------------------------------------------------
+# --- it goes to the Shapley values ----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -176,7 +203,8 @@ def test_batch_is_one_step_along_the_mean_gradient(batch_size):
 def test_mean_path_is_gradient_descent(sampler, batch_size):
     """E phi_t - phi* = (1 - gamma mu)^t (phi_0 - phi*), exactly, as X'WX is mu I on sum zero.
 
-    A chi-square over the d - 1 free coordinates of the mean over 1000 runs; false alarms 1e-4.
+    A chi-square over the d - 1 free coordinates of the mean over 1000 runs; false
+    alarms 1e-4.
     """
     runs, n, gamma, mu = 1000, 48, 0.05, 1 - 1 / D
     design = draw(sampler, n, seeds=range(runs))
@@ -193,7 +221,9 @@ def test_mean_path_is_gradient_descent(sampler, batch_size):
 
 
 @pytest.mark.parametrize("step", ["constant", "sqrt", "inverse"])
-@pytest.mark.parametrize("sampler", ["importance", "uniform", Leverage(replacement=True)], ids=repr)
+@pytest.mark.parametrize(
+    "sampler", ["importance", "uniform", Leverage(replacement=True)], ids=repr
+)
 def test_error_falls_with_the_budget(step, sampler):
     """20 runs; the mean squared error falls like 1/T in theory, by 16 here. The test requires 6."""
     game = StackedGame([RandomGame(6, seed=s) for s in range(20)])
@@ -225,11 +255,13 @@ def test_additive_games_are_solved():
     np.testing.assert_allclose(result.values, weights, rtol=0, atol=1e-12)
 
 
-# --- it keeps the rules of the house --------------------------------------------------------------
+# --- it keeps the rules of the house --------------------------------------------------
 
 
 def test_default_draws_use_the_importance_distribution():
-    by_name = shapley_values(GAME, n_players=D, solver="sgd", max_evals=100, random_state=1)
+    by_name = shapley_values(
+        GAME, n_players=D, solver="sgd", max_evals=100, random_state=1
+    )
     spelt = shapley_values(
         GAME,
         n_players=D,
@@ -257,7 +289,9 @@ def test_rows_do_not_depend_on_other_rows(averaging, radius):
             expected_draws=design.expected_draws[[i]],
             replacement=True,
         )
-        np.testing.assert_array_equal(drive(solver, own, game).result().values[0], together[i])
+        np.testing.assert_array_equal(
+            drive(solver, own, game).result().values[0], together[i]
+        )
 
 
 def test_updates_of_some_rows_equal_separate_runs():
@@ -272,7 +306,9 @@ def test_updates_of_some_rows_equal_separate_runs():
     for design in designs:
         solver.update(np.array([0]), design, GAME(design.coalitions[0])[None, :, None])
     np.testing.assert_array_equal(alone[2], solver.result().values[0])
-    np.testing.assert_array_equal(alone[:2], np.full((2, D, 1), (ENDS[1] - ENDS[0]) / D))
+    np.testing.assert_array_equal(
+        alone[:2], np.full((2, D, 1), (ENDS[1] - ENDS[0]) / D)
+    )
 
 
 @pytest.mark.parametrize("d", [1, 2, 2000])
@@ -293,7 +329,9 @@ def test_any_number_of_players(d):
 def test_every_iterate_is_feasible():
     design = draw(Uniform(), 300)
     radius = 1.2 * abs(ENDS[1] - ENDS[0])
-    trace = drive(ProjectedSGD(step_size=0.5, radius=radius, trace_every=1), design).trace_
+    trace = drive(
+        ProjectedSGD(step_size=0.5, radius=radius, trace_every=1), design
+    ).trace_
     norms = np.linalg.norm(trace.iterates[:, 0, :, 0], axis=1)
     assert norms.max() <= radius * (1 + 1e-12)
     np.testing.assert_allclose(
@@ -313,21 +351,31 @@ def test_trace_records_the_iterates():
 
 
 def test_trace_is_optional():
-    with pytest.raises(AttributeError, match="ProjectedSGD has no trace; pass trace_every=1"):
+    with pytest.raises(
+        AttributeError, match="ProjectedSGD has no trace; pass trace_every=1"
+    ):
         _ = drive(ProjectedSGD(), draw(Importance(), 5)).trace_
 
 
 def test_a_ball_without_the_sum_is_refused():
     solver = ProjectedSGD(radius=1e-9)
-    with pytest.raises(ValueError, match=r"ProjectedSGD got radius=1e-09.*give a larger radius"):
+    with pytest.raises(
+        ValueError, match=r"ProjectedSGD got radius=1e-09.*give a larger radius"
+    ):
         shapley_values(GAME, n_players=D, solver=solver, max_evals=100)
 
 
-# --- the figures of the paper ---------------------------------------------------------------------
+# --- the figures of the paper ---------------------------------------------------------
 
-# mean over couples of the norm of the error, by evaluations (Grah & Thouvenot 2020, Figure 2)
+# mean over couples of the norm of the error, by evaluations (Grah & Thouvenot 2020,
+# Figure 2)
 FIGURE_2 = {
-    ("chi-square", "constant", 0.01): {256: 0.34, 1000: 0.142, 4000: 0.064, 16000: 0.031},
+    ("chi-square", "constant", 0.01): {
+        256: 0.34,
+        1000: 0.142,
+        4000: 0.064,
+        16000: 0.031,
+    },
     ("chi-square", "sqrt", 0.1): {256: 0.35, 1000: 0.162, 4000: 0.067, 16000: 0.031},
     ("radial", "constant", 0.01): {256: 0.19, 1000: 0.083, 4000: 0.041, 16000: 0.021},
 }

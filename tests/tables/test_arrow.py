@@ -18,9 +18,9 @@ COLUMNS = {
     "bools": np.array([True, False, True, True]),
     "dates": pd.to_datetime(["2020-01-01", None, "2021-05-05", "1969-07-20"]),
     "seconds": pd.Series(np.array([1, 2, 3, 4], dtype="datetime64[s]")),
-    "zoned": pd.to_datetime(["2020-01-01", None, "2021-07-05", "2022-01-01"]).tz_localize(
-        "Europe/Berlin"
-    ),
+    "zoned": pd.to_datetime(
+        ["2020-01-01", None, "2021-07-05", "2022-01-01"]
+    ).tz_localize("Europe/Berlin"),
     "durations": pd.to_timedelta([1, 2, None, 4], unit="h"),
     "text": pd.Series(["a", None, "ü", "<b>"], dtype="str"),
     "strings": pd.Series(["a", pd.NA, "b", "c"], dtype="string"),
@@ -30,7 +30,11 @@ COLUMNS = {
             *(np.float32(0.1), np.int8(4), Decimal("1.10"), (1, "b", None)),
             *(dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 3), dt.time(4, 5)),
             *(pd.Timestamp("2020-01-01", tz="UTC"), np.datetime64("2020-01-01")),
-            *(pd.Timedelta("1h"), pd.Interval(0, 1.5, "left"), pd.Period("2020-03", "M")),
+            *(
+                pd.Timedelta("1h"),
+                pd.Interval(0, 1.5, "left"),
+                pd.Period("2020-03", "M"),
+            ),
             *(np.str_("y"), 2**70),
         ],
         dtype=object,
@@ -51,7 +55,9 @@ INDICES = {
     "named": pd.Index(["a", "b", "a", "c"], name="key"),
     "numbers": pd.Index([5, 3, 3, 1]),
     "dates": pd.to_datetime(["2020-01-01"] * N).rename("day"),
-    "levels": pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1), ("c", 9)], names=["k", 3]),
+    "levels": pd.MultiIndex.from_tuples(
+        [("a", 1), ("a", 2), ("b", 1), ("c", 9)], names=["k", 3]
+    ),
 }
 
 
@@ -72,10 +78,14 @@ def test_columns(kind):
 
 
 def test_all_columns_and_no_column():
-    frame = pd.DataFrame({kind: pd.Series(column)[:N] for kind, column in COLUMNS.items()})
+    frame = pd.DataFrame(
+        {kind: pd.Series(column)[:N] for kind, column in COLUMNS.items()}
+    )
     pd.testing.assert_frame_equal(there_and_back(frame), frame)
     for empty in (frame[:0], frame[[]], pd.DataFrame()):
-        pd.testing.assert_frame_equal(there_and_back(empty), empty, check_index_type=False)
+        pd.testing.assert_frame_equal(
+            there_and_back(empty), empty, check_index_type=False
+        )
 
 
 @pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
@@ -86,12 +96,16 @@ def test_indices(index):
 
 
 def test_column_names_may_be_any_label():
-    frame = pd.DataFrame(np.eye(3), columns=pd.Index([1, "b", ("c", 2)], dtype=object, name="of"))
+    frame = pd.DataFrame(
+        np.eye(3), columns=pd.Index([1, "b", ("c", 2)], dtype=object, name="of")
+    )
     frame = pd.concat([frame, frame], axis=1)
     pd.testing.assert_frame_equal(there_and_back(frame), frame)
 
 
 def test_objects_of_any_class_are_refused():
     frame = pd.DataFrame({"a": [1.0], "b": [object]})
-    with pytest.raises(TypeError, match=r"it contains .* of type type; convert it to a number"):
+    with pytest.raises(
+        TypeError, match=r"it contains .* of type type; convert it to a number"
+    ):
         there_and_back(frame)

@@ -28,8 +28,8 @@ D = 6
 def make_data(missing, categorical, n=400, seed=0):
     """Rows with ties; missing values in columns 1 and 4, zeros in 2, categories in 3 and 5.
 
-    All numbers are multiples of 1/8, so that rounding to float32, which shap leaves out for some
-    models, changes no tie.
+    All numbers are multiples of 1/8, so that rounding to float32, which shap leaves out
+    for some models, changes no tie.
     """
     rng = np.random.default_rng(seed)
     X = np.round(8 * rng.normal(size=(n, D))) / 8
@@ -49,7 +49,9 @@ def xgb(kind=xgboost.XGBRegressor, **parameters):
 
 
 def lgb(kind=lightgbm.LGBMRegressor, **parameters):
-    return kind(n_estimators=12, n_jobs=1, verbose=-1, min_child_samples=5, **parameters)
+    return kind(
+        n_estimators=12, n_jobs=1, verbose=-1, min_child_samples=5, **parameters
+    )
 
 
 FEATURE_TYPES = ["q", "q", "q", "c", "q", "c"]
@@ -139,7 +141,11 @@ def fitted():
             if classes:
                 y = np.digitize(y, np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]))
                 y = y + (classes == 9)
-            named = {"categorical_feature": [3, 5]} if name == "lightgbm, categories" else {}
+            named = (
+                {"categorical_feature": [3, 5]}
+                if name == "lightgbm, categories"
+                else {}
+            )
             made[name] = model.fit(X, y, **named), X
         return made[name]
 

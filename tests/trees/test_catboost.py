@@ -17,7 +17,16 @@ RNG = np.random.default_rng(0)
 NUMBERS = np.round(RNG.normal(size=(N, 4)), 2)
 Y = NUMBERS[:, 0] * NUMBERS[:, 1] + NUMBERS[:, 2] + 0.1 * RNG.normal(size=N)
 MISSING = np.where(RNG.random((N, 4)) < 0.2, np.nan, NUMBERS)
-WORDS = ["a", "Rome", "Oslo", "two words", "ünï", "a longer one, of 25 letters", "é" * 40, "x" * 70]
+WORDS = [
+    "a",
+    "Rome",
+    "Oslo",
+    "two words",
+    "ünï",
+    "a longer one, of 25 letters",
+    "é" * 40,
+    "x" * 70,
+]
 MIXED = pd.DataFrame(
     {
         "word": RNG.choice(WORDS, N),
@@ -27,7 +36,11 @@ MIXED = pd.DataFrame(
         "pay": NUMBERS[:, 1],
     }
 )
-YM = NUMBERS[:, 1] + MIXED["word"].map(WORDS.index) * (MIXED["kind"] == "u") + MIXED["floor"] % 2
+YM = (
+    NUMBERS[:, 1]
+    + MIXED["word"].map(WORDS.index) * (MIXED["kind"] == "u")
+    + MIXED["floor"] % 2
+)
 CATEGORIES = {"cat_features": ["word", "kind", "floor"], "one_hot_max_size": 50}
 
 
@@ -86,10 +99,16 @@ def test_rows_at_thresholds_and_missing_values(name):
     trees = read_trees(model)
     rng, Z = np.random.default_rng(1), X[RNG.integers(0, N, 2000)].copy()
     for column in range(X.shape[1]):
-        at = rng.choice(trees.threshold[trees.feature == column], len(Z)).astype(np.float32)
-        with np.errstate(over="ignore"):  # the border before missing values is the largest number
+        at = rng.choice(trees.threshold[trees.feature == column], len(Z)).astype(
+            np.float32
+        )
+        with np.errstate(
+            over="ignore"
+        ):  # the border before missing values is the largest number
             near = [np.nextafter(at, np.float32(end)) for end in (-np.inf, np.inf)]
-        Z[:, column] = np.stack([at, *near])[rng.integers(0, 3, len(Z)), np.arange(len(Z))]
+        Z[:, column] = np.stack([at, *near])[
+            rng.integers(0, 3, len(Z)), np.arange(len(Z))
+        ]
     Z[rng.random(Z.shape) < 0.1] = np.nan if name != "numbers" else 0.0
     ours = TreeValues(trees).predict(trees.to_matrix(Z))
     np.testing.assert_allclose(ours, trees.raw_response(Z), rtol=0, atol=1e-12)
@@ -110,11 +129,15 @@ def test_values_agree_with_enumeration(name):
 def test_tree_explainer_explains_the_raw_value():
     model, X, _ = fitted("two classes")
     made = TreeExplainer(model).fit(X[:B]).explain(X[:R])
-    np.testing.assert_allclose(made.predictions, logit(model.predict_proba(X[:R])[:, 1]), atol=1e-9)
+    np.testing.assert_allclose(
+        made.predictions, logit(model.predict_proba(X[:R])[:, 1]), atol=1e-9
+    )
 
 
 def test_target_statistics_of_categories_are_refused():
-    model = made(iterations=40, cat_features=["word"], one_hot_max_size=2).fit(MIXED[["word"]], YM)
+    model = made(iterations=40, cat_features=["word"], one_hot_max_size=2).fit(
+        MIXED[["word"]], YM
+    )
     with pytest.raises(UnreadableModelError, match="statistics of its categories"):
         read_trees(model)
 
@@ -132,15 +155,21 @@ def test_transformed_sums_are_refused(model, y, method):
         read_trees(model.fit(NUMBERS, y), method)
 
 
-@pytest.mark.parametrize("container", [np.asarray, lambda X: pd.DataFrame(X, columns=list("abcd"))])
+@pytest.mark.parametrize(
+    "container", [np.asarray, lambda X: pd.DataFrame(X, columns=list("abcd"))]
+)
 def test_path_dependent_values_of_frames_and_arrays(container):
     X = container(NUMBERS)
-    explainer = TreeExplainer(made().fit(X, Y), feature_perturbation="path_dependent").fit()
+    explainer = TreeExplainer(
+        made().fit(X, Y), feature_perturbation="path_dependent"
+    ).fit()
     found = explainer.explain(X[:R])
     assert found.feature_names.tolist() == (
         list("abcd") if isinstance(X, pd.DataFrame) else ["x0", "x1", "x2", "x3"]
     )
-    np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), found.predictions)
+    np.testing.assert_allclose(
+        found.base_values + found.values.sum(axis=1), found.predictions
+    )
 
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])

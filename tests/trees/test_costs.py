@@ -20,7 +20,12 @@ def costs_of(model):
 def test_small_trees_use_tables_except_for_tiny_backgrounds():
     X, y = make_friedman1(300, 10, random_state=0)
     costs = costs_of(xgb(max_depth=5).fit(X, y))
-    assert [costs.keeps_tables(b) for b in (1, 100, 10_000, None)] == [False, True, True, True]
+    assert [costs.keeps_tables(b) for b in (1, 100, 10_000, None)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_tables_of_fit_do_not_depend_on_the_rows():
@@ -43,7 +48,9 @@ def test_deep_trees_use_tables_for_many_rows():
 
 def test_leaf_counts_are_correct():
     model, _ = deep_forest(12, n=300, n_estimators=2)
-    assert costs_of(model).leaves.sum() == sum(t.tree_.n_leaves for t in model.estimators_)
+    assert costs_of(model).leaves.sum() == sum(
+        t.tree_.n_leaves for t in model.estimators_
+    )
 
 
 def test_paths_with_many_players_use_no_tables():
@@ -62,7 +69,9 @@ def visits_of(trees, x, r, node, decided):
     feature = trees.feature[node]
     sides = {"present": x, "absent": r}
     ways = {
-        side: trees.left[node] if row[feature] <= trees.threshold[node] else trees.right[node]
+        side: trees.left[node]
+        if row[feature] <= trees.threshold[node]
+        else trees.right[node]
         for side, row in sides.items()
     }
     if ways["present"] == ways["absent"]:
@@ -70,7 +79,8 @@ def visits_of(trees, x, r, node, decided):
     if feature in decided:
         return 1 + visits_of(trees, x, r, ways[decided[feature]], decided)
     return 1 + sum(
-        visits_of(trees, x, r, way, {**decided, feature: side}) for side, way in ways.items()
+        visits_of(trees, x, r, way, {**decided, feature: side})
+        for side, way in ways.items()
     )
 
 
@@ -79,10 +89,17 @@ def visits_of(trees, x, r, node, decided):
 def test_visited_nodes_agree_with_the_estimate(depth, d):
     """Pairs visit 0.5 to 2 times the nodes that the covers let expect: here 0.6 to 1.0."""
     X, y = make_friedman1(500, d, noise=1.0, random_state=0)
-    trees = read_trees(RandomForestRegressor(5, max_depth=depth, random_state=0).fit(X, y))
+    trees = read_trees(
+        RandomForestRegressor(5, max_depth=depth, random_state=0).fit(X, y)
+    )
     X, _ = make_friedman1(20, d, random_state=1)
     counted = np.mean(
-        [visits_of(trees, x, r, root, {}) for x in X[:10] for r in X[10:] for root in trees.roots]
+        [
+            visits_of(trees, x, r, root, {})
+            for x in X[:10]
+            for r in X[10:]
+            for root in trees.roots
+        ]
     )
     assert 0.5 < counted * trees.n_trees / TreeValues(trees)._costs.visits < 2
 

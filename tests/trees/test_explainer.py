@@ -53,8 +53,14 @@ def test_values_agree_with_enumeration(frame_model):
     """The model-agnostic path enumerates 2^6 coalitions through predict: an independent answer."""
     model, frame = frame_model
     weights = np.random.default_rng(0).random(30)
-    ours = TreeExplainer(model).fit(frame[:30], sample_weight=weights).explain(frame[50:54])
-    sampled = ShapleyExplainer(model, sampler="exact").fit(frame[:30], sample_weight=weights)
+    ours = (
+        TreeExplainer(model)
+        .fit(frame[:30], sample_weight=weights)
+        .explain(frame[50:54])
+    )
+    sampled = ShapleyExplainer(model, sampler="exact").fit(
+        frame[:30], sample_weight=weights
+    )
     theirs = sampled.explain(frame[50:54])
     np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
     np.testing.assert_allclose(ours.base_values, theirs.base_values, atol=1e-5)
@@ -66,7 +72,9 @@ def test_groups(frame_model):
     explanation = TreeExplainer(model, groups=groups).fit(frame[:50]).explain(frame[:5])
     assert explanation.feature_names.tolist() == ["both", "three", "e"]
     sampled = ShapleyExplainer(model, groups=groups, sampler="exact").fit(frame[:50])
-    np.testing.assert_allclose(explanation.values, sampled.explain(frame[:5]).values, atol=1e-5)
+    np.testing.assert_allclose(
+        explanation.values, sampled.explain(frame[:5]).values, atol=1e-5
+    )
 
 
 CLASSIFIERS = {
@@ -89,7 +97,11 @@ def margin(model, X):
 
 def classes_of(y, model, n):
     codes = np.digitize(y, np.quantile(y, np.arange(1, n) / n))
-    return codes if isinstance(model, xgboost.XGBModel) else np.array(["no", "so", "yes"])[codes]
+    return (
+        codes
+        if isinstance(model, xgboost.XGBModel)
+        else np.array(["no", "so", "yes"])[codes]
+    )
 
 
 @pytest.mark.parametrize(("model", "scale"), CLASSIFIERS.values(), ids=CLASSIFIERS)
@@ -127,7 +139,9 @@ def test_several_targets_have_numbers():
     model = xgb(max_depth=3).fit(X, np.stack([y, y**2], axis=1))
     explanation = TreeExplainer(model).fit(X[:40]).explain(X[:5])
     assert explanation.output_names.tolist() == [0, 1]
-    np.testing.assert_allclose(explanation.predictions, model.predict(X[:5]), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        explanation.predictions, model.predict(X[:5]), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_boosters_without_their_estimators():
@@ -146,19 +160,26 @@ def test_path_dependent_needs_no_background(frame_model):
     explanation = explainer.explain(frame[:9])
     assert explainer.get_feature_names_out().tolist() == list("abcdef")
     assert explanation.settings.n_background is None
-    np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
+    np.testing.assert_allclose(
+        explanation.predictions, model.predict(frame[:9]), rtol=1e-5
+    )
     reordered = explainer.explain(frame[:9][list("bacdef")])
     np.testing.assert_array_equal(reordered.values, explanation.values)
     with pytest.raises(
-        ValueError, match="'a', which the given table does not have; it has the column 'g'"
+        ValueError,
+        match="'a', which the given table does not have; it has the column 'g'",
     ):
         explainer.explain(frame[:9].rename(columns={"a": "g"}))
 
 
 def test_banzhaf_values_do_not_add_up(frame_model):
     model, frame = frame_model
-    explanation = TreeExplainer(model, index="banzhaf").fit(frame[:30]).explain(frame[:9])
-    np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
+    explanation = (
+        TreeExplainer(model, index="banzhaf").fit(frame[:30]).explain(frame[:9])
+    )
+    np.testing.assert_allclose(
+        explanation.predictions, model.predict(frame[:9]), rtol=1e-5
+    )
     total = explanation.base_values + explanation.values.sum(axis=1)
     assert np.abs(total - explanation.predictions).max() > 1e-3
 
@@ -178,7 +199,10 @@ def test_transform_clone_pickle(frame_model):
     ("parameters", "message"),
     [
         ({"response_method": "margin"}, "margin is not the sum of its trees"),
-        ({"feature_perturbation": "none"}, "takes feature_perturbation as one of .*; got 'none'"),
+        (
+            {"feature_perturbation": "none"},
+            "takes feature_perturbation as one of .*; got 'none'",
+        ),
         ({"index": "owen"}, "takes index as one of .*; got 'owen'"),
         ({"n_jobs": 0}, "takes n_jobs as .*; got 0"),
         ({"output": 3}, r"output=3, .* choose None or one of \[0\]"),
@@ -209,7 +233,9 @@ def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model with an unknown link is refused."""
     monkeypatch.setattr("skshapley._trees._xgboost._LOG", set())
     model, X = fitted("xgboost, poisson")
-    with pytest.raises(UnreadableModelError, match=r"adds up to .*, but the model returns"):
+    with pytest.raises(
+        UnreadableModelError, match=r"adds up to .*, but the model returns"
+    ):
         TreeExplainer(model).fit(X)
 
 
@@ -242,11 +268,16 @@ def test_trees_of_a_response(fitted, name, method, output):
 
 
 @pytest.mark.parametrize(
-    "name", ["hist gradient boosting, binary", "gradient boosting, binary", "lightgbm, binary"]
+    "name",
+    ["hist gradient boosting, binary", "gradient boosting, binary", "lightgbm, binary"],
 )
 def test_log_odds_of_two_classes_come_from_the_trees(fitted, name):
     model, X = fitted(name)
-    made = ShapleyExplainer(model, response_method="log_odds").fit(X[:20]).explain(X[50:53])
+    made = (
+        ShapleyExplainer(model, response_method="log_odds")
+        .fit(X[:20])
+        .explain(X[50:53])
+    )
     assert made.settings.why_sampled is None
 
     def log_odds(rows):
@@ -263,10 +294,17 @@ def test_log_odds_of_two_classes_come_from_the_trees(fitted, name):
     [
         ("xgboost, binary", "auto", None, "predict_proba has no closed form"),
         ("lightgbm, classes", "log_odds", None, "log_odds is not the sum"),
-        ("hist gradient boosting, classes", "auto", "predicted", "predict_proba is not the sum"),
+        (
+            "hist gradient boosting, classes",
+            "auto",
+            "predicted",
+            "predict_proba is not the sum",
+        ),
     ],
 )
-def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method, output, reason):
+def test_responses_that_are_not_a_sum_of_trees_are_refused(
+    fitted, name, method, output, reason
+):
     model, X = fitted(name)
     response = Response(model, method, output)
     response.probe(X)
@@ -284,13 +322,17 @@ def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method,
         ("random forest, classes", "predict_proba", "auto"),
     ],
 )
-@pytest.mark.parametrize("weights", [np.arange(40) % 3, np.arange(40) < 37], ids=["0, 1, 2", "37"])
+@pytest.mark.parametrize(
+    "weights", [np.arange(40) % 3, np.arange(40) < 37], ids=["0, 1, 2", "37"]
+)
 def test_both_explainers_give_the_same_bits(fitted, name, method, theirs, weights):
     """37 weights of 1/37 have another sum than 1: they must not be divided once more."""
     weights = weights * 1.0
     model, X = fitted(name)
     both = [
-        ShapleyExplainer(model, response_method=method).fit(X[:40], sample_weight=weights),
+        ShapleyExplainer(model, response_method=method).fit(
+            X[:40], sample_weight=weights
+        ),
         TreeExplainer(model, response_method=theirs).fit(
             X[:40][weights > 0], sample_weight=weights[weights > 0]
         ),
@@ -316,7 +358,9 @@ def test_threads_that_share_an_explainer_give_equal_bits(fitted, name):
         np.testing.assert_array_equal(one.values, values)
     for one, row in zip(pairs, rows[:8], strict=True):
         fresh = TreeExplainer(model, interactions=True).fit(X[:20]).explain(row)
-        np.testing.assert_array_equal(one.interactions.values, fresh.interactions.values)
+        np.testing.assert_array_equal(
+            one.interactions.values, fresh.interactions.values
+        )
 
 
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest"])
@@ -330,5 +374,8 @@ def test_single_references_add_up(fitted, name):
     np.testing.assert_allclose(mean, values, rtol=0, atol=1e-12 * np.abs(values).max())
     other = TreeExplainer(model).fit(X[4:5]).explain(X[20:23]).values
     np.testing.assert_allclose(
-        singles[:, 4].reshape(other.shape), other, rtol=0, atol=1e-12 * np.abs(values).max()
+        singles[:, 4].reshape(other.shape),
+        other,
+        rtol=0,
+        atol=1e-12 * np.abs(values).max(),
     )

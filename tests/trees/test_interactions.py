@@ -15,12 +15,14 @@ from skshapley.trees import TreeExplainer, read_trees
 from .conftest import D, OneWay, game_values, solver_by
 from .test_values import PLAYERS, deep_forest, references
 
-# of a coalition of the others, of that size (Grabisch & Roubens 1999; Tsai, Yeh & Ravikumar 2023,
-# Theorem 19; Sundararajan, Dhamdhere & Agarwal 2020, Proposition 4)
+# of a coalition of the others, of that size (Grabisch & Roubens 1999; Tsai, Yeh &
+# Ravikumar 2023, Theorem 19; Sundararajan, Dhamdhere & Agarwal 2020, Proposition 4)
 WEIGHTS = {
     "shapley": lambda p, s: 1 / ((p - 1) * comb(p - 2, s)),
     "banzhaf": lambda p, s: 0.5 ** (p - 2),
-    "faithful-shapley": lambda p, s: 6 * factorial(s + 1) * factorial(p - s - 1) / factorial(p + 1),
+    "faithful-shapley": lambda p, s: (
+        6 * factorial(s + 1) * factorial(p - s - 1) / factorial(p + 1)
+    ),
     "faithful-banzhaf": lambda p, s: 0.5 ** (p - 2),
     "shapley-taylor": lambda p, s: 2 / (p * comb(p - 1, s)),
 }
@@ -58,13 +60,19 @@ def test_interactions_agree_with_the_definition(fitted, way, name, players, inde
     model, X = fitted(name)
     trees, players = read_trees(model), PLAYERS[players]
     background, weights = references(X)
-    solver = solver_by(way, trees, players, index).fit(trees.to_matrix(background), weights)
+    solver = solver_by(way, trees, players, index).fit(
+        trees.to_matrix(background), weights
+    )
     rows = X[:2]
     ours = solver.pairs(trees.to_matrix(rows))
     for x, pairs in zip(rows, ours, strict=True):
         v = game_values(trees.raw_response, x, background, weights, players)
-        tolerance = 2e-6 * np.abs(v).max() if trees.strict else 2e-12 * max(1, np.abs(v).max())
-        np.testing.assert_allclose(pairs, interactions_by_definition(v, index), atol=tolerance)
+        tolerance = (
+            2e-6 * np.abs(v).max() if trees.strict else 2e-12 * max(1, np.abs(v).max())
+        )
+        np.testing.assert_allclose(
+            pairs, interactions_by_definition(v, index), atol=tolerance
+        )
     assert np.array_equal(ours, ours.transpose(0, 2, 1, 3))
 
 
@@ -92,8 +100,12 @@ def test_few_rows_use_pairs_and_many_use_tables():
 def test_additive_model_has_no_interactions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, D))
-    model = GradientBoostingRegressor(n_estimators=30, max_depth=1).fit(X, X.sum(axis=1))
-    interactions = TreeExplainer(model, interactions=True).fit(X).explain(X[:4]).interactions
+    model = GradientBoostingRegressor(n_estimators=30, max_depth=1).fit(
+        X, X.sum(axis=1)
+    )
+    interactions = (
+        TreeExplainer(model, interactions=True).fit(X).explain(X[:4]).interactions
+    )
     assert not interactions.values.any()
 
 
@@ -101,12 +113,16 @@ def test_explainer_interactions(fitted):
     model, X = fitted("random forest, classes")
     groups = {"both": [0, 3]}
     explanation = (
-        TreeExplainer(model, groups=groups, interactions=True).fit(X[:50]).explain(X[50:53])
+        TreeExplainer(model, groups=groups, interactions=True)
+        .fit(X[:50])
+        .explain(X[50:53])
     )
     interactions = explanation.interactions
     assert interactions.values.shape == (3, D - 1, D - 1, 3)
     assert not interactions.standard_errors.any()
-    np.testing.assert_allclose(interactions.matrix().sum(axis=2), explanation.values, atol=1e-12)
+    np.testing.assert_allclose(
+        interactions.matrix().sum(axis=2), explanation.values, atol=1e-12
+    )
     plain = TreeExplainer(model, groups=groups).fit(X[:50]).explain(X[50:53])
     np.testing.assert_array_equal(explanation.values, plain.values)
     assert plain.interactions is None
@@ -148,11 +164,14 @@ def test_path_dependent_interactions_agree_with_xgboost(fitted, name, way):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=3e-6 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("index", ["shapley", "banzhaf", PAIR_INDICES["shapley-taylor"]])
+@pytest.mark.parametrize(
+    "index", ["shapley", "banzhaf", PAIR_INDICES["shapley-taylor"]]
+)
 def test_path_dependent_methods_agree(fitted, index):
     model, X = fitted("random forest")
     walked, looked_up = (
-        solver_by(how, read_trees(model)).fit().pairs(X[:5], index) for how in ("pairs", "tables")
+        solver_by(how, read_trees(model)).fit().pairs(X[:5], index)
+        for how in ("pairs", "tables")
     )
     np.testing.assert_allclose(walked, looked_up, rtol=0, atol=1e-12)
 
@@ -169,5 +188,7 @@ def test_tables_of_pairs_are_optional(fitted):
 
 def test_unknown_indices_are_refused(fitted):
     model, X = fitted("xgboost")
-    with pytest.raises(ValueError, match=r'takes interactions as False, .*"shapley-taylor"; got 2'):
+    with pytest.raises(
+        ValueError, match=r'takes interactions as False, .*"shapley-taylor"; got 2'
+    ):
         TreeExplainer(model, interactions=2).fit(X[:9])

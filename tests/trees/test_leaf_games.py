@@ -22,7 +22,10 @@ def leaf_game(h, c):
 
 
 def by_definition(h, index):
-    games = [shapley_by_definition(leaf_game(h, c), index == "banzhaf") for c in range(len(h))]
+    games = [
+        shapley_by_definition(leaf_game(h, c), index == "banzhaf")
+        for c in range(len(h))
+    ]
     return np.concatenate(games, axis=1)
 
 

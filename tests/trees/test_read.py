@@ -35,7 +35,9 @@ def assert_reads(trees, X):
     # XGBoost adds its leaves in float32.
     tolerance = 1e-6 if trees.strict else 1e-13
     scale = np.abs(trees.value).sum(axis=0).max() ** 0.5 + np.abs(theirs).max()
-    np.testing.assert_allclose(our_response(trees, X), theirs, rtol=0, atol=tolerance * scale)
+    np.testing.assert_allclose(
+        our_response(trees, X), theirs, rtol=0, atol=tolerance * scale
+    )
 
 
 def rows_at_thresholds(trees, X, seed=1, n=3000):
@@ -43,7 +45,9 @@ def rows_at_thresholds(trees, X, seed=1, n=3000):
     rng = np.random.default_rng(seed)
     rows = X[rng.integers(0, len(X), n)].copy()
     for feature in range(X.shape[1]):
-        asked = trees.threshold[(trees.feature == feature) & np.isfinite(trees.threshold)]
+        asked = trees.threshold[
+            (trees.feature == feature) & np.isfinite(trees.threshold)
+        ]
         if not len(asked):
             continue
         at = rng.choice(asked, n)
@@ -116,7 +120,9 @@ def test_unknown_category_is_missing_for_hist_gradient_boosting(fitted):
     assert_reads(read_trees(model), rows)
 
 
-@pytest.mark.parametrize("name", ["lightgbm, zero as missing", "lightgbm, missing", "lightgbm"])
+@pytest.mark.parametrize(
+    "name", ["lightgbm, zero as missing", "lightgbm, missing", "lightgbm"]
+)
 def test_lightgbm_treats_tiny_numbers_as_zero(fitted, name):
     model, X = fitted(name)
     zero = float(np.float32(1e-35))
@@ -161,7 +167,8 @@ def test_frames_with_categories(model):
     assert trees.category_splits
     assert_reads(trees, frame)
     other = frame.iloc[::-1].copy()
-    # The same categories in another order, one that the model has not seen, and a missing one.
+    # The same categories in another order, one that the model has not seen, and a
+    # missing one.
     values = other["d"].astype(object)
     values.iloc[3] = None
     other["d"] = pd.Categorical(values, categories=[*"abcdefghijkl"])
@@ -175,14 +182,18 @@ def test_frames_with_categories(model):
         assert_reads(trees, other)
 
 
-@pytest.mark.parametrize("names", [["Zoë", "Łukasz", "ab", "日本"], ["éa", "b", "cc", "d"]])
+@pytest.mark.parametrize(
+    "names", [["Zoë", "Łukasz", "ab", "日本"], ["éa", "b", "cc", "d"]]
+)
 def test_categories_with_multibyte_characters(names):
     """XGBoost 3.1 to 3.3 truncates such names when saving; the order of the frame is used."""
     X, y = make_data(missing=True, categorical=False)
     frame = pd.DataFrame(X).add_prefix("x")
     kind = np.arange(len(y)) % 4
     frame["kind"] = pd.Categorical.from_codes(kind, names)
-    model = xgb(max_depth=5, enable_categorical=True).fit(frame, y + (kind == 0) - 2 * (kind == 2))
+    model = xgb(max_depth=5, enable_categorical=True).fit(
+        frame, y + (kind == 0) - 2 * (kind == 2)
+    )
     trees = read_trees(model)
     assert trees.category_splits
     assert_reads(trees, frame)
@@ -191,7 +202,9 @@ def test_categories_with_multibyte_characters(names):
 def test_early_stopping_keeps_the_predicting_trees():
     X, y = make_data(missing=True, categorical=False)
     sets = [(X[:80], y[:80])]
-    stopped = xgboost.XGBRegressor(n_estimators=200, early_stopping_rounds=2, learning_rate=1.0)
+    stopped = xgboost.XGBRegressor(
+        n_estimators=200, early_stopping_rounds=2, learning_rate=1.0
+    )
     stopped.fit(X[80:], y[80:], eval_set=sets, verbose=False)
     assert stopped.best_iteration + 1 < stopped.get_booster().num_boosted_rounds()
     assert_reads(read_trees(stopped), X)
@@ -247,7 +260,9 @@ def test_subsets_of_trees_add_up(fitted):
 )
 def test_transformed_response_is_refused(fitted, name, method):
     model, _ = fitted(name)
-    with pytest.raises(UnreadableModelError, match=rf"{method} is not the sum of its .*default"):
+    with pytest.raises(
+        UnreadableModelError, match=rf"{method} is not the sum of its .*default"
+    ):
         read_trees(model, method)
 
 
@@ -266,7 +281,9 @@ def test_transformed_response_is_refused(fitted, name, method):
 def test_sum_responses_are_accepted(fitted, name, method):
     model, X = fitted(name)
     expected = np.reshape(getattr(model, method)(X), (len(X), -1))
-    np.testing.assert_allclose(our_response(read_trees(model, method), X), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        our_response(read_trees(model, method), X), expected, atol=1e-5
+    )
 
 
 # name: (model, targets, message)
@@ -284,7 +301,9 @@ UNREADABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "targets", "message"), UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(
+    ("model", "targets", "message"), UNREADABLE.values(), ids=UNREADABLE
+)
 @pytest.mark.filterwarnings("ignore:.*booster=gblinear. is deprecated")  # XGBoost 3.4
 def test_unreadable_models_are_refused_with_the_reason(model, targets, message):
     X = np.random.default_rng(0).normal(size=(60, 3))
@@ -304,7 +323,9 @@ def test_errors_give_reason_and_remedy_in_any_process():
 
 def test_invalid_parameters(fitted):
     model, X = fitted("xgboost, classes")
-    with pytest.raises(ValueError, match=r"proba is not the sum of its trees.* choose one of"):
+    with pytest.raises(
+        ValueError, match=r"proba is not the sum of its trees.* choose one of"
+    ):
         read_trees(model, "proba")
     with pytest.raises(ValueError, match="6 columns"):
         read_trees(model).to_matrix(X[:, :5])
@@ -314,7 +335,9 @@ def test_private_layout_of_hist_gradient_boosting(fitted):
     """The only private layout that is used; this test fails if it changes."""
     model, _ = fitted("hist gradient boosting, categories")
     predictor = model._predictors[0][0]
-    fields = "value count feature_idx num_threshold missing_go_to_left left right is_leaf"
+    fields = (
+        "value count feature_idx num_threshold missing_go_to_left left right is_leaf"
+    )
     fields += " is_categorical bitset_idx"
     assert set(fields.split()) <= set(predictor.nodes.dtype.names)
     assert predictor.nodes.dtype["value"] == np.float64

@@ -46,20 +46,30 @@ def test_values_agree_with_the_definition(fitted, name, players, way):
     ours = solver.values(trees.to_matrix(rows))
     for x, values in zip(rows, ours, strict=True):
         v = game_values(trees.raw_response, x, background, weights, players)
-        tolerance = 1e-6 * np.abs(v).max() if trees.strict else 1e-12 * max(1, np.abs(v).max())
-        np.testing.assert_allclose(values, shapley_by_definition(v), rtol=0, atol=tolerance)
+        tolerance = (
+            1e-6 * np.abs(v).max() if trees.strict else 1e-12 * max(1, np.abs(v).max())
+        )
+        np.testing.assert_allclose(
+            values, shapley_by_definition(v), rtol=0, atol=tolerance
+        )
         np.testing.assert_allclose(solver.base_values, v[0], rtol=0, atol=tolerance)
-        np.testing.assert_allclose(solver.base_values + values.sum(axis=0), v[-1], atol=tolerance)
+        np.testing.assert_allclose(
+            solver.base_values + values.sum(axis=0), v[-1], atol=tolerance
+        )
 
 
 @pytest.mark.thinned
 @way
-@pytest.mark.parametrize("name", ["xgboost, missing", "lightgbm, classes", "random forest"])
+@pytest.mark.parametrize(
+    "name", ["xgboost, missing", "lightgbm, classes", "random forest"]
+)
 def test_banzhaf_values_agree_with_the_definition(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     background, weights = references(X)
-    solver = solver_by(way, trees, index="banzhaf").fit(trees.to_matrix(background), weights)
+    solver = solver_by(way, trees, index="banzhaf").fit(
+        trees.to_matrix(background), weights
+    )
     ours = solver.values(trees.to_matrix(X[:2]))
     for x, values in zip(X[:2], ours, strict=True):
         v = game_values(trees.raw_response, x, background, weights, np.arange(D))
@@ -95,7 +105,9 @@ SHAP_READS = [
 def test_values_agree_with_shap(fitted, name):
     model, X = fitted(name)
     trees = read_trees(model)
-    ours = TreeValues(trees).fit(trees.to_matrix(X[:60])).values(trees.to_matrix(X[60:90]))
+    ours = (
+        TreeValues(trees).fit(trees.to_matrix(X[:60])).values(trees.to_matrix(X[60:90]))
+    )
     theirs = np.reshape(shap_values(model, X[:60], X[60:90]), ours.shape)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
 
@@ -124,7 +136,9 @@ def test_fully_grown_forests_agree_with_shap(d, way):
     theirs = shap_values(model, X[:40], X[100:130])
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
     prediction = model.predict(X[100:130])
-    np.testing.assert_allclose(solver.base_values + ours.sum(axis=1), prediction, atol=1e-10)
+    np.testing.assert_allclose(
+        solver.base_values + ours.sum(axis=1), prediction, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -136,7 +150,9 @@ def test_tables_agree_with_pairs_for_few_and_many_references(weighted):
         weights = np.random.default_rng(0).random(b) if weighted else None
         tables = solver_by("tables", trees).fit(X[:b], weights)
         pairs = solver_by("pairs", trees).fit(X[:b], weights)
-        np.testing.assert_allclose(tables.values(X[:9]), pairs.values(X[:9]), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(
+            tables.values(X[:9]), pairs.values(X[:9]), rtol=0, atol=1e-11
+        )
         np.testing.assert_allclose(tables.base_values, pairs.base_values, rtol=1e-13)
 
 
@@ -146,7 +162,9 @@ def test_values_per_background_row(d):
     model, X = deep_forest(d, n=300, n_estimators=3)
     solver = solver_by("tables", read_trees(model)).fit(X[:40])
     apart = solver.values_by_reference(X[100:120], X[:40])
-    np.testing.assert_allclose(apart.mean(axis=1), solver.values(X[100:120]), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        apart.mean(axis=1), solver.values(X[100:120]), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("d", [10, 40])
@@ -155,9 +173,13 @@ def test_large_backgrounds_are_processed_in_pieces(d, monkeypatch):
     model, X = deep_forest(d, n=150, n_estimators=2)
     trees = read_trees(model)
     pairs, tables = (solver_by(way, trees).fit(X[:50]) for way in ("pairs", "tables"))
-    np.testing.assert_allclose(pairs.values(X[:5]), tables.values(X[:5]), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        pairs.values(X[:5]), tables.values(X[:5]), rtol=0, atol=1e-12
+    )
     apart = pairs.values_by_reference(X[:5], X[:50])
-    np.testing.assert_allclose(pairs.values(X[:5]), apart.mean(axis=1), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        pairs.values(X[:5]), apart.mean(axis=1), rtol=0, atol=1e-12
+    )
 
 
 def test_weights_equal_repeated_rows(fitted):
@@ -212,7 +234,9 @@ def test_path_dependent_values_agree_with_xgboost(fitted, name, way):
     trees = read_trees(model)
     solver = solver_by(way, trees).fit()
     ours = solver.values(trees.to_matrix(X))
-    matrix = xgboost.DMatrix(X, feature_types=model.feature_types, enable_categorical=True)
+    matrix = xgboost.DMatrix(
+        X, feature_types=model.feature_types, enable_categorical=True
+    )
     theirs = model.get_booster().predict(matrix, pred_contribs=True, strict_shape=True)
     scale = np.abs(theirs).max()
     np.testing.assert_allclose(
@@ -243,7 +267,9 @@ def test_path_dependent_values_of_fully_grown_forests(way):
     theirs = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     theirs = theirs.shap_values(X[:10], check_additivity=False)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
-    np.testing.assert_allclose(solver.base_values + ours.sum(axis=1), model.predict(X[:10]))
+    np.testing.assert_allclose(
+        solver.base_values + ours.sum(axis=1), model.predict(X[:10])
+    )
 
 
 @way
@@ -257,7 +283,9 @@ def test_nodes_without_training_rows_share_evenly(fitted, way):
         inner = np.flatnonzero(~trees.is_leaf)[-1]
         cover[[inner, trees.left[inner], trees.right[inner]]] = 0, left, left
         covers.append(cover)
-    solver, even = (solver_by(way, replace(trees, cover=cover)).fit() for cover in covers)
+    solver, even = (
+        solver_by(way, replace(trees, cover=cover)).fit() for cover in covers
+    )
     np.testing.assert_allclose(solver.values(X), even.values(X), atol=1e-12)
     values = solver.values(X)
     np.testing.assert_allclose(
@@ -296,16 +324,20 @@ def test_long_paths(depth, way):
     solver = solver_by(way, trees).fit(np.zeros((2, depth)))
     values = solver.values(np.concatenate([X, np.ones((1, depth))]))[:, :, 0]
     np.testing.assert_allclose(solver.base_values, 0.0, atol=1e-12)
-    np.testing.assert_allclose(values.sum(axis=1), [*np.arange(depth + 1.0) ** 2, depth**2])
-    # Row i passes the first i questions: v(S) is the square of the length of the first run in S,
-    # a sum of unanimity games.
+    np.testing.assert_allclose(
+        values.sum(axis=1), [*np.arange(depth + 1.0) ** 2, depth**2]
+    )
+    # Row i passes the first i questions: v(S) is the square of the length of the first
+    # run in S, a sum of unanimity games.
     order = np.diff(values[-1])
     assert (order <= 1e-12).all()
     m = np.arange(1.0, depth + 1)
     shares = (2 * m - 1) / m
     np.testing.assert_allclose(values[-1], shares[::-1].cumsum()[::-1], rtol=1e-11)
     half = np.where(m <= depth // 2, shares, 0.0)
-    np.testing.assert_allclose(values[depth // 2], half[::-1].cumsum()[::-1], atol=1e-11)
+    np.testing.assert_allclose(
+        values[depth // 2], half[::-1].cumsum()[::-1], atol=1e-11
+    )
 
 
 @way
@@ -318,7 +350,9 @@ def test_long_paths_of_the_training_data(depth, way):
     solver = solver_by(way, trees).fit()
     np.testing.assert_allclose(solver.base_values, np.mean(np.arange(depth + 1.0) ** 2))
     total = solver.base_values + solver.values(X).sum(axis=1)
-    np.testing.assert_allclose(total[:, 0], np.arange(depth + 1.0) ** 2, atol=1e-9 * depth**2)
+    np.testing.assert_allclose(
+        total[:, 0], np.arange(depth + 1.0) ** 2, atol=1e-9 * depth**2
+    )
     pairs = solver.pairs(X[:2])
     assert pairs.shape == (2, depth, depth, 1)
 
