@@ -1,21 +1,18 @@
 """The coverage of nominal 95 % intervals, by sampler, solver and number of units.
 
-Each line is one sampler and solver on one game at one budget, run many times with
-independent seeds. `coverage` is the share of (run, player) with abs(estimate - truth)
-<= 1.96 standard errors; `SE/SD` the mean standard error over the true standard
-deviation of the estimate (mean over players); `bias` the largest abs(mean error) over
-its own standard error. Players with constant estimates are left out. An arrow marks
-shares outside 92-98 %, with the cause if it is known: few units, or rare events (a
-player that matters in few permutations).
+Each line is one sampler and solver on one game at one budget, run many times with independent
+seeds. `coverage` is the share of (run, player) with abs(estimate - truth) <= 1.96 standard errors;
+`SE/SD` the mean standard error over the true standard deviation of the estimate (mean over
+players); `bias` the largest abs(mean error) over its own standard error. Players with
+constant estimates are left out. An arrow marks shares outside 92-98 %, with the cause if it is
+known: few units, or rare events (a player that matters in few permutations).
 
-    python -m benchmarks.coverage [--runs 60] [--only
-    walks|references|regression|others] python -m benchmarks.coverage --table [--runs
-    60] [--seconds 200]
+    python -m benchmarks.coverage [--runs 60] [--only walks|references|regression|others]
+    python -m benchmarks.coverage --table [--runs 60] [--seconds 200]
 
-The latter runs every sampler of the registry with every solver that accepts its designs
-and has standard errors, on seven games at three budgets, and stopping rules. It resumes
-an interrupted run, and writes the tables of `doc/results/coverage`. Remove these files
-to start again.
+The latter runs every sampler of the registry with every solver that accepts its designs and has
+standard errors, on seven games at three budgets, and stopping rules. It resumes an interrupted
+run, and writes the tables of `doc/results/coverage`. Remove these files to start again.
 
 Truths are closed forms, or enumeration by `skshapley.testing.brute_force`.
 """

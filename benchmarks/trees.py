@@ -1,10 +1,8 @@
 """TreeExplainer beside shap, shapiq, woodelf and XGBoost: one thread, alternated, in CPU time.
 
-Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it
-needs.
+Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it needs.
 
-    python -m benchmarks.trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without
-    woodelf]
+    python -m benchmarks.trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
 """
 
 import argparse

@@ -24,22 +24,19 @@ class StoppingRule(Parametrised, ABC):
 class StandardError(StoppingRule):
     """Stop a row when all of its attributions are accurate enough, by their standard errors.
 
-    The tolerance is ``atol + rtol * range``, where the range is that of the row's
-    attributions. It holds for all attributions of an output together, with probability
-    `confidence`. A row is done when, for each output,
+    The tolerance is ``atol + rtol * range``, where the range is that of the row's attributions. It
+    holds for all attributions of an output together, with probability `confidence`. A row is done
+    when, for each output,
 
-        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence, tol = (atol + rtol * range)/(1 + 2
-        rtol).
+        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence,  tol = (atol + rtol * range)/(1 + 2 rtol).
 
-    This bounds the probability that any normal error exceeds tol. The range of the
-    estimates is at most 2 tol above the true one if no error exceeds tol. Then the
-    errors are also within the tolerance of the true range. Otherwise, rows whose errors
-    widen the range would stop first.
+    This bounds the probability that any normal error exceeds tol. The range of the estimates is at
+    most 2 tol above the true one if no error exceeds tol. Then the errors are also within the
+    tolerance of the true range. Otherwise, rows whose errors widen the range would stop first.
 
-    With p equal standard errors, each may be tol/1.96 for p = 1, tol/2.8 for p = 10,
-    and tol/3.3 for p = 50. Rows stop one by one. The rule checks standard errors many
-    times and may stop by chance; the bound leaves room for this
-    (``doc/methods/odd_gp.md`` has measured shares).
+    With p equal standard errors, each may be tol/1.96 for p = 1, tol/2.8 for p = 10, and tol/3.3
+    for p = 50. Rows stop one by one. The rule checks standard errors many times and may stop by
+    chance; the bound leaves room for this (``doc/methods/odd_gp.md`` has measured shares).
 
     Parameters
     ----------
@@ -52,18 +49,15 @@ class StandardError(StoppingRule):
 
     References
     ----------
-    Dunn (1961), Multiple comparisons among means, J. American Statistical Association
-    56 (the sum of probabilities).
+    Dunn (1961), Multiple comparisons among means, J. American Statistical Association 56 (the sum
+    of probabilities).
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley.stopping import StandardError
     >>> values, errors = np.array([[[1.0], [3.0]]]), np.array([[[0.02], [0.04]]])
-    >>> (
-    ...     StandardError(rtol=0.05).done(values, errors),
-    ...     StandardError(rtol=0.01).done(values, errors),
-    ... )
+    >>> StandardError(rtol=0.05).done(values, errors), StandardError(rtol=0.01).done(values, errors)
     (array([ True]), array([False]))
     """
 

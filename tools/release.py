@@ -1,8 +1,7 @@
 """Make a release: version, changelog and citation in one commit, a tag, and what is uploaded.
 
-    make release VERSION=0.2.0 # checks, writes, commits, builds and tests, tags make
-    release VERSION=0.2.0 DRY_RUN=1 # shows what the changelog would say, and writes
-    nothing
+    make release VERSION=0.2.0            # checks, writes, commits, builds and tests, tags
+    make release VERSION=0.2.0 DRY_RUN=1  # shows what the changelog would say, and writes nothing
 
 Nothing leaves the machine: the commands that push and upload are printed at the end.
 """

@@ -3,19 +3,17 @@
     python -m benchmarks.permutations [--quick] [--seconds S] [table4] [curves] [images]
                                             [appendix] [sphere]
 
-table4 discrepancies and CPU times of sets (Table 4), and herding pair by pair for
-comparison curves errors against evaluations for XGBoost margins (Figures 9 and 10),
-multi-layer
-           perceptrons (Figure 11), and this package's own variants; all of the
-           background
-images errors for images of 256 tiles against black (Figures 12 and 15), CPU times
-(Table 5) appendix herding with other kernels and numbers of candidates (Figures 13, 14,
-16 and 17) sphere orthogonal and Sobol permutations on the sphere (Figures 5 to 8)
+table4     discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison
+curves     errors against evaluations for XGBoost margins (Figures 9 and 10), multi-layer
+           perceptrons (Figure 11), and this package's own variants; all of the background
+images     errors for images of 256 tiles against black (Figures 12 and 15), CPU times (Table 5)
+appendix   herding with other kernels and numbers of candidates (Figures 13, 14, 16 and 17)
+sphere     orthogonal and Sobol permutations on the sphere (Figures 5 to 8)
 
-Every curve is the mean over trials with a 95 % band; a table and model gets 25 trials,
-or as many as fit into S seconds, at least three. Where the truth is not known, the
-error is the variance over trials. Data come from the folder SKSHAPLEY_DATA, or from
-scikit-learn; results go to doc/results/permutations.
+Every curve is the mean over trials with a 95 % band; a table and model gets 25 trials, or as many
+as fit into S seconds, at least three. Where the truth is not known, the error is the variance over
+trials. Data come from the folder SKSHAPLEY_DATA, or from scikit-learn; results go to
+doc/results/permutations.
 """
 
 import argparse

@@ -1,26 +1,23 @@
 """Bounds on the errors of permutations, Monte Carlo and leverage scores.
 
-A player's marginal contribution is a function f of the permutation. In the space of a
-kernel K, the error of a weighted mean of f is at most the discrepancy of the set times
-the norm of f, which the paper calls its variation: Koksma and Hlawka's inequality of
-quadrature.
+A player's marginal contribution is a function f of the permutation. In the space of a kernel K, the
+error of a weighted mean of f is at most the discrepancy of the set times the norm of f, which the
+paper calls its variation: Koksma and Hlawka's inequality of quadrature.
 
-Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
-sampling, ICLR. Shapley values minimise, among vectors with the sum v(all) - v(empty),
+Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling, ICLR.
+Shapley values minimise, among vectors with the sum v(all) - v(empty),
 
-    R^2 = sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2, w_S = 1 / (C(d, s) s (d -
-    s)),
+    R^2 = sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2,  w_S = 1 / (C(d, s) s (d - s)),
 
-over the coalitions S of sizes s from 1 to d - 1. With the sum constraint, this is a
-regression A beta = b with A'A = I/d on vectors of sum zero. Its leverage scores are
-1/C(d, s), and a solution phi' has exactly the excess |phi' - phi|^2 / d.
+over the coalitions S of sizes s from 1 to d - 1. With the sum constraint, this is a regression A
+beta = b with A'A = I/d on vectors of sum zero. Its leverage scores are 1/C(d, s), and a solution
+phi' has exactly the excess |phi' - phi|^2 / d.
 
-The paper's theorem has unspecified constants. These functions specify them, for m
-independently drawn coalitions and r = d - 1, the sum of the leverage scores. By a
-matrix Chernoff bound (Tropp 2012, Theorem 1.1), the smallest eigenvalue of the sampled
-Gram matrix is above 1/2 except with probability r (2/e)^(m/(2 r)). The sampled product
-of A and the residuals has the mean square r R^2 / m, so Markov's inequality completes
-the bound.
+The paper's theorem has unspecified constants. These functions specify them, for m independently
+drawn coalitions and r = d - 1, the sum of the leverage scores. By a matrix Chernoff bound (Tropp
+2012, Theorem 1.1), the smallest eigenvalue of the sampled Gram matrix is above 1/2 except with
+probability r (2/e)^(m/(2 r)). The sampled product of A and the residuals has the mean square r R^2
+/ m, so Markov's inequality completes the bound.
 """
 
 import numpy as np
@@ -227,9 +224,8 @@ RATE = (1 - np.log(2)) / 2  # exponent of the Chernoff bound at one half
 def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     """Return a bound on the squared error of least squares on leverage samples.
 
-    With a probability of at least 1 - delta, |phi' - phi|^2 <= 4 d r R^2 / (m (delta -
-    delta_0)), where delta_0 = r exp(-(1 - log 2) m / (2 r)) is the failure probability
-    of the Gram matrix.
+    With a probability of at least 1 - delta, |phi' - phi|^2 <= 4 d r R^2 / (m (delta - delta_0)),
+    where delta_0 = r exp(-(1 - log 2) m / (2 r)) is the failure probability of the Gram matrix.
 
     Parameters
     ----------
@@ -238,8 +234,7 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     n_players : int
         Number of players d, at least 2.
     residual : array-like
-        R^2, the weighted sum of squared residuals of the Shapley values: 0 for additive
-        games.
+        R^2, the weighted sum of squared residuals of the Shapley values: 0 for additive games.
     delta : array-like
         A probability.
 
@@ -250,9 +245,9 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
 
     References
     ----------
-    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
-    sampling, ICLR, Theorem 1.1 and Corollary 4.1. Tropp (2012), User-friendly tail
-    bounds for sums of random matrices, Foundations of Computational Mathematics 12.
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
+    ICLR, Theorem 1.1 and Corollary 4.1. Tropp (2012), User-friendly tail bounds for sums of random
+    matrices, Foundations of Computational Mathematics 12.
 
     Examples
     --------
@@ -278,8 +273,8 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
     """Return the number of coalitions for a loss of at most 1 + epsilon times the smallest one.
 
     Then |A beta' - b|^2 <= (1 + epsilon) |A beta - b|^2 with a probability of at least
-    1 - delta, that is |phi' - phi|^2 <= d epsilon R^2. It is O(d log(d / delta) + d /
-    (delta epsilon)).
+    1 - delta, that is |phi' - phi|^2 <= d epsilon R^2. It is O(d log(d / delta) + d / (delta
+    epsilon)).
 
     Parameters
     ----------
@@ -297,8 +292,8 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
 
     References
     ----------
-    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
-    sampling, ICLR, Theorem 1.1.
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
+    ICLR, Theorem 1.1.
 
     Examples
     --------

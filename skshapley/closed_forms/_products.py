@@ -1,18 +1,16 @@
 """Exact values of sums of products of one function of each player.
 
-For f(x) = sum_t c_t prod_j k_j(x_j, t), against one reference r, with A_j = k_j(x_j, t)
-and B_j = k_j(r_j, t), the game of one term is the product of A_j over the present and
-of B_j over the absent players. Its multilinear extension along the diagonal is prod_j
-(q A_j + (1 - q) B_j), so that (Owen 1972)
+For f(x) = sum_t c_t prod_j k_j(x_j, t), against one reference r, with A_j = k_j(x_j, t) and
+B_j = k_j(r_j, t), the game of one term is the product of A_j over the present and of B_j over the
+absent players. Its multilinear extension along the diagonal is prod_j (q A_j + (1 - q) B_j), so
+that (Owen 1972)
 
-    phi_i = sum_t c_t (A_i - B_i) int_0^1 prod_{j != i} (q A_j + (1 - q) B_j) dq I_{il}
-    = sum_t c_t (A_i - B_i) (A_l - B_l) int_0^1 prod_{j != i, l} (q A_j + (1 - q) B_j)
-    dq.
+    phi_i  = sum_t c_t (A_i - B_i) int_0^1 prod_{j != i} (q A_j + (1 - q) B_j) dq
+    I_{il} = sum_t c_t (A_i - B_i) (A_l - B_l) int_0^1 prod_{j != i, l} (q A_j + (1 - q) B_j) dq.
 
-The integrands are polynomials of degree p - 1 and p - 2, for which ceil(p / 2)
-Gauss-Legendre nodes are exact. Other indices have other distributions of q. Products
-without a player are multiplied from the other factors, never by division, because a
-factor may be 0.
+The integrands are polynomials of degree p - 1 and p - 2, for which ceil(p / 2) Gauss-Legendre nodes
+are exact. Other indices have other distributions of q. Products without a player are multiplied
+from the other factors, never by division, because a factor may be 0.
 """
 
 from abc import abstractmethod

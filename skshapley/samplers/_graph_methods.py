@@ -1,30 +1,28 @@
 """Samplers on graphs: L-Shapley, C-Shapley, Myerson values and regression on connected sets.
 
-Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: the attribution of a
-player is a fixed weighted sum over few coalitions, chosen by a graph on the players. A
-coalition needed by several players is evaluated once.
+Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: the attribution of a player is a
+fixed weighted sum over few coalitions, chosen by a graph on the players. A coalition needed by
+several players is evaluated once.
 
-L-Shapley is their Definition 1 (Eq 5). Section 4.3.1 samples neighbourhoods too large
-to enumerate.
+L-Shapley is their Definition 1 (Eq 5). Section 4.3.1 samples neighbourhoods too large to enumerate.
 
-C-Shapley is their Definition 2 (Eq 6), with the coefficient corrected. The sum of the
-Shapley weights of all A in which U is the connected component of i (proof of their
-Theorem 2, their Lemma 1) is
+C-Shapley is their Definition 2 (Eq 6), with the coefficient corrected. The sum of the Shapley
+weights of all A in which U is the connected component of i (proof of their Theorem 2, their Lemma
+1) is
 
     (u - 1)! b! / (u + b)!,    u = |U|, b = number of players of N_k(i) next to U.
 
-The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line.
-With it, the values of an additive game shrink near the ends of a neighbourhood, to 0.53
-at k = 1.
+The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line. With it, the
+values of an additive game shrink near the ends of a neighbourhood, to 0.53 at k = 1.
 
-Myerson (1977), Graphs and cooperation in games: v^G(S) is the sum of v over the
-connected components of S. U is a component of S if and only if S contains U and no
-player of its border B. The Shapley value of this game is known: (u - 1)! b! / (u + b)!
-for a player of U, -u! (b - 1)! / (u + b)! for one of B, 0 for others.
+Myerson (1977), Graphs and cooperation in games: v^G(S) is the sum of v over the connected
+components of S. U is a component of S if and only if S contains U and no player of its border B.
+The Shapley value of this game is known: (u - 1)! b! / (u + b)! for a player of U, -u! (b - 1)! / (u
++ b)! for one of B, 0 for others.
 
-The regression of section 4.3.2 is phi = (X'WX)^-1 X'W F over the rows of X, which are
-intervals of a line, squares of a grid (printed without the second W). The full
-coalition has infinite weight: it is a constraint.
+The regression of section 4.3.2 is phi = (X'WX)^-1 X'W F over the rows of X, which are intervals of
+a line, squares of a grid (printed without the second W). The full coalition has infinite weight: it
+is a constraint.
 """
 
 from abc import abstractmethod
@@ -274,17 +272,15 @@ class LocalShapley(NeighbourhoodSampler):
 
     With N_k(i) the players at distance at most k from i, including i,
 
-        phi_i = sum over T with i of (v(T) - v(T without i)) / (n C(n - 1, |T| - 1)), n
-        = |N_k(i)|,
+        phi_i = sum over T with i of (v(T) - v(T without i)) / (n C(n - 1, |T| - 1)),  n = |N_k(i)|,
 
     over the subsets T of N_k(i).
 
-    If k is at least the diameter of the graph, this is the Shapley value. Attributions
-    need not add up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games
-    that add over separated sets they add up. They are then the Shapley values if N_k
-    contains all players with which a player interacts. On a line of d players the cost
-    is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3 for k = 1), including v(empty) and
-    v(all).
+    If k is at least the diameter of the graph, this is the Shapley value. Attributions need not add
+    up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games that add over separated
+    sets they add up. They are then the Shapley values if N_k contains all players with which a
+    player interacts. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
+    for k = 1), including v(empty) and v(all).
 
     Parameters
     ----------
@@ -295,8 +291,8 @@ class LocalShapley(NeighbourhoodSampler):
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model
-    interpretation for structured data, Definition 1.
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
+    for structured data, Definition 1.
 
     Examples
     --------
@@ -306,9 +302,7 @@ class LocalShapley(NeighbourhoodSampler):
     >>> sampler = LocalShapley(graph="chain", order=1)
     >>> sampler.n_evaluations(5)
     17
-    >>> shapley_values(
-    ...     neighbours_meet, n_players=5, sampler=sampler, max_evals=17
-    ... ).values
+    >>> shapley_values(neighbours_meet, n_players=5, sampler=sampler, max_evals=17).values
     array([0.5, 1. , 1. , 1. , 0.5])
     """
 

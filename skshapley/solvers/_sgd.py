@@ -1,15 +1,14 @@
 """Projected stochastic gradient on the weighted least squares that define Shapley values.
 
-Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l
-the size of a coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d -
-l)) and
+Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l the size of a
+coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d - l)) and
 
-    F(phi) = sum_i w_i (x_i . phi - y_i)^2 over the n = 2^d - 2 non-trivial coalitions.
+    F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 non-trivial coalitions.
 
-A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an
-unbiased gradient of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d -
-1)/(q(l) l (d - l)). Steps here are for F/2, as in the authors' code and figures. The
-paper gives the gradient of F, so its steps are half as large.
+A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an unbiased gradient
+of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d - 1)/(q(l) l (d - l)). Steps
+here are for F/2, as in the authors' code and figures. The paper gives the gradient of F, so its
+steps are half as large.
 """
 
 from typing import NamedTuple
@@ -43,31 +42,29 @@ class Trace(NamedTuple):
 class ProjectedSGD(Solver):
     """Projected stochastic gradient descent, coalition by coalition (Grah & Thouvenot 2020).
 
-    It starts with equal shares, stores no coalitions and solves no linear system. Least
-    squares does both and is more accurate with the same evaluations. There are no
-    standard errors.
+    It starts with equal shares, stores no coalitions and solves no linear system. Least squares
+    does both and is more accurate with the same evaluations. There are no standard errors.
 
     Parameters
     ----------
     step : {"constant", "sqrt", "inverse"}, default="constant"
         Decay of the step with the number t of processed coalitions.
     step_size : float or None, default=None
-        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale
-        g = 1/((p - 1) H(p - 1)), with the harmonic number H. It moves approximately to
-        the solution of the drawn coalition. The step is g, g / sqrt(1 + g t) or g / (1
-        + g mu t / 2), mu = 1 - 1/p; the last one approaches 2 / (mu t), as in the
-        paper. A design with steeper coalitions than the importance distribution reduces
-        g. Steps are for one coalition, and for F/2, half of the paper's F.
+        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale g = 1/((p -
+        1) H(p - 1)), with the harmonic number H. It moves approximately to the solution of the
+        drawn coalition. The step is g, g / sqrt(1 + g t) or g / (1 + g mu t / 2), mu = 1 - 1/p; the
+        last one approaches 2 / (mu t), as in the paper. A design with steeper coalitions than the
+        importance distribution reduces g. Steps are for one coalition, and for F/2, half of the
+        paper's F.
     averaging : {"uniform", "none", "weighted", "tail"}, default="uniform"
-        The estimate from the iterates. "uniform": the mean of all. "none": the last
-        one. "weighted": the mean with linearly growing weights (the paper's choice for
-        "inverse"). "tail": the mean since the second last power of two, which is half
-        to three quarters of all iterates.
+        The estimate from the iterates. "uniform": the mean of all. "none": the last one.
+        "weighted": the mean with linearly growing weights (the paper's choice for "inverse").
+        "tail": the mean since the second last power of two, which is half to three quarters of all
+        iterates.
     batch_size : int, default=64
-        Coalitions per step, which uses the mean of their gradients; the paper has 1.
-        The step for B coalitions is B gamma / (1 + (B - 1) mu gamma). It equals B steps
-        if these are small, and is never far above 1 / mu, the step that solves the
-        problem with an exact gradient.
+        Coalitions per step, which uses the mean of their gradients; the paper has 1. The step for B
+        coalitions is B gamma / (1 + (B - 1) mu gamma). It equals B steps if these are small, and is
+        never far above 1 / mu, the step that solves the problem with an exact gradient.
     radius : float or None, default=None
         D, a bound on the norm of the attributions; None for no bound.
     trace_every : int or None, default=None
@@ -80,15 +77,14 @@ class ProjectedSGD(Solver):
 
     Notes
     -----
-    Pairs with replacement, ``Leverage(replacement=True)``, have half to three quarters
-    of the error of the importance distribution with as many draws. Without replacement,
-    the small sizes are enumerated. They occur once with large weights, and one pass
-    does not average them.
+    Pairs with replacement, ``Leverage(replacement=True)``, have half to three quarters of the error
+    of the importance distribution with as many draws. Without replacement, the small sizes are
+    enumerated. They occur once with large weights, and one pass does not average them.
 
     References
     ----------
-    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating
-    Shapley value applied in attribute importance, CD-MAKE, section 4.
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 4.
 
     Examples
     --------
