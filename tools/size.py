@@ -1,17 +1,21 @@
-"""Print how large the package is: code lines, files, and the files that an explanation enters.
+"""Print the size of the package, its density, and the files that an explanation enters.
 
 Usage: python tools/size.py [--rooms]
 
-Code lines are lines without blanks, comments and docstrings. With ``--rooms`` each
-folder of the package has a line of its own.
+Statements are the nodes of the syntax tree, docstrings included. Code lines are lines
+without blanks, comments and docstrings. With ``--rooms``, each folder of the package has
+a line of its own.
 """
 
 import argparse
 import ast
 import re
 import sys
-from collections import Counter
+import tokenize
+from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -21,22 +25,88 @@ PACKAGE = ROOT / "skshapley"
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def code_lines(text: str) -> int:
-    """Count the lines of a source file that hold code."""
-    lines = text.splitlines()
-    silent = {
-        i
-        for i, line in enumerate(lines, 1)
-        if not line.strip() or line.strip()[0] == "#"
-    }
-    for node in ast.walk(ast.parse(text)):
-        if (
-            isinstance(node, DOCUMENTED)
-            and ast.get_docstring(node, clean=False) is not None
-        ):
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+# Names of variables that do not say what the variable is
+VAGUE = frozenset(
+    re.findall(
+        r"\w+",
+        """about alike apart asked bent beside both chosen each entered few fitting found
+        given held here joined kept known likely listed made merged missed more moved
+        named needed one other others ours own pulled pushed rest said seen shown some
+        still taken theirs there told turned usual wanted""",
+    )
+)
+
+
+@dataclass
+class Measures:
+    """Counts of a source file; those of several files add up."""
+
+    statements: int = 0
+    tokens: int = 0
+    code_lines: int = 0
+    assignments: int = 0
+    several_at_once: int = 0
+    names: int = 0
+    vague_names: int = 0
+
+    @classmethod
+    def of(cls, text: str) -> "Measures":
+        """Count the parts of a source file."""
+        tree = ast.parse(text)
+        tokens, lines = count_tokens(text, tree)
+        measures = cls(tokens=tokens, code_lines=lines)
+        for node in ast.walk(tree):
+            measures.statements += isinstance(node, ast.stmt)
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                measures.assignments += 1
+                measures.several_at_once += assigns_several(node)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                measures.names += 1
+                measures.vague_names += node.id.strip("_") in VAGUE
+        return measures
+
+    def __add__(self, other: "Measures") -> "Measures":
+        sums = (mine + vars(other)[name] for name, mine in vars(self).items())
+        return Measures(*sums)
+
+
+def assigns_several(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Return True for an assignment of several names at once."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return len(targets) > 1 or isinstance(targets[0], ast.Tuple | ast.List)
+
+
+def count_tokens(text: str, tree: ast.Module) -> tuple[int, int]:
+    """Count the tokens of code, and the lines that hold them."""
+    docstrings = set()
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False):
             docstring = node.body[0]
-            silent |= set(range(docstring.lineno, docstring.end_lineno + 1))
-    return len(lines) - len(silent)
+            docstrings |= set(range(docstring.lineno, docstring.end_lineno + 1))
+    tokens, lines = 0, set()
+    for token in tokenize.generate_tokens(StringIO(text).readline):
+        if token.type not in SILENT and token.start[0] not in docstrings:
+            tokens += 1
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    return tokens, len(lines)
+
+
+def measured_rooms() -> dict[str, Measures]:
+    """Return the measures of each folder of the package."""
+    rooms = defaultdict(Measures)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = path.relative_to(PACKAGE).parts[0]
+        rooms[room] += Measures.of(path.read_text(encoding="utf-8"))
+    return dict(rooms)
 
 
 def entered(call: Callable[[], object]) -> list[str]:
@@ -85,15 +155,17 @@ def main() -> None:
         "--rooms", action="store_true", help="list the folders, and files entered"
     )
     rooms = parser.parse_args().rooms
-    sizes, files = Counter(), Counter()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        room = path.relative_to(PACKAGE).parts[0]
-        sizes[room] += code_lines(path.read_text(encoding="utf-8"))
-        files[room] += 1
-    print(f"{sizes.total():,} lines of code in {files.total()} files")
+    sizes = measured_rooms()
+    n_files = Counter(
+        path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")
+    )
+    print(f"{'':20} statements  lines files tokens/line several vague")
+    total = sum(sizes.values(), Measures())
+    print_measures("skshapley", total, n_files.total())
     if rooms:
-        for room, lines in sizes.most_common():
-            print(f"    {room:20} {lines:6,} lines {files[room]:4} files")
+        by_size = sorted(sizes.items(), key=lambda item: -item[1].statements)
+        for room, measures in by_size:
+            print_measures(f"  {room}", measures, n_files[room])
     for model, found in stories().items():
         print(f"explain with {model} enters {len(found)} files")
         if rooms:
@@ -107,6 +179,17 @@ def main() -> None:
     )
     private = sum(len(private_names(text)) for text in texts)
     print(f"       {private} private names imported")
+
+
+def print_measures(name: str, measures: Measures, n_files: int) -> None:
+    """Print the measures of some files as one line."""
+    density = measures.tokens / max(measures.code_lines, 1)
+    several = measures.several_at_once / max(measures.assignments, 1)
+    vague = measures.vague_names / max(measures.names, 1)
+    print(
+        f"{name:20} {measures.statements:10,} {measures.code_lines:6,} {n_files:5}"
+        f" {density:11.1f} {several:7.1%} {vague:5.1%}"
+    )
 
 
 def private_names(text: str) -> list[str]:
