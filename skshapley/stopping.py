@@ -57,7 +57,10 @@ class StandardError(StoppingRule):
     >>> import numpy as np
     >>> from skshapley.stopping import StandardError
     >>> values, errors = np.array([[[1.0], [3.0]]]), np.array([[[0.02], [0.04]]])
-    >>> StandardError(rtol=0.05).done(values, errors), StandardError(rtol=0.01).done(values, errors)
+    >>> (
+    ...     StandardError(rtol=0.05).done(values, errors),
+    ...     StandardError(rtol=0.01).done(values, errors),
+    ... )
     (array([ True]), array([False]))
     """
 

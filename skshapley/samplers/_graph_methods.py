@@ -302,7 +302,9 @@ class LocalShapley(NeighbourhoodSampler):
     >>> sampler = LocalShapley(graph="chain", order=1)
     >>> sampler.n_evaluations(5)
     17
-    >>> shapley_values(neighbours_meet, n_players=5, sampler=sampler, max_evals=17).values
+    >>> shapley_values(
+    ...     neighbours_meet, n_players=5, sampler=sampler, max_evals=17
+    ... ).values
     array([0.5, 1. , 1. , 1. , 0.5])
     """
 
