@@ -61,13 +61,13 @@ def _method(
 
     signature = inspect.signature(make)
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    others = list(signature.parameters.values())[1:]
+    parameters = list(signature.parameters.values())[1:]
     method.__name__, method.__qualname__ = name, f"PlotAccessor.{name}"
     # The accessor supplies the explanation, so its entry must not appear in the help.
     method.__doc__ = re.sub(
         r" *explanation : Explanation\n( {12}.*\n)*", "", make.__doc__ or ""
     )
-    method.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
+    method.__signature__ = signature.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
     return method
 
 

@@ -119,25 +119,25 @@ class BarDisplay(ByRow, Display):
         ValueError, TypeError, IndexError
             For an invalid row, output, cohorts, max_features or ax.
         """
-        given = {"row": row, "max_features": max_features}
+        options = {"row": row, "max_features": max_features}
         several = output is None and explanation.output_names is not None
         if several and row is None and cohorts is None:
-            check_drawing(cls, explanation, output=output, ax=ax, **given)
+            check_drawing(cls, explanation, output=output, ax=ax, **options)
             table = _stacked_table(explanation, max_features)
             return cls(table, response=response_name(explanation), stacked=True).plot(
                 ax
             )
         masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
 
-        def make(shown) -> Any:
-            shown = fold(shown, max_features)
+        def make(panel) -> Any:
+            panel = fold(panel, max_features)
             if row is None:
-                return cls(_cohort_table(shown, masks), False, response_name(shown))
-            table = row_table(shown)
+                return cls(_cohort_table(panel, masks), False, response_name(panel))
+            table = row_table(panel)
             table.insert(0, "cohort", None)
-            return cls(table, True, response_name(shown))
+            return cls(table, True, response_name(panel))
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **options)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()], letters)
@@ -149,8 +149,8 @@ class BarDisplay(ByRow, Display):
         cohorts = self.table["cohort"].dropna().unique()
         n, largest = max(len(cohorts), 1), self.table["value"].abs().max()
         # All cohorts share 3/4 of a row, so a gap of a quarter separates the features.
-        beside = 1 if self.stacked else n
-        height = 0.75 / beside
+        n_bars = 1 if self.stacked else n
+        height = 0.75 / n_bars
         start = 0.0
         style.zero_line(ax)
         if len(cohorts):
@@ -162,7 +162,7 @@ class BarDisplay(ByRow, Display):
         ):
             value, y = part["value"].to_numpy(), np.arange(len(part), dtype=float)
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
-            y += (place % beside - (beside - 1) / 2) * height
+            y += (place % n_bars - (n_bars - 1) / 2) * height
             colours = style.colour_of(value) if self.local else style.COLOURS[place]
             shape = {
                 "height": 0.94 * height,
@@ -177,7 +177,7 @@ class BarDisplay(ByRow, Display):
                 texts = [number(bar, signed=self.local, scale=largest) for bar in end]
                 reach = end + np.copysign(half, value)
                 style.write_numbers(
-                    ax, reach, y, texts, value, beside * len(y), both=self.local
+                    ax, reach, y, texts, value, n_bars * len(y), both=self.local
                 )
             # Each part of a stack begins at the end of the earlier parts.
             start = end if self.stacked else 0.0
@@ -200,12 +200,12 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     n_kept = len(names) if len(names) <= len(style.COLOURS) else len(style.COLOURS) - 1
     parts: dict[str, Any] = {}
     for place, k in enumerate(order):
-        others = f"{len(names) - n_kept} other outputs"
-        label = f"{kind}{names[k]}" if place < n_kept else others
-        shown = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
-        parts[label] = parts.get(label, 0.0) + np.abs(shown.values).mean(axis=0)
+        remainder = f"{len(names) - n_kept} other outputs"
+        label = f"{kind}{names[k]}" if place < n_kept else remainder
+        folded = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
+        parts[label] = parts.get(label, 0.0) + np.abs(folded.values).mean(axis=0)
     tables = [
-        _table(shown.feature_names, value, cohort=label)
+        _table(folded.feature_names, value, cohort=label)
         for label, value in parts.items()
     ]
     return pd.concat(tables, ignore_index=True)
@@ -216,10 +216,15 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
-        found = part.importance().loc[shown.feature_names].reset_index()
+        importances = part.importance().loc[shown.feature_names].reset_index()
         name = None if label is None else f"{label} (n = {len(part)})"
         tables.append(
-            _table(found["feature"], found["importance"], found["standard_error"], name)
+            _table(
+                importances["feature"],
+                importances["importance"],
+                importances["standard_error"],
+                name,
+            )
         )
     return pd.concat(tables, ignore_index=True)
 
@@ -340,16 +345,16 @@ class WaterfallDisplay(ByRow, Display):
             check_pairs(cls.__name__, explanation)
 
         def make(whole) -> Any:
-            shown = closed(
+            folded = closed(
                 fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features)
             )
-            table = points(shown).drop(columns="row")
+            table = points(folded).drop(columns="row")
             ends = float(whole.base_values[0]), float(whole.predictions[0])
             return cls(table, *ends, response_name(whole))
 
-        given = {"row": row, "max_features": max_features, "max_pairs": max_pairs}
+        options = {"row": row, "max_features": max_features, "max_pairs": max_pairs}
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, needs_row=True, **given
+            explanation, make, output=output, ax=ax, needs_row=True, **options
         )
 
     def frame(self) -> pd.DataFrame:
@@ -385,8 +390,10 @@ class WaterfallDisplay(ByRow, Display):
 
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         # Both errors are independent, so their squares add up.
-        apart = frame.get("background_error", pd.Series(np.nan, frame.index))
-        wider = np.hypot(half, HALF_WIDTH * apart.to_numpy())
+        background_errors = frame.get(
+            "background_error", pd.Series(np.nan, frame.index)
+        )
+        wider = np.hypot(half, HALF_WIDTH * background_errors.to_numpy())
         pale = {"alpha": 0.3, "elinewidth": 3.0, "capsize": 0, "zorder": 3}
         style.error_bars(ax, end, rows, wider, **pale)
         style.error_bars(ax, end, rows, half)
@@ -405,9 +412,13 @@ class WaterfallDisplay(ByRow, Display):
 
         scale = np.abs([self.base_value, self.prediction, *value]).max()
         first, last = (
-            number(one, scale=scale) for one in (self.prediction, self.base_value)
+            number(amount, scale=scale) for amount in (self.prediction, self.base_value)
         )
-        texts = [first, *(number(one, signed=True, scale=scale) for one in value), last]
+        texts = [
+            first,
+            *(number(amount, signed=True, scale=scale) for amount in value),
+            last,
+        ]
         reach = np.copysign(np.fmax(np.nan_to_num(half), np.nan_to_num(wider)), value)
         places = [self.prediction, *(end + reach), self.base_value]
         ax.use_sticky_edges = False  # numbers need room on both sides

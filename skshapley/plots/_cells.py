@@ -191,29 +191,29 @@ def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
 
 def _checked_image(owner, image, shape) -> np.ndarray:
     """Return an image of numbers for a grid of players, or a signal for a line of them."""
-    given = np.asarray(image)
-    signal, colours = shape[0] == 1, given.ndim == 3 and given.shape[2] in (3, 4)
+    pixels = np.asarray(image)
+    signal, colours = shape[0] == 1, pixels.ndim == 3 and pixels.shape[2] in (3, 4)
     kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
     if signal:
         kinds = "(n,) for players along a signal"
     fits = (
-        given.shape in ((given.size,), (1, given.size))
+        pixels.shape in ((pixels.size,), (1, pixels.size))
         if signal
-        else given.ndim == 2 or colours
+        else pixels.ndim == 2 or colours
     )
-    if given.dtype.kind not in "biuf" or not (fits and given.size):
+    if pixels.dtype.kind not in "biuf" or not (fits and pixels.size):
         raise ValueError(
-            f"{owner} got an image of shape {given.shape} and type {given.dtype}: "
+            f"{owner} got an image of shape {pixels.shape} and type {pixels.dtype}: "
             f"choose numbers of shape {kinds}."
         )
     # matplotlib clips colours outside this range silently.
-    most = 1 if given.dtype.kind in "bf" else 255
-    if colours and not ((given >= 0) & (given <= most)).all():
+    most = 1 if pixels.dtype.kind in "bf" else 255
+    if colours and not ((pixels >= 0) & (pixels <= most)).all():
         raise ValueError(
-            f"{owner} got an image with colours from {given.min()} to {given.max()}: "
+            f"{owner} got an image with colours from {pixels.min()} to {pixels.max()}: "
             "choose floats from 0 to 1, or ints from 0 to 255."
         )
-    return given
+    return pixels
 
 
 CELL = 0.56, 0.42  # inches
@@ -262,7 +262,7 @@ class InteractionsDisplay(Display):
     """
 
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
-    _asked = {"interactions": True}
+    _explainer_options = {"interactions": True}
 
     def __init__(self, table, response="response", title="interaction") -> None:
         super().__init__(table, response)
@@ -306,8 +306,8 @@ class InteractionsDisplay(Display):
             title = "interaction" if len(shown) == 1 else "mean absolute interaction"
             return cls(table, response_name(shown), title)
 
-        given = {"row": row, "max_features": max_features}
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
+        options = {"row": row, "max_features": max_features}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **options)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(pd.unique(self.table["feature"]), letters)

@@ -14,8 +14,8 @@ def are_axes(axes: Any) -> bool:
     """Return True for matplotlib Axes, a sequence of Axes, or None."""
     from matplotlib.axes import Axes
 
-    found: Any = [] if axes is None else np.ravel(np.asarray(axes, dtype=object))
-    return all(isinstance(ax, Axes) for ax in found)
+    candidates: Any = [] if axes is None else np.ravel(np.asarray(axes, dtype=object))
+    return all(isinstance(ax, Axes) for ax in candidates)
 
 
 AXES = Constraint(

@@ -70,10 +70,10 @@ def fold(explanation, max_features, size=None) -> Explanation:
     # A row named "1 other feature" takes the same room as the feature itself.
     if n_others <= 1:
         return explanation[:, order]
-    kept = replace(explanation[:, order[:max_features]], others=explanation.others)
+    selection = replace(explanation[:, order[:max_features]], others=explanation.others)
     # Summed with signs, as one group: sums of sizes would not add up to the prediction.
-    rest = explanation.values[:, order[max_features:]].sum(axis=1)
-    return with_players(kept, [f"{n_others} other features"], rest[:, None])
+    remainder = explanation.values[:, order[max_features:]].sum(axis=1)
+    return with_players(selection, [f"{n_others} other features"], remainder[:, None])
 
 
 def adding_up(explanation) -> Explanation:
@@ -89,10 +89,12 @@ def adding_up(explanation) -> Explanation:
             "Sizes of attributions, as by abs, do not add up to a prediction: draw "
             "them as bars or as a beeswarm."
         )
-    others = explanation.others
-    if others is None:
+    remainder = explanation.others
+    if remainder is None:
         return explanation
-    return replace(with_players(explanation, [LEFT_OUT], others[:, None]), others=None)
+    return replace(
+        with_players(explanation, [LEFT_OUT], remainder[:, None]), others=None
+    )
 
 
 def closed(explanation) -> Explanation:
@@ -126,8 +128,8 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
         "background_errors": unknown,
     }
     parts = {
-        name: np.concatenate([part, more], axis=1)
-        for name, more in added.items()
+        name: np.concatenate([part, additions], axis=1)
+        for name, additions in added.items()
         if (part := getattr(explanation, name)) is not None
     }
     data = pd.DataFrame(dict.fromkeys(names), index=explanation.index, dtype=object)
@@ -208,11 +210,11 @@ def levels(column) -> NDArray[np.float64]:
 
 def ends_of(numbers) -> tuple[float, float]:
     """Return the 5th and the 95th percentile of the finite numbers; the extremes if those agree."""
-    known = numbers[np.isfinite(numbers)]
-    if not len(known):
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
         return 0.0, 0.0
-    low, high = np.quantile(known, LEVEL_ENDS)
-    return (low, high) if low < high else (known.min(), known.max())
+    low, high = np.quantile(finite, LEVEL_ENDS)
+    return (low, high) if low < high else (finite.min(), finite.max())
 
 
 def ordered_numbers(column) -> NDArray[np.float64]:

@@ -106,12 +106,12 @@ class ConvergenceDisplay(ByFeature):
         )  # before the model is called
         estimators = estimator if isinstance(estimator, Mapping) else {"": estimator}
         explainers = {
-            name: explainer_of(cls.__name__, one, background)
-            for name, one in estimators.items()
+            name: explainer_of(cls.__name__, model, background)
+            for name, model in estimators.items()
         }
         explanations = {
-            name: [one._with(max_rows=n).explain(X) for n in sorted(budgets)]
-            for name, one in explainers.items()
+            name: [model._with(max_rows=n).explain(X) for n in sorted(budgets)]
+            for name, model in explainers.items()
         }
         return cls.from_explanations(explanations, **kwargs)
 
@@ -156,18 +156,20 @@ class ConvergenceDisplay(ByFeature):
                 f"explanations by method: choose 1 to {len(style.COLOURS)} methods "
                 "with 1 explanation or more each."
             )
-        for one in chain.from_iterable(methods.values()):
-            given = {"axes": axes, "row": row, "max_features": max_features}
-            check_drawing(cls, one, output=output, one_row=True, **given)
+        for explanation in chain.from_iterable(methods.values()):
+            options = {"axes": axes, "row": row, "max_features": max_features}
+            check_drawing(cls, explanation, output=output, one_row=True, **options)
 
         def make(output) -> Any:
-            chosen = {
+            single_rows = {
                 name: [one_row(one_output(e, output), row) for e in series]
                 for name, series in methods.items()
             }
-            end = next(iter(chosen.values()))[-1]
+            end = next(iter(single_rows.values()))[-1]
             names = fold(end, max_features).feature_names[:max_features]
-            lines = [_lines(name, series, names) for name, series in chosen.items()]
+            lines = [
+                _lines(name, series, names) for name, series in single_rows.items()
+            ]
             return cls(pd.concat(lines, ignore_index=True), response_name(end))
 
         return by_output(next(iter(methods.values()))[-1], output, axes, make)
@@ -193,10 +195,10 @@ class ConvergenceDisplay(ByFeature):
 def _lines(method, series, features) -> pd.DataFrame:
     """Return the table of one method's lines, for the features in their order."""
     frames = [
-        row_table(one[:, list(features)]).assign(
-            method=method, n_model_rows=one.n_model_rows[0]
+        row_table(explanation[:, list(features)]).assign(
+            method=method, n_model_rows=explanation.n_model_rows[0]
         )
-        for one in series
+        for explanation in series
     ]
     order = ["method", "feature", "n_model_rows", "value", "standard_error"]
     return pd.concat(frames, ignore_index=True)[order]
@@ -285,10 +287,10 @@ class ControlChartDisplay(ByFeature):
             cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
         )
         table = drift.to_frame()
-        known = pd.unique(table["feature"]).tolist()
+        all_features = pd.unique(table["feature"]).tolist()
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
-            check_names(cls.__name__, "features", features, known)
+            check_names(cls.__name__, "features", features, all_features)
         check_output(cls.__name__, drift, output)
         label = (
             "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
@@ -296,8 +298,10 @@ class ControlChartDisplay(ByFeature):
 
         def make(name) -> Any:
             part = table if name is None else table[table["output"] == name]
-            shown = features or _farthest(part)[:max_features]
-            return cls(part[part["feature"].isin(shown)].reset_index(drop=True), label)
+            selection = features or _farthest(part)[:max_features]
+            return cls(
+                part[part["feature"].isin(selection)].reset_index(drop=True), label
+            )
 
         def strength(_) -> pd.Series:
             return _beyond(table).groupby(table["output"]).max()
@@ -306,8 +310,8 @@ class ControlChartDisplay(ByFeature):
 
     def _draw(self, *axes) -> None:
         """Draw the charts."""
-        shown = _farthest(self.table)
-        for panel, feature in zip(axes, shown, strict=True):
+        selection = _farthest(self.table)
+        for panel, feature in zip(axes, selection, strict=True):
             self._panel(panel, feature, self.table[self.table["feature"] == feature])
         style.label_y(axes[0], self.label)
 
@@ -457,8 +461,8 @@ class MaskingCurveDisplay(Drawn):
             cls.__name__, kwargs, cls._constraints
         )  # before the model is called
         several = len(getattr(estimator, "classes_", ())) > 2
-        asked = {"output": "predicted"} if several else {}
-        explainer = explainer_of(cls.__name__, estimator, background, **asked)
+        options = {"output": "predicted"} if several else {}
+        explainer = explainer_of(cls.__name__, estimator, background, **options)
         return cls.from_curves(
             masking_curve(explainer, explainer.explain(X), X), **kwargs
         )
@@ -543,28 +547,26 @@ class OverOutputsDisplay(Display):
         ValueError, TypeError, IndexError
             For outputs that are not numbers, or an invalid row, max_features or ax.
         """
-        given = {"row": row, "max_features": max_features, "ax": ax}
-        check_drawing(cls, explanation, output=None, **given)
+        options = {"row": row, "max_features": max_features, "ax": ax}
+        check_drawing(cls, explanation, output=None, **options)
         if numbers_of_outputs(explanation) is None:
             raise ValueError(
                 f"{cls.__name__} got outputs that are not ascending numbers: explain "
                 "several times, such as response_method=SurvivalAt([1.0, 2.0])."
             )
-        chosen, what = one_row(explanation, row), response_name(explanation)
-        if len(chosen) == 1:
-            table = chosen.to_frame("long")
+        rows, what = one_row(explanation, row), response_name(explanation)
+        if len(rows) == 1:
+            table = rows.to_frame("long")
         else:
             table = (
-                chosen.importance()
-                .reset_index()
-                .rename(columns={"importance": "value"})
+                rows.importance().reset_index().rename(columns={"importance": "value"})
             )
             what = f"{what}, mean size"
         sizes = table["value"].abs().groupby(table["feature"], sort=False).max()
-        kept = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
+        largest = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
         table = table.astype({"output": float}).sort_values("output", kind="stable")
         table = table.set_index("feature").loc[
-            kept, ["output", "value", "standard_error"]
+            largest, ["output", "value", "standard_error"]
         ]
         return cls(table.reset_index(), what).plot(ax)
 

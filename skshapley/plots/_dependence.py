@@ -162,33 +162,38 @@ class DependenceDisplay(ByFeature, Display):
         def make(chosen) -> Any:
             tables, ticks, legends = [], {}, {}
             if kind == "interaction":
-                shown = interacting(chosen, features, partner)
+                panels = interacting(chosen, features, partner)
             else:
-                known = features or chosen.importance().index[:max_features].tolist()
-                others = [partner] * len(known)
+                selection = (
+                    features or chosen.importance().index[:max_features].tolist()
+                )
+                partners = [partner] * len(selection)
                 if partner == "auto":
-                    others = measured_partners(
-                        chosen, [names.index(name) for name in known]
+                    partners = measured_partners(
+                        chosen, [names.index(name) for name in selection]
                     )
-                shown = list(zip(known, others, strict=True))
-            for feature, other in shown:
+                panels = list(zip(selection, partners, strict=True))
+            for feature, partner_name in panels:
                 column = names.index(feature)
                 numbers = chosen.values[:, column], errors_of(chosen)[:, column]
                 if kind == "interaction":
-                    pairs, own = chosen.interactions, names.index(other)
+                    pairs, partner_column = (
+                        chosen.interactions,
+                        names.index(partner_name),
+                    )
                     numbers = (
-                        pairs.values[:, column, own],
-                        errors_of(pairs)[:, column, own],
+                        pairs.values[:, column, partner_column],
+                        errors_of(pairs)[:, column, partner_column],
                     )
                 table, ticks[feature], legends[feature] = _points(
-                    chosen, column, other, *numbers
+                    chosen, column, partner_name, *numbers
                 )
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
             return cls(table, ticks, legends, response_name(chosen), kind)
 
-        given = {"max_features": max_features, "kind": kind}
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **given)
+        options = {"max_features": max_features, "kind": kind}
+        return cls._of_outputs(explanation, make, output=output, ax=ax, **options)
 
     def _size(self, alone) -> tuple[float, float]:
         width, height = super()._size(alone)
@@ -211,8 +216,10 @@ class DependenceDisplay(ByFeature, Display):
         line = {"color": style.NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
         # Exact values have no interval, and thousands of empty lines would slow the
         # drawing.
-        known = half > 0
-        ax.vlines(x[known], (value - half)[known], (value + half)[known], **line)
+        uncertain = half > 0
+        ax.vlines(
+            x[uncertain], (value - half)[uncertain], (value + half)[uncertain], **line
+        )
         size = dot_size(len(part))
         partner, level = part["partner"].iloc[0], part["level"].to_numpy()
         groups = self.legends[feature]
@@ -222,10 +229,15 @@ class DependenceDisplay(ByFeature, Display):
             ax.scatter(x, value, s=size, c=style.NEUTRAL, linewidth=0, zorder=3)
             handles = [
                 ax.scatter(
-                    x[here], value[here], s=size, c=colour, linewidth=0, zorder=4
+                    x[in_category],
+                    value[in_category],
+                    s=size,
+                    c=colour,
+                    linewidth=0,
+                    zorder=4,
                 )
                 for place, colour in enumerate(category_colours(groups))
-                for here in [level == place]
+                for in_category in [level == place]
             ]
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
             style.legend(
@@ -278,12 +290,12 @@ def _points(
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]
     x, ticks = places(data, value)
-    level, other = np.full(len(data), np.nan), None
+    level, partner_data = np.full(len(data), np.nan), None
     legend: list[str] = []
     if partner is not None:
-        other = explanation.data[partner]
-        found = keyed(other)
-        level, legend = (levels(other), []) if found is None else found
+        partner_data = explanation.data[partner]
+        categories = keyed(partner_data)
+        level, legend = (levels(partner_data), []) if categories is None else categories
     table = pd.DataFrame(
         {
             "feature": explanation.feature_names[column],
@@ -293,7 +305,9 @@ def _points(
             "value": value,
             "standard_error": error,
             "partner": partner,
-            "partner_data": None if other is None else other.to_numpy(dtype=object),
+            "partner_data": None
+            if partner_data is None
+            else partner_data.to_numpy(dtype=object),
             "level": level,
         }
     )
@@ -303,9 +317,11 @@ def _points(
 def _ends(values) -> list[str]:
     """Return the texts of the lowest and the highest value of the colours."""
     column = pd.Series(values).infer_objects()
-    known = column[np.isfinite(ordered_numbers(column))].sort_values(
+    finite = column[np.isfinite(ordered_numbers(column))].sort_values(
         key=ordered_numbers
     )
-    if known.empty:
+    if finite.empty:
         return ["low", "high"]
-    return [value_text(known.iloc[round(end * (len(known) - 1))]) for end in LEVEL_ENDS]
+    return [
+        value_text(finite.iloc[round(end * (len(finite) - 1))]) for end in LEVEL_ENDS
+    ]

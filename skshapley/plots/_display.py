@@ -120,9 +120,9 @@ class Drawn(Hinting, ABC):
         features = counted(
             pd.Series(frame.get("feature", frame.index)).nunique(), "feature"
         )
-        about = "" if response == "response" else f" of the {response}"
+        subject = "" if response == "response" else f" of the {response}"
         hint = ".figure_ is the picture, .frame() its data"
-        return f"<{type(self).__name__}: {features}{about}; {hint}>"
+        return f"<{type(self).__name__}: {features}{subject}; {hint}>"
 
     @property
     def _said(self) -> str:
@@ -162,9 +162,9 @@ class ByRow(Drawn):
 
     def _size(self, alone) -> tuple[float, float]:
         names = self._row_names()
-        beside = style.LETTER * max(map(len, names)) * style.type_size() / 72
+        name_width = style.LETTER * max(map(len, names)) * style.type_size() / 72
         # Next to others, a display gets only the room of its bars and names.
-        width = style.WIDTH if alone else min(style.WIDTH, BARS_WIDTH + beside)
+        width = style.WIDTH if alone else min(style.WIDTH, BARS_WIDTH + name_width)
         return width, style.height_of_rows(self._row_height * len(names))
 
     def _panels(self, axes) -> "list[Axes]":
@@ -196,7 +196,7 @@ class Display(Drawn):
     # Valid parameters for every explanation
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
     # Parameters of an explainer for this display
-    _asked: ClassVar[Mapping[str, Any]] = {}
+    _explainer_options: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     @abstractmethod
@@ -225,10 +225,8 @@ class Display(Drawn):
         check_drawing(
             cls, explanation, output=output, one_row=needs_row, row=row, ax=ax, **given
         )
-        chosen = one_row(explanation, row)
-        return by_output(
-            chosen, output, ax, lambda name: make(one_output(chosen, name))
-        )
+        rows = one_row(explanation, row)
+        return by_output(rows, output, ax, lambda name: make(one_output(rows, name)))
 
     @classmethod
     def from_estimator(
@@ -260,7 +258,9 @@ class Display(Drawn):
         check_values(
             cls.__name__, kwargs, cls._constraints
         )  # before the model is called
-        explainer = explainer_of(cls.__name__, estimator, background, **cls._asked)
+        explainer = explainer_of(
+            cls.__name__, estimator, background, **cls._explainer_options
+        )
         return cls.from_explanation(explainer.explain(X), **kwargs)
 
 
@@ -342,35 +342,35 @@ class SmallMultiples(Drawn):
         ) + TITLE_LINE
 
     def _panels(self, axes) -> "list[Axes]":
-        each, owner = self._first._n_axes, type(self._first).__name__
+        n_axes, owner = self._first._n_axes, type(self._first).__name__
         # The panels of one output stay in one line of the figure.
-        columns = each if each > 1 else None
-        made = style.panels(
-            axes, each * len(self.displays), owner, self._size(False), columns
+        columns = n_axes if n_axes > 1 else None
+        panels = style.panels(
+            axes, n_axes * len(self.displays), owner, self._size(False), columns
         )
         if axes is None and self.note:
-            made[0].figure.suptitle(
+            panels[0].figure.suptitle(
                 self.note, fontsize=style.tick_size(), parse_math=False
             )
-        return made
+        return panels
 
     def _draw(self, *axes) -> None:
-        each, scale = self._first._n_axes, self._first._scale
+        n_axes, scale = self._first._n_axes, self._first._scale
         # One scale for all outputs: bars of equal length must mean equal attributions.
         for ax in axes[1:] if scale else ():
             if not getattr(ax, f"get_shared_{scale}_axes")().joined(ax, axes[0]):
                 getattr(ax, f"share{scale}")(axes[0])
-        parts = [axes[start : start + each] for start in range(0, len(axes), each)]
+        parts = [axes[start : start + n_axes] for start in range(0, len(axes), n_axes)]
         # The names come first: they narrow axes, so each display measures its final
         # space.
-        for display, own in zip(self.displays.values(), parts, strict=True):
-            if names := display._row_names(style.letters_beside(own[0])):
-                style.write_names(own[0], names)
-        for (name, display), own in zip(self.displays.items(), parts, strict=True):
+        for display, panels in zip(self.displays.values(), parts, strict=True):
+            if names := display._row_names(style.letters_beside(panels[0])):
+                style.write_names(panels[0], names)
+        for (name, display), panels in zip(self.displays.items(), parts, strict=True):
             display._title = of_output(name, self.kind)
-            display.plot(own)
+            display.plot(panels)
             display._title = None  # the displays can be drawn alone later
-            _entitle(own[0], f"{self.kind}{name}")
+            _entitle(panels[0], f"{self.kind}{name}")
 
 
 Made = TypeVar("Made", bound=Drawn)

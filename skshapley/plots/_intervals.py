@@ -138,8 +138,8 @@ class ImportanceDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid alpha, max_features or ax.
         """
-        given = {"alpha": alpha, "max_features": max_features, "ax": ax}
-        check_values(cls.__name__, given, cls._constraints)
+        options = {"alpha": alpha, "max_features": max_features, "ax": ax}
+        check_values(cls.__name__, options, cls._constraints)
         table = importance.importance(LEVEL)
         selected = table["p_adjusted"] <= alpha
         label = f"mean {response_name(importance.rows)}, with 95 % interval"
@@ -193,12 +193,15 @@ class ImportanceDisplay(ByRow, Display):
     def _draw(self, ax) -> None:
         """Draw the points."""
         value, rows = self.table["value"].to_numpy(), np.arange(len(self.table))
-        chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
+        selected = self.table["selected"].ne(False).to_numpy(dtype=bool)
         style.zero_line(ax)
         style.interval_bars(ax, value, self.table["low"], self.table["high"], rows)
         handles = [
             ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
-            for which, colour in ((chosen, style.COLOURS[0]), (~chosen, style.NEUTRAL))
+            for which, colour in (
+                (selected, style.COLOURS[0]),
+                (~selected, style.NEUTRAL),
+            )
         ]
         style.label_x(ax, self.label)
         if self.table["selected"].notna().all():
@@ -296,24 +299,29 @@ class ComparisonDisplay(ByRow):
             max_features or ax.
         """
         _check_explanations(cls.__name__, explanations)
-        for one in explanations.values():
+        for explanation in explanations.values():
             check_drawing(
-                cls, one, ax=ax, output=output, row=row, max_features=max_features
+                cls,
+                explanation,
+                ax=ax,
+                output=output,
+                row=row,
+                max_features=max_features,
             )
 
         def make(output) -> Any:
-            chosen = {
+            rows = {
                 name: one_row(one_output(e, output), row)
                 for name, e in explanations.items()
             }
-            first = next(iter(chosen.values()))
-            sizes = sum(abs(e.to_frame()).mean() for e in chosen.values())
+            first = next(iter(rows.values()))
+            sizes = sum(abs(e.to_frame()).mean() for e in rows.values())
             sizes = sizes[first.feature_names].sort_values(
                 ascending=False, kind="stable"
             )
             names = sizes.index[:max_features]
             points = [
-                _points(name, e, names, row is not None) for name, e in chosen.items()
+                _points(name, e, names, row is not None) for name, e in rows.items()
             ]
             table = pd.concat(points, ignore_index=True)
             return cls(table, row is not None, response_name(first))
@@ -344,8 +352,8 @@ class ComparisonDisplay(ByRow):
         check_values(cls.__name__, kwargs, cls._constraints)  # before a model is called
         _check_dict(cls.__name__, "estimators", estimators)
         explanations = {
-            name: explainer_of(cls.__name__, one, background).explain(X)
-            for name, one in estimators.items()
+            name: explainer_of(cls.__name__, estimator, background).explain(X)
+            for name, estimator in estimators.items()
         }
         return cls.from_explanations(explanations, **kwargs)
 
@@ -389,13 +397,16 @@ def _check_dict(owner, name, given) -> None:
 def _check_explanations(owner, explanations) -> None:
     """Raise an error unless it is a dict of two to six explanations of the same players."""
     _check_dict(owner, "explanations", explanations)
-    (first, one), *others = explanations.items()
-    for name, other in others:
-        ours, theirs = set(one.feature_names), set(other.feature_names)
-        if ours != theirs:
+    (first, reference), *followers = explanations.items()
+    for name, explanation in followers:
+        expected_names, names = (
+            set(reference.feature_names),
+            set(explanation.feature_names),
+        )
+        if expected_names != names:
             raise ValueError(
                 f"{owner} got explanations of different players: only one of {first!r} "
-                f"and {name!r} has {sorted(ours ^ theirs)[:5]}; choose explanations of "
+                f"and {name!r} has {sorted(expected_names ^ names)[:5]}; choose explanations of "
                 "equal players."
             )
 
@@ -496,8 +507,8 @@ class DumbbellDisplay(ByRow):
         ValueError, TypeError
             For an invalid kind, output, max_features or ax.
         """
-        given = {"kind": kind, "max_features": max_features, "ax": ax}
-        check_values(cls.__name__, given, cls._constraints)
+        options = {"kind": kind, "max_features": max_features, "ax": ax}
+        check_values(cls.__name__, options, cls._constraints)
         check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(kind, confidence=LEVEL)
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
@@ -542,10 +553,10 @@ class DumbbellDisplay(ByRow):
 
 def _differences(differences, comparison) -> pd.DataFrame:
     """Return the dumbbells of one output."""
-    known = differences[differences.index.isin(comparison.feature_names)]
+    of_features = differences[differences.index.isin(comparison.feature_names)]
     first, second = comparison.names
     columns = ["difference", "low", "high", "p_adjusted"]
-    table = known[[first, second, *columns]].set_axis(
+    table = of_features[[first, second, *columns]].set_axis(
         ["first", "second", *columns], axis=1
     )
     return table.rename_axis("feature").reset_index()

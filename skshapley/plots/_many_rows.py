@@ -155,8 +155,8 @@ def _by_feature(shown) -> pd.DataFrame:
         .iloc[order]
         .reset_index(drop=True)
     )
-    found = [levels(shown.data.iloc[:, player]) for player in range(p)]
-    table.insert(3, "level", np.concatenate(found))
+    feature_levels = [levels(shown.data.iloc[:, player]) for player in range(p)]
+    table.insert(3, "level", np.concatenate(feature_levels))
     return table
 
 
@@ -240,17 +240,17 @@ class MatrixDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Any:
+        def make(folded) -> Any:
             # One order for all outputs, so that a row has the same position in each
-            order = _order((explanation if output is None else shown).values)
-            shown = fold(shown, max_features)
-            columns = shown.index[order]
-            values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
+            order = _order((explanation if output is None else folded).values)
+            folded = fold(folded, max_features)
+            columns = folded.index[order]
+            values = pd.DataFrame(folded.values[order].T, folded.feature_names, columns)
             errors = pd.DataFrame(
-                errors_of(shown)[order].T, shown.feature_names, columns
+                errors_of(folded)[order].T, folded.feature_names, columns
             )
-            predictions = pd.Series(shown.predictions[order], columns)
-            return cls(values, errors, predictions, response_name(shown))
+            predictions = pd.Series(folded.predictions[order], columns)
+            return cls(values, errors, predictions, response_name(folded))
 
         return cls._of_outputs(
             explanation, make, output=output, ax=ax, max_features=max_features
@@ -402,11 +402,13 @@ class DecisionDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Any:
-            shown = closed(fold(shown, max_features))
-            table = points(shown)[["row", "feature", "value"]]
-            table["base_value"] = np.repeat(shown.base_values, len(shown.feature_names))
-            return cls(table, response_name(shown))
+        def make(folded) -> Any:
+            folded = closed(fold(folded, max_features))
+            table = points(folded)[["row", "feature", "value"]]
+            table["base_value"] = np.repeat(
+                folded.base_values, len(folded.feature_names)
+            )
+            return cls(table, response_name(folded))
 
         return cls._of_outputs(
             explanation, make, output=output, ax=ax, max_features=max_features

@@ -58,17 +58,17 @@ def strongest_partners(explanation, features) -> list[str | None]:
     partners: list[str | None] = []
     for feature in features:
         column = explanation.data.iloc[:, feature]
-        value, own = (
+        value, data = (
             _scaled(explanation.values[:, feature]),
             _scaled(ordered_numbers(column)),
         )
-        explained, rest, q = _explained(value, own, candidates, _bins(column))
-        scores = explained - rest * (q + 2 * np.sqrt(q * t) + 2 * t)
+        explained, residual, q = _explained(value, data, candidates, _bins(column))
+        scores = explained - residual * (q + 2 * np.sqrt(q * t) + 2 * t)
         # A feature explains itself best and is no partner.
         scores[player == feature] = -np.inf
-        found = rest > ROUNDING**2 and scores.max(initial=0.0) > 0
+        significant = residual > ROUNDING**2 and scores.max(initial=0.0) > 0
         partners.append(
-            explanation.feature_names[player[scores.argmax()]] if found else None
+            explanation.feature_names[player[scores.argmax()]] if significant else None
         )
     return partners
 
@@ -89,13 +89,13 @@ def _candidates(data) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         if groups is None:
             # Ranks, so that one outlier does not decide a correlation.
             ranks = pd.Series(ordered_numbers(column)).rank()
-            found = [ranks.fillna(ranks.mean()).fillna(0.0)]
+            scores = [ranks.fillna(ranks.mean()).fillna(0.0)]
         else:
-            found = [
+            scores = [
                 column == group for group in groups if len(groups) <= MAX_CATEGORIES
             ]
-        columns += [np.asarray(one, dtype=np.float64) for one in found]
-        players += [player] * len(found)
+        columns += [np.asarray(score, dtype=np.float64) for score in scores]
+        players += [player] * len(scores)
     return np.reshape(columns, (-1, len(data))).T, np.array(players, dtype=np.intp)
 
 
@@ -126,11 +126,12 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
     q : int
         The number of bins.
     """
-    explained, rest, labels = np.zeros(candidates.shape[1]), 0.0, np.unique(bins)
+    explained, residual, labels = np.zeros(candidates.shape[1]), 0.0, np.unique(bins)
     for label in labels:
-        here = bins == label
+        in_bin = bins == label
         y, x, z = (
-            part[here] - part[here].mean(axis=0) for part in (value, own, candidates)
+            part[in_bin] - part[in_bin].mean(axis=0)
+            for part in (value, own, candidates)
         )
         # Within a bin, the feature's own slope is removed first.
         y = y - x * (x @ y / (x @ x or 1.0))
@@ -138,8 +139,8 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
         explained += np.divide(
             joint**2, squares, out=np.zeros(len(joint)), where=squares > 0
         )
-        rest += y @ y / len(value)
-    return explained, rest, len(labels)
+        residual += y @ y / len(value)
+    return explained, residual, len(labels)
 
 
 def check_pairs(owner, explanation) -> None:
@@ -211,9 +212,9 @@ def with_pairs(explanation, n) -> Explanation:
         Of one row and one output, with interactions.
     n : int
     """
-    found, names = explanation.interactions, explanation.feature_names
+    interactions, names = explanation.interactions, explanation.feature_names
     first, second = np.triu_indices(len(names), 1)
-    pairs = found.values[0, first, second]
+    pairs = interactions.values[0, first, second]
     order = np.argsort(-np.abs(pairs), kind="stable")[:n]
     order = order[pairs[order] != 0]
     first, second, pairs = first[order], second[order], pairs[order]
@@ -223,6 +224,6 @@ def with_pairs(explanation, n) -> Explanation:
         np.subtract.at(values[0], players, pairs / 2)
         errors[:, players] = np.nan
     joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
-    spread = errors_of(found)[:1, first, second]
+    spread = errors_of(interactions)[:1, first, second]
     split = {"values": values, "standard_errors": errors, "background_errors": None}
     return with_players(replace(explanation, **split), joint, pairs[None], spread)

@@ -66,12 +66,14 @@ def keyed(
         return codes, texts
     counts = [-np.sum(codes == code) for code in range(len(groups))]
     # Stable, so that equally frequent categories keep their order.
-    kept = np.sort(np.argsort(counts, kind="stable")[: most - 1])
-    shared = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), most - 1.0)
-    others = f"{len(groups) - most + 1}{OTHERS}"
+    frequent = np.sort(np.argsort(counts, kind="stable")[: most - 1])
+    shared = np.where(
+        np.isin(codes, frequent), np.searchsorted(frequent, codes), most - 1.0
+    )
+    remainder = f"{len(groups) - most + 1}{OTHERS}"
     return np.where(np.isnan(codes), np.nan, shared), [
-        *(texts[code] for code in kept),
-        others,
+        *(texts[code] for code in frequent),
+        remainder,
     ]
 
 
@@ -133,8 +135,8 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
         )
     elif pd.api.types.is_bool_dtype(data.dropna().infer_objects()):
         codes, texts = positions(data, [False, True]), ["False", "True"]
-    elif (found := keyed(data, MOST_PLACES)) is not None:
-        codes, texts = found
+    elif (categories := keyed(data, MOST_PLACES)) is not None:
+        codes, texts = categories
     else:
         return _on_a_scale(data, value, missing)
     codes = np.where(np.isnan(codes), len(texts), codes)
@@ -147,27 +149,29 @@ def _on_a_scale(
 ) -> tuple[NDArray[np.float64], Ticks]:
     numbers = ordered_numbers(data)
     finite = np.isfinite(numbers)  # infinite values have no position
-    known = np.unique(numbers[finite])
-    low, high = (known[0], known[-1]) if len(known) else (0.0, 0.0)
+    distinct = np.unique(numbers[finite])
+    low, high = (distinct[0], distinct[-1]) if len(distinct) else (0.0, 0.0)
     span = float(high - low) or 1.0
-    aside, gap = float(low - ASIDE * span), float(min(np.diff(known), default=span))
+    aside, gap = float(low - ASIDE * span), float(min(np.diff(distinct), default=span))
     x = np.where(missing, aside, np.where(finite, numbers, np.nan))
-    few = 0 < len(known) <= FEW_VALUES
-    if few and len(known) < finite.sum():
+    few_values = 0 < len(distinct) <= FEW_VALUES
+    if few_values and len(distinct) < finite.sum():
         # The swarm reaches .4 of the gap on each side, so that neighbouring piles do
         # not meet.
         placed = finite | missing
         x[placed] += min(gap, SPREAD * span) * swarm(value[placed], x[placed])
     at: Any = []
-    if few:
-        at = known if gap >= LEAST_GAP * span else known[[0, -1]]
+    if few_values:
+        at = distinct if gap >= LEAST_GAP * span else distinct[[0, -1]]
     elif pd.api.types.is_datetime64_any_dtype(data):
         # Four dates of ten letters fit below a panel.
         at = np.linspace(low, high, 4)
     elif missing.any():
         from matplotlib.ticker import MaxNLocator
 
-        at = MaxNLocator(5, integer=bool((known % 1 == 0).all())).tick_values(low, high)
+        at = MaxNLocator(5, integer=bool((distinct % 1 == 0).all())).tick_values(
+            low, high
+        )
         at = at[(at >= low) & (at <= high)]
     ticks = {aside: MISSING} if missing.any() else {}
     return x, ticks | {float(place): _number_text(data, place) for place in at}
@@ -190,9 +194,9 @@ def upright(ticks: Ticks) -> bool:
 def write_ticks(ax, ticks: Ticks) -> None:
     """Write ticks below the axes; long ones are slanted, or vertical if they are many."""
     at, texts = list(ticks), list(ticks.values())
-    turned: dict = {}
+    rotation: dict = {}
     if sum(map(len, texts)) > MOST_LETTERS:
-        turned = {
+        rotation = {
             "rotation": 90 if upright(ticks) else 30,
             "ha": "right",
             "va": "center",
@@ -203,7 +207,7 @@ def write_ticks(ax, ticks: Ticks) -> None:
         texts[0] == MISSING and len(at) > 1 and at[1] - at[0] < NEAR * (at[-1] - at[0])
     ):
         texts[0] = f"\n{MISSING}"  # below the others, which it would touch
-    ax.set_xticks(at, texts, parse_math=False, **turned)
+    ax.set_xticks(at, texts, parse_math=False, **rotation)
 
 
 def swarm(x, rows) -> NDArray[np.float64]:

@@ -173,17 +173,17 @@ class SentenceDisplay(Display):
 
 def _in_order(pieces) -> list[int]:
     """Return the positions of a document's own tokens among all tokens, in order."""
-    own = [place for place, piece in enumerate(pieces) if not pd.isna(piece)]
-    if len(own) == len(pieces) or not all(
-        isinstance(pieces[place], str) for place in own
+    placed = [place for place, piece in enumerate(pieces) if not pd.isna(piece)]
+    if len(placed) == len(pieces) or not all(
+        isinstance(pieces[place], str) for place in placed
     ):
         return list(range(len(pieces)))
-    if not all(hasattr(pieces[place], "place") for place in own):
+    if not all(hasattr(pieces[place], "place") for place in placed):
         raise ValueError(
             "SentenceDisplay got a document without the order of its tokens, which "
             "explanations of several documents do not keep: explain the document alone."
         )
-    return sorted(own, key=lambda place: pieces[place].place)
+    return sorted(placed, key=lambda place: pieces[place].place)
 
 
 def _parted(token) -> tuple[str, str]:

@@ -188,10 +188,10 @@ def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
     """Write a legend with literal names, which may begin with "_"."""
     sizes = dict.fromkeys(("fontsize", "title_fontsize"), tick_size())
     # Placeholders first: matplotlib drops labels that begin with an underscore.
-    made = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
-    for text, name in zip(made.get_texts(), names, strict=True):
+    box = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
+    for text, name in zip(box.get_texts(), names, strict=True):
         text.set(text=shorten(name, letters), parse_math=False)
-    made.get_title().set_parse_math(False)
+    box.get_title().set_parse_math(False)
 
 
 def legend_above(ax, handles, names) -> None:
@@ -306,19 +306,19 @@ def zero_line(ax) -> None:
 
 def error_bars(ax, x, y, half, **line) -> None:
     """Draw horizontal intervals of points; 0 and NaN have none."""
-    known = half > 0
+    positive = half > 0
     line = {"ecolor": ink(ax), "elinewidth": 1.0, "capsize": 2.5, "zorder": 4, **line}
-    ax.errorbar(x[known], y[known], xerr=half[known], fmt="none", **line)
+    ax.errorbar(x[positive], y[positive], xerr=half[positive], fmt="none", **line)
 
 
 def interval_bars(ax, x, low, high, y) -> None:
     """Draw intervals of points; an infinite end is an arrow at the farthest point or finite end."""
     low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
     # 0 is shown in any case, since the question is which side an interval is on.
-    known = [*x, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
-    shown = [np.clip(end, min(known), max(known)) for end in (low, high)]
-    error_bars(ax, (shown[0] + shown[1]) / 2, y, (shown[1] - shown[0]) / 2)
-    for end, drawn, arrow in zip((low, high), shown, "<>", strict=True):
+    finite = [*x, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
+    clipped = [np.clip(end, min(finite), max(finite)) for end in (low, high)]
+    error_bars(ax, (clipped[0] + clipped[1]) / 2, y, (clipped[1] - clipped[0]) / 2)
+    for end, drawn, arrow in zip((low, high), clipped, "<>", strict=True):
         if (far := np.isinf(end)).any():
             ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
 
@@ -342,8 +342,8 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
         Whether numbers need room on both sides.
     """
     width, letters = width_in_points(ax), DIGIT * max(map(len, texts))
-    fitting = max((MOST_ROOM * width - 8) / letters, LEAST_SIZE)
-    size = min(font_size(ax, n_rows), tick_size(), fitting)
+    widest = max((MOST_ROOM * width - 8) / letters, LEAST_SIZE)
+    size = min(font_size(ax, n_rows), tick_size(), widest)
     for place, row, text, side in zip(x, y, texts, sides, strict=True):
         gap, align = (-5, "right") if side < 0 else (5, "left")
         ax.annotate(
@@ -360,8 +360,8 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
     room = min((letters * size + 8) / width, MOST_ROOM)
     margin = room / (1 - room * (1 + both))
     # Axes that share a scale have the same margins, as shares of the data.
-    for each in ax.get_shared_x_axes().get_siblings(ax):
-        each.margins(x=max(margin, each.margins()[0]))
+    for sibling in ax.get_shared_x_axes().get_siblings(ax):
+        sibling.margins(x=max(margin, sibling.margins()[0]))
 
 
 def interval_note(frame) -> str:

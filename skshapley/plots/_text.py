@@ -39,13 +39,13 @@ def short_names(names, width=MAX_NAME) -> list[str]:
     Names that would become equal lose their common beginning.
     """
     names = [" ".join(str(name).split()) for name in names]
-    alike: dict[str, list] = {}
+    groups: dict[str, list] = {}
     for name in names:
-        alike.setdefault(shorten(name, width), []).append(name)
-    shared = {short: len(commonprefix(group)) - KEPT for short, group in alike.items()}  # noqa: RUF071
+        groups.setdefault(shorten(name, width), []).append(name)
+    shared = {short: len(commonprefix(group)) - KEPT for short, group in groups.items()}  # noqa: RUF071
     return [
         short
-        if len({*alike[short]}) == 1
+        if len({*groups[short]}) == 1
         else shorten(f"…{name[shared[short] :]}", width)
         for name in names
         for short in [shorten(name, width)]
