@@ -123,8 +123,8 @@ class ChiSquareCouples(Couples):
 
     def _value(self, total, rows) -> NDArray[np.float64]:
         median = chi_square_median(self.n_players)
-        own = self._present[rows].sum(axis=1, keepdims=True)
-        return ((total > median) == (own > median)).astype(np.float64)
+        instance_total = self._present[rows].sum(axis=1, keepdims=True)
+        return ((total > median) == (instance_total > median)).astype(np.float64)
 
 
 class RadialCouples(Couples):
@@ -210,12 +210,12 @@ def make_couples(
         )
     rng = generator(entropy_from(random_state, "make_couples"), 0)
     X = rng.standard_normal((n_samples, n_players))
-    chosen: list[np.ndarray] = []
+    couples: list[np.ndarray] = []
     positive = (X**2).sum(axis=1) > chi_square_median(n_players)
     # In a classification, about half of the drawn pairs are kept.
-    while len(chosen) < n_couples:
+    while len(couples) < n_couples:
         pair = rng.choice(n_samples, size=2, replace=False)
         if kind == "radial" or positive[pair[0]] != positive[pair[1]]:
-            chosen.append(pair)
-    instances, references = np.array(chosen).T
+            couples.append(pair)
+    instances, references = np.array(couples).T
     return kinds[kind](X[instances], X[references])

@@ -215,11 +215,11 @@ class StepwiseDesign:
         if self.differing is not None:
             place = np.where(self.differing, place, np.int16(p))  # others never enter
         # the last step is the full coalition, which is never requested
-        steps, asked = np.arange(p - 1, dtype=np.int16), self._passed[1][:, :, :-1]
+        steps, requested = np.arange(p - 1, dtype=np.int16), self._passed[1][:, :, :-1]
         coalitions = (place[:, :, None] <= steps[:, None]).reshape(-1, p)
-        if not asked.all():
-            coalitions = coalitions[asked.ravel()]
-        walk = np.repeat(np.arange(place.size // p), asked.sum(axis=2).ravel())
+        if not requested.all():
+            coalitions = coalitions[requested.ravel()]
+        walk = np.repeat(np.arange(place.size // p), requested.sum(axis=2).ravel())
         if references is not None:
             references = references.ravel()[walk][:, None]
         return coalitions, walk // n, references
@@ -266,8 +266,8 @@ class StepwiseDesign:
         if self.references is not None:
             start = empty(np.arange(r), self.references)
         # each step has the value of the last requested step
-        passed, asked = self._passed
-        at = np.cumsum(asked).reshape(asked.shape) - 1
+        passed, requested = self._passed
+        at = np.cumsum(requested).reshape(requested.shape) - 1
         at = np.where(passed == 0, len(values) + np.arange(r * n).reshape(r, n, 1), at)
         # After the last differing player, the mixed row is the row to explain.
         full = len(values) + r * n + np.arange(r)[:, None, None]
@@ -409,8 +409,8 @@ class PairDesign(Design):
         *args
             The other attributes, in order.
         """
-        own = players[:, :, None] == np.arange(sets.shape[2])
-        pairs = np.stack([sets & ~own, sets | own], axis=2)
+        is_player = players[:, :, None] == np.arange(sets.shape[2])
+        pairs = np.stack([sets & ~is_player, sets | is_player], axis=2)
         return cls(pairs.reshape(len(sets), -1, sets.shape[2]), players, *args)
 
     def contributions(self, values: np.ndarray) -> np.ndarray:

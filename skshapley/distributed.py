@@ -138,16 +138,16 @@ class _Part:
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns without features, and the attributions."""
         X = frame if self._columns is None else frame[self._columns]
-        kept = frame.drop(columns=X.columns)
+        other_columns = frame.drop(columns=X.columns)
         # Dask calls the function with an empty frame to find the columns, and
         # explainers refuse empty tables.
         if not len(frame):
             empty = pd.DataFrame(columns=self.names, index=frame.index, dtype="float64")
-            return pd.concat([kept, empty], axis=1)
-        named = self._columns is not None or is_frame(self._explainer.background_)
-        table = X if named else X.to_numpy()
+            return pd.concat([other_columns, empty], axis=1)
+        has_names = self._columns is not None or is_frame(self._explainer.background_)
+        table = X if has_names else X.to_numpy()
         values = self._explainer.values(table)
         flat = pd.DataFrame(
             values.reshape(len(frame), -1), index=frame.index, columns=self.names
         )
-        return pd.concat([kept, flat], axis=1)
+        return pd.concat([other_columns, flat], axis=1)

@@ -202,7 +202,7 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
     # The coefficient of a set of size s takes the moment of order s minus `order`.
     coefficients *= moments[np.bitwise_count(np.arange(2**p))][:, None]
     first, second = np.diag_indices(p) if order == 1 else np.triu_indices(p, 1)
-    found = np.zeros((len(first), values.shape[1]))
+    sums = np.zeros((len(first), values.shape[1]))
     for start in range(0, 2**p, ROWS):
         part = coefficients[start : start + ROWS]
         number = np.arange(start, start + len(part))[:, None]
@@ -211,8 +211,8 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
         for k in range(values.shape[1]):
             # Products of a player with itself, on the diagonal, are the sets that
             # contain it.
-            found[:, k] += ((members * part[:, k : k + 1]).T @ members)[first, second]
-    return 2.0**order * found
+            sums[:, k] += ((members * part[:, k : k + 1]).T @ members)[first, second]
+    return 2.0**order * sums
 
 
 ROWS = 2**14  # sets per block

@@ -242,12 +242,12 @@ class SurvivalAt:
 
     def __call__(self, estimator, X) -> pd.DataFrame:
         """Return the survival of rows X ``(n, d)``, ``(n, n_times)``, with the times as names."""
-        said = estimator.predict_survival_function(X, return_array=True)
+        curves = estimator.predict_survival_function(X, return_array=True)
         # The times are an attribute of the model, which is the last step of a pipeline.
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
         times = np.asarray(self.times, dtype=np.float64)
         return pd.DataFrame(
-            self.look_up(last.unique_times_, np.asarray(said)), columns=times
+            self.look_up(last.unique_times_, np.asarray(curves)), columns=times
         )
 
     def look_up(self, known_times, survival) -> NDArray[np.float64]:

@@ -105,18 +105,18 @@ class ShapleyApproximator(Approximator):
             index=of_players,
             interactions=self.max_order == 2 and of_pairs,
         )
-        found: dict[tuple[int, ...], float] = {(): float(result.base_value)}
+        estimates: dict[tuple[int, ...], float] = {(): float(result.base_value)}
         single = result.values
         if result.interactions is not None:
             matrix = result.interactions.values[0]
-            found |= {
+            estimates |= {
                 (i, j): float(matrix[i, j]) for i, j in combinations(range(self.n), 2)
             }
             if self.index == "k-SII":  # the values of players and pairs then add up
                 single = single - matrix.sum(axis=0) / 2
-        found |= {(j,): float(value) for j, value in enumerate(single)}
+        estimates |= {(j,): float(value) for j, value in enumerate(single)}
         return InteractionValues(
-            found,
+            estimates,
             index=self.index,
             min_order=0,
             max_order=self.max_order,

@@ -182,16 +182,18 @@ def _component(name: str, value: Any) -> object:
         return value
     parameters = dict(value)
     if name == "stopping":
-        made = StandardError
+        component = StandardError
     else:
-        chosen = parameters.pop("name", None)
-        if chosen not in COMPONENTS[name]:
+        label = parameters.pop("name", None)
+        if label not in COMPONENTS[name]:
             raise UsageError(
-                f"--config has no {name} named {chosen!r}: choose one of"
+                f"--config has no {name} named {label!r}: choose one of"
                 f" {sorted(COMPONENTS[name])}."
             )
-        made = COMPONENTS[name][chosen]
+        component = COMPONENTS[name][label]
     try:
-        return made(**parameters)
+        return component(**parameters)
     except TypeError as error:
-        raise UsageError(f"--config does not fit {made.__name__}: {error}.") from error
+        raise UsageError(
+            f"--config does not fit {component.__name__}: {error}."
+        ) from error

@@ -38,11 +38,11 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 
 def _check_out(arguments: Namespace) -> None:
     """Raise UsageError for an existing file, unless it may be replaced."""
-    there, hint = (
+    is_folder, hint = (
         None if arguments.overwrite else False,
         "choose another name, or pass --overwrite",
     )
-    check_path(arguments.out, "--out", there, hint)
+    check_path(arguments.out, "--out", is_folder, hint)
 
 
 def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:
@@ -60,11 +60,11 @@ def run_status(arguments: Namespace) -> int:
     for sentence in wrong:
         sys.stderr.write(f"skshapley: {sentence}\n")
     skipped = 0 if wrong else len(dataset.skipped())
-    found = f"{len(wrong)} damaged or lost"
+    summary = f"{len(wrong)} damaged or lost"
     if not wrong:
-        found = f"{len(dataset)} rows explained, {skipped} set aside"
+        summary = f"{len(dataset)} rows explained, {skipped} set aside"
     state = "finished" if dataset.finished else "not finished"
-    sys.stdout.write(f"{arguments.folder}: {state}, {found}\n")
+    sys.stdout.write(f"{arguments.folder}: {state}, {summary}\n")
     return OK if dataset.finished and not (wrong or skipped) else FAILED
 
 
@@ -100,14 +100,14 @@ def run_plot(arguments: Namespace) -> int:
 
 def _options(arguments: Namespace) -> dict[str, Any]:
     """Return the given options, if the display takes them."""
-    taken = inspect.signature(getattr(PlotAccessor, arguments.kind)).parameters
+    accepted = inspect.signature(getattr(PlotAccessor, arguments.kind)).parameters
     options = {
         name: getattr(arguments, name)
         for name in ("row", "output", "features", "max_features")
         if getattr(arguments, name) is not None
     }
     for name in options:
-        if name not in taken:
+        if name not in accepted:
             raise UsageError(
                 f"--kind {arguments.kind} takes no --{name.replace('_', '-')}."
             )

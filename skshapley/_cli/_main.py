@@ -45,10 +45,17 @@ def main(argv: list[str] | None = None) -> int:
     except MemoryError:
         return _reported("out of memory; repeat the command to continue", FAILED)
     except Exception as error:  # an error of a model or a library, of any kind
-        known = (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError)
+        user_errors = (
+            ValueError,
+            TypeError,
+            IndexError,
+            OSError,
+            RuntimeError,
+            ImportError,
+        )
         # Messages of these types are sentences; others, such as a KeyError, mean
         # nothing without the type.
-        kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
+        kind = "" if isinstance(error, user_errors) else f"{type(error).__name__}: "
         return _reported(f"{kind}{error}", FAILED)
 
 
@@ -77,13 +84,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=skshapley.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, (about, arguments, command) in COMMANDS.items():
-        description = f"{about[0].upper()}{about[1:]}."
-        one = commands.add_parser(
-            name, help=about, description=description, **_manual(name)
+    for name, (summary, arguments, command) in COMMANDS.items():
+        description = f"{summary[0].upper()}{summary[1:]}."
+        subparser = commands.add_parser(
+            name, help=summary, description=description, **_manual(name)
         )
-        arguments(one.add_argument)
-        one.set_defaults(command=command)
+        arguments(subparser.add_argument)
+        subparser.set_defaults(command=command)
     return parser
 
 

@@ -78,8 +78,8 @@ def standardised(
     numbers : ndarray of shape (m, c)
     """
     numbers, left = [], iter(columns)
-    while some := list(islice(left, max(1, MOST_AT_ONCE // len(weights)))):
-        table = np.stack(some)
+    while batch := list(islice(left, max(1, MOST_AT_ONCE // len(weights)))):
+        table = np.stack(batch)
         finite = np.isfinite(table)
         filled = np.where(finite, table, 0.0)
         share = finite @ weights
@@ -88,8 +88,8 @@ def standardised(
         spread = np.sqrt(centred**2 @ weights)
         varies = spread > 1e-9 * np.maximum(np.abs(mean), np.finfo(float).tiny)
         numbers.append((centred[varies][:, rows] / spread[varies, None]).T)
-    both = np.concatenate(numbers, axis=1)
-    return both if both.shape[1] else np.zeros((len(both), 1))
+    matrix = np.concatenate(numbers, axis=1)
+    return matrix if matrix.shape[1] else np.zeros((len(matrix), 1))
 
 
 def numbers_of(columns: list[np.ndarray]) -> Iterator[np.ndarray]:

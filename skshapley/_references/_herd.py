@@ -61,24 +61,26 @@ def herded(
     ]
     numbers = standardised(parts, weights)
     b = n_rows(table)
-    few = b <= MOST_CANDIDATES
+    take_all = b <= MOST_CANDIDATES
     candidates = (
-        np.arange(b) if few else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
+        np.arange(b)
+        if take_all
+        else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
     )
     smooth = fourier(numbers[candidates], rng)
     features = _features(numbers[candidates], smooth)
-    wanted = weights @ features if few else _mean(numbers, weights, smooth)
+    target = weights @ features if take_all else _mean(numbers, weights, smooth)
     squares = np.einsum("nm,nm->n", features, features)
-    taken, chosen = np.zeros(features.shape[1]), np.empty(n, dtype=np.intp)
+    feature_sum, selection = np.zeros(features.shape[1]), np.empty(n, dtype=np.intp)
     for t in range(n):
         # A float64 vector would convert all features in each step, which takes twice as
         # long.
-        missing = ((t + 1) * wanted - taken).astype(np.float32)
+        missing = ((t + 1) * target - feature_sum).astype(np.float32)
         gain = 2 * features @ missing - squares
-        gain[chosen[:t]] = -np.inf
-        chosen[t] = gain.argmax()
-        taken += features[chosen[t]]
-    return candidates[chosen]
+        gain[selection[:t]] = -np.inf
+        selection[t] = gain.argmax()
+        feature_sum += features[selection[t]]
+    return candidates[selection]
 
 
 def _features(numbers: np.ndarray, smooth: RBFSampler) -> np.ndarray:

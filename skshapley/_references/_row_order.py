@@ -96,9 +96,9 @@ class Traits:
             centred[j] -= np.bincount(bins, weights, NO_BIN + 1)[:BINS]
         most = min(np.bincount(column_player).max(), MOST_OWN_COLUMNS)
         of_player = np.full((column_player.max() + 1, most), -1)
-        for j, own in enumerate(of_player):
+        for j, player_columns in enumerate(of_player):
             at = np.flatnonzero(column_player == j)[:most]
-            own[: len(at)] = at
+            player_columns[: len(at)] = at
         return cls(np.ascontiguousarray(common), codes, centred, of_player)
 
     def own(self, rows: np.ndarray, players: np.ndarray) -> np.ndarray:
@@ -108,8 +108,8 @@ class Traits:
         # one gather of whole lines: comparing each code with each bin takes twice as
         # long
         lines = codes + np.arange(len(self.centred))[columns] * (NO_BIN + 1)
-        own = self.centred.reshape(-1, BINS).take(lines, axis=0)
-        return own.reshape(len(rows), len(players), -1)
+        traits = self.centred.reshape(-1, BINS).take(lines, axis=0)
+        return traits.reshape(len(rows), len(players), -1)
 
 
 def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -117,16 +117,16 @@ def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     numbers = np.ascontiguousarray(column)
     if is_category(column):
         return np.where(numbers < MOST_CATEGORIES, numbers, NO_BIN).astype(np.uint8)
-    known = np.isfinite(numbers)
-    some = np.sort(numbers[rows][known[rows]])
-    if not len(some):
+    finite = np.isfinite(numbers)
+    sorted_numbers = np.sort(numbers[rows][finite[rows]])
+    if not len(sorted_numbers):
         return np.full(len(numbers), NO_BIN, dtype=np.uint8)
     # equal edges leave bins empty; np.quantile would take a third of the time of
     # ``fit``
-    edges = some[np.arange(1, BINS) * len(some) // BINS]
+    edges = sorted_numbers[np.arange(1, BINS) * len(sorted_numbers) // BINS]
     # Seven comparisons take a quarter of the time of a binary search in a large table.
     return np.where(
-        known, (numbers >= edges[:, None]).sum(axis=0, dtype=np.uint8), NO_BIN
+        finite, (numbers >= edges[:, None]).sum(axis=0, dtype=np.uint8), NO_BIN
     )
 
 
@@ -202,9 +202,11 @@ class RowOrder:
         rows, places = _by_weight(weights, rng)
         predicted = standardised(predictions.T, weights, rows)
         numbers = standardised(numbers_of(columns), weights, rows)
-        both = np.concatenate([numbers, predicted], axis=1)[places]
-        both = both.astype(np.float32)
-        features = fourier(both, rng, N_FEATURES).transform(both)
+        features_and_predictions = np.concatenate([numbers, predicted], axis=1)[places]
+        features_and_predictions = features_and_predictions.astype(np.float32)
+        features = fourier(features_and_predictions, rng, N_FEATURES).transform(
+            features_and_predictions
+        )
         key = predicted.sum(axis=1)[places]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
@@ -249,9 +251,13 @@ class RowOrder:
         if self.traits is None or m < LEAST_REGRESSED:
             return means, errors
         samples = zip(values, rows, players, control, strict=True)
-        for sample, (of_sample, sampled, chosen, own) in enumerate(samples):
-            known = own[:, :, ~np.isnan(own[0, 0])]
-            fitted, unseen = _regressed(self.traits, of_sample, sampled, chosen, known)
+        for sample, (of_sample, sampled, row_players, row_control) in enumerate(
+            samples
+        ):
+            finite_control = row_control[:, :, ~np.isnan(row_control[0, 0])]
+            fitted, unseen = _regressed(
+                self.traits, of_sample, sampled, row_players, finite_control
+            )
             better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
             means[sample] = np.where(better, fitted, means[sample])
             errors[sample] = np.where(better, unseen, errors[sample])
@@ -300,17 +306,20 @@ def balanced_order(
         Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
-    rest, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
+    remaining, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
     while size > 1:
-        count = len(rest) // size
-        groups, rest = rest[: count * size].reshape(count, size), rest[count * size :]
+        count = len(remaining) // size
+        groups, remaining = (
+            remaining[: count * size].reshape(count, size),
+            remaining[count * size :],
+        )
         by_key = np.argsort(key[groups], axis=1, kind="stable")
         groups = np.take_along_axis(groups, by_key, axis=1)
         while groups.shape[1] > 1 and len(groups):
             groups = _halves(features, groups, rng)
         parts.append(groups.ravel())
         size //= 2
-    return np.concatenate([*parts, rest])
+    return np.concatenate([*parts, remaining])
 
 
 def _halves(
@@ -324,10 +333,10 @@ def _halves(
     )  # (s / 2, g, m)
     straight = np.empty((size // 2, count), dtype=bool)
     excess = np.zeros(differences.shape[1:], dtype=features.dtype)
-    for chosen, difference in zip(straight, differences, strict=True):
+    for choice, difference in zip(straight, differences, strict=True):
         # the assignment with the smaller difference of the halves' sums
-        np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=chosen)
-        excess += np.where(chosen[:, None], difference, -difference)
+        np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=choice)
+        excess += np.where(choice[:, None], difference, -difference)
     swapped = rng.random((count, 1)) < 0.5
     halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)
@@ -348,24 +357,29 @@ def _regressed(
     # the prediction of y by the common traits is weighed common' y
     inverse = np.linalg.inv(common.T @ common + np.diag(penalty))
     weighed = common @ inverse
-    own = traits.own(rows, players)  # (m, p, n)
+    row_traits = traits.own(rows, players)  # (m, p, n)
     if control.size:
         size = np.sqrt((control**2).mean(axis=0))
-        own = np.concatenate([own, control / np.where(size > 0, size, 1.0)], axis=2)
-    n = own.shape[2]
-    flat = own.reshape(m, p * n)
+        row_traits = np.concatenate(
+            [row_traits, control / np.where(size > 0, size, 1.0)], axis=2
+        )
+    n = row_traits.shape[2]
+    flat = row_traits.reshape(m, p * n)
     beyond = weighed @ (common.T @ flat)
     beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
     # by player, as views, so that their products make no copies
-    by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
+    by_player, wide = (
+        row_traits.transpose(1, 0, 2),
+        beyond.transpose(1, 0, 2),
+    )  # (p, m, n)
     inverses = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
     slopes = inverses @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
-    rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(
-        m, p * k
-    )
-    projected = common.T @ rest
-    left = (rest - weighed @ projected).reshape(m, p, k)
-    taken = np.einsum("pmn,pmn->mp", wide, wide @ inverses)
-    free = 1 - np.einsum("ml,ml->m", weighed, common)[:, None] - taken
+    residuals = values.reshape(m, p * k) - (by_player @ slopes).transpose(
+        1, 0, 2
+    ).reshape(m, p * k)
+    projected = common.T @ residuals
+    left = (residuals - weighed @ projected).reshape(m, p, k)
+    explained_share = np.einsum("pmn,pmn->mp", wide, wide @ inverses)
+    free = 1 - np.einsum("ml,ml->m", weighed, common)[:, None] - explained_share
     left /= np.maximum(free, 1 - MOST_LEVERAGE)[:, :, None]
     return (inverse[0] @ projected).reshape(p, k), left

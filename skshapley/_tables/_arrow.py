@@ -121,8 +121,8 @@ def index_to_arrow(
         index.get_level_values(place).to_series() for place in range(index.nlevels)
     ]
     return [
-        (encoded(each.name, unknown), *column_to_arrow(each, unknown))
-        for each in levels
+        (encoded(level.name, unknown), *column_to_arrow(level, unknown))
+        for level in levels
     ]
 
 

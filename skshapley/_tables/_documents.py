@@ -68,9 +68,11 @@ def as_documents(X: Any, owner: str) -> pd.Series:
         For other containers, or a document that is not a str.
     """
     if isinstance(X, str) or not (is_column_of_text(X) or is_table_of_text(X)):
-        shown = f"the str {X[:40]!r}" if isinstance(X, str) else f"a {type(X).__name__}"
+        description = (
+            f"the str {X[:40]!r}" if isinstance(X, str) else f"a {type(X).__name__}"
+        )
         raise TypeError(
-            f"{owner} explains documents by their tokens here, and got {shown}: pass a "
+            f"{owner} explains documents by their tokens here, and got {description}: pass a "
             "list, a Series or a frame of one column, with a str for each document."
         )
     values = _values(X)
@@ -98,8 +100,8 @@ def takes_documents(estimator: Any, X: Any) -> bool:
     if is_column_of_text(X) or not is_table_of_text(X):
         return is_column_of_text(X)
     column = _text_column(estimator)
-    named = column is not None and is_frame(X) and column_names(X) == [column]
-    return named or _is_vectoriser(first_step(estimator))
+    has_text_column = column is not None and is_frame(X) and column_names(X) == [column]
+    return has_text_column or _is_vectoriser(first_step(estimator))
 
 
 def container_for(estimator: Any, X: Any) -> Callable[[list[str]], Any]:
@@ -114,8 +116,8 @@ def container_for(estimator: Any, X: Any) -> Callable[[list[str]], Any]:
 
 def column_of(container: Callable[[list[str]], Any]) -> Any:
     """Return the name of the column that a container has, or None."""
-    given = getattr(container, "keywords", {})
-    return given["columns"][0] if "columns" in given else given.get("name")
+    keywords = getattr(container, "keywords", {})
+    return keywords["columns"][0] if "columns" in keywords else keywords.get("name")
 
 
 def _text_column(estimator: Any) -> str | None:

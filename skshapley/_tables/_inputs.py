@@ -105,8 +105,8 @@ def take_rows(X: Any, positions: Any) -> Any:
 
 def in_order_of(X: Any, names: list) -> Any:
     """Return a frame with columns in the order of `names`, or unchanged if it has others."""
-    given = column_names(X)
-    if given == names or len(given) != len(names) or set(given) != set(names):
+    columns = column_names(X)
+    if columns == names or len(columns) != len(names) or set(columns) != set(names):
         return X
     return (
         X[names]
@@ -146,18 +146,18 @@ def refuse_no_table(X: Any, owner: str) -> None:
         or is_frame(X)
     ):
         return
-    shown = (
+    description = (
         f"{X!r:.60}"
         if X is None or isinstance(X, str | int | float)
         else type(X).__name__
     )
     ready = (
         "its collect()"
-        if shown == "LazyFrame"
+        if description == "LazyFrame"
         else "an array, a sparse matrix or a frame"
     )
     raise ValueError(
-        f"{owner} takes a table of rows and columns; got {shown}: pass {ready}."
+        f"{owner} takes a table of rows and columns; got {description}: pass {ready}."
     )
 
 
@@ -188,14 +188,16 @@ def refuse_other_columns(lost: list, extra: list, owner: str, of: str) -> None:
 
 def _listed(names: list) -> str:
     """Return the columns of these names as the part of a sentence."""
-    shown = ", ".join(
+    names_text = ", ".join(
         repr(
             str(name) if isinstance(name, str) else name
         )  # without the type of numpy's texts
         for name in names[:MOST_LISTED]
     )
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return f"the column{'s' if len(names) > 1 else ''} {shown}{more}"
+    ellipsis = (
+        f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    )
+    return f"the column{'s' if len(names) > 1 else ''} {names_text}{ellipsis}"
 
 
 def is_like(X: Any, rows: Any) -> bool:
@@ -251,26 +253,27 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         return kind(
             (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d)
         )
-    expected, given = column_names(background), column_names(X)
-    lost = [name for name in expected if name not in given]
-    extra = [name for name in given if name not in expected]
+    expected, columns = column_names(background), column_names(X)
+    lost = [name for name in expected if name not in columns]
+    extra = [name for name in columns if name not in expected]
     refuse_other_columns(lost, extra, owner, "the background")
     X, wrong, recoded = in_order_of(X, expected), [], {}
-    for name, kind, usual in zip(
+    for name, kind, expected_kind in zip(
         expected, column_types(X), column_types(background), strict=True
     ):
         # Text may be stored as object or as string, and numbers of any kind mix to a
         # common type.
-        if kind == usual or any(
-            both(kind) and both(usual) for both in (_is_number, _is_text)
+        if kind == expected_kind or any(
+            is_kind(kind) and is_kind(expected_kind)
+            for is_kind in (_is_number, _is_text)
         ):
             continue
         if isinstance(kind, pd.CategoricalDtype) and isinstance(
-            usual, pd.CategoricalDtype
+            expected_kind, pd.CategoricalDtype
         ):
-            recoded[name] = _recoded(X[name], usual, owner)
+            recoded[name] = _recoded(X[name], expected_kind, owner)
         else:
-            wrong.append(f"{name!r} is {kind} instead of {usual}")
+            wrong.append(f"{name!r} is {kind} instead of {expected_kind}")
     if wrong:
         call = (
             "cast(background.schema)" if is_foreign(X) else "astype(background.dtypes)"

@@ -74,14 +74,18 @@ def check_model_columns(X: Any, model: Any, owner: str) -> None:
     that begins with a function may need fewer columns.
     """
     first = first_step(model)
-    known = [] if isinstance(first, ColumnTransformer) else model_columns(model) or []
+    model_names = (
+        [] if isinstance(first, ColumnTransformer) else model_columns(model) or []
+    )
     # LightGBM writes "a b" as "a_b"
-    spelt = {name: str(name).replace(" ", "_") for name in (*known, *column_names(X))}
-    expected = {spelt[name] for name in known}
-    given = {spelt[name] for name in column_names(X)}
-    if not expected & given:
+    spelt = {
+        name: str(name).replace(" ", "_") for name in (*model_names, *column_names(X))
+    }
+    expected = {spelt[name] for name in model_names}
+    spelt_columns = {spelt[name] for name in column_names(X)}
+    if not expected & spelt_columns:
         return
-    lost = [name for name in known if spelt[name] not in given]
+    lost = [name for name in model_names if spelt[name] not in spelt_columns]
     extra = [name for name in column_names(X) if spelt[name] not in expected]
     lost = [] if isinstance(first, FunctionTransformer) else lost
     refuse_other_columns(

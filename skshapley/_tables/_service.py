@@ -48,8 +48,8 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
     else:
         return X
     if not isinstance(like, pd.DataFrame):
-        known = {name: kind for name, kind in like.schema.items() if name in rows}
-        return type(like)(rows[list(known)].to_dict("list"), schema=known)
+        schema = {name: kind for name, kind in like.schema.items() if name in rows}
+        return type(like)(rows[list(schema)].to_dict("list"), schema=schema)
     kinds = {name: kind for name, kind in like.dtypes.items() if name in rows}
     for name, kind in kinds.items():
         rows[name] = _cast(rows[name], kind)

@@ -152,8 +152,8 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
         One sentence with the owner, the parameter, its valid values, its value, and the
         hint.
     """
-    given = {name: getattr(owner, name) for name in constraints}
-    check_values(type(owner).__name__, given, constraints)
+    parameters = {name: getattr(owner, name) for name in constraints}
+    check_values(type(owner).__name__, parameters, constraints)
 
 
 def check_values(

@@ -109,16 +109,16 @@ def pooled_errors(
     degrees = np.maximum(
         degrees / (2 - degrees / most), np.minimum(degrees, LEAST_HALVED)
     )
-    known = variances > ROUNDING * variances.max(axis=-2, keepdims=True)
-    n = np.maximum(known.sum(axis=-2, keepdims=True), 1)
+    positive = variances > ROUNDING * variances.max(axis=-2, keepdims=True)
+    n = np.maximum(positive.sum(axis=-2, keepdims=True), 1)
 
     def mean(numbers: np.ndarray) -> np.ndarray:
-        return np.where(known, numbers, 0.0).sum(axis=-2, keepdims=True) / n
+        return np.where(positive, numbers, 0.0).sum(axis=-2, keepdims=True) / n
 
     # The logarithm of a chi-squared variable has this bias, and trigamma as its
     # variance.
     logs = (
-        np.log(np.where(known, variances, 1.0))
+        np.log(np.where(positive, variances, 1.0))
         - digamma(degrees / 2)
         + np.log(degrees / 2)
     )
@@ -130,7 +130,7 @@ def pooled_errors(
     # degrees of freedom of a chi-squared variable with this spread, by trigamma(x) =
     # 1/x + 1/(2x^2)
     prior = (
-        known
+        positive
         * np.maximum(n - 3, 0)
         / np.maximum(n - 1, 1)
         * 2

@@ -52,22 +52,22 @@ def progress(
     if not verbose or sys.stderr is None:
         yield lambda done, before=0: None
         return
-    asked, start, next_line = verbose != "auto", time.time(), 0.0
-    shown, bar = asked, None
+    requested, start, next_line = verbose != "auto", time.time(), 0.0
+    visible, bar = requested, None
 
     def report(done: int, before: int = 0) -> None:
         """Show the number of finished units, including units of an earlier run."""
-        nonlocal shown, bar, next_line
+        nonlocal visible, bar, next_line
         seconds = time.time() - start
         rate = (done - before) / max(seconds, 1e-9)
         left = (total - done) / rate if total is not None and rate else None
-        if not shown and left is not None and left > LONG and seconds >= SETTLED:
-            shown = True
+        if not visible and left is not None and left > LONG and seconds >= SETTLED:
+            visible = True
             words = f"{label} {total:,} {unit}, about {span(left)} left"
             faster = "" if advice is None else advice(left)
             _say(f"{words}; {faster}" if faster else words)
         # a terminal or a notebook can update a bar
-        if shown and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        if visible and (sys.stderr.isatty() or "ipykernel" in sys.modules):
             if bar is None:
                 bar = _bar(
                     total=total,
@@ -78,11 +78,11 @@ def progress(
                 )
                 bar.start_t = start
             bar.update(done - bar.n)
-        elif asked and (done == total or seconds >= next_line):
+        elif requested and (done == total or seconds >= next_line):
             next_line = max(seconds + 1, BETWEEN_LINES * seconds)
             of = "" if total is None else f" of {total:,}"
-            rest = "" if left is None else f", {span(left)} left"
-            _say(f"{label}: {done:,}{of} {unit}, {rate:.3g} {unit}/s{rest}")
+            remaining = "" if left is None else f", {span(left)} left"
+            _say(f"{label}: {done:,}{of} {unit}, {rate:.3g} {unit}/s{remaining}")
 
     try:
         yield report

@@ -148,26 +148,30 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
 def _sentence(
     owner: str, names: list[str], given: Mapping[str, object], error: TypeError
 ) -> str:
-    known = [name for name in names if name not in ("self", "explanation")]
-    wrong = next((name for name in given if name not in known), None)
+    parameters = [name for name in names if name not in ("self", "explanation")]
+    wrong = next((name for name in given if name not in parameters), None)
     if wrong is None:
         hint = "; pass all but the first by name" if "too many" in str(error) else ""
-        return f"{owner}({', '.join(known)}): {error}{hint}."
+        return f"{owner}({', '.join(parameters)}): {error}{hint}."
     if wrong in INSTEAD:
         return f"{owner} takes no {wrong}; {INSTEAD[wrong]}."
-    meant = [ours for ours, theirs in PARAMETERS.items() if wrong in (ours, *theirs)]
-    here = next((ours for ours in meant if ours in known), None) or nearest(
-        wrong, known
-    )
-    right = here or next(iter(meant), None)
-    if right is None or (here is None and owner.partition(".")[2] not in CALLS):
-        return f"{owner} takes no {wrong}: choose among {', '.join(known)}."
+    meant = [
+        name_here
+        for name_here, names_elsewhere in PARAMETERS.items()
+        if wrong in (name_here, *names_elsewhere)
+    ]
+    valid_name = next(
+        (name_here for name_here in meant if name_here in parameters), None
+    ) or nearest(wrong, parameters)
+    right = valid_name or next(iter(meant), None)
+    if right is None or (valid_name is None and owner.partition(".")[2] not in CALLS):
+        return f"{owner} takes no {wrong}: choose among {', '.join(parameters)}."
     value = given[wrong]
     text = repr(VALUES.get(value, value) if isinstance(value, str) else value)
     budget = right in ("max_rows", "max_evals")
     plain = not budget and len(text) <= LONGEST_VALUE and "\n" not in text
     call = f"{right}={text if plain else '...'}"
-    if here is None:
+    if valid_name is None:
         taker = (
             "explanation.plot.waterfall" if right in DRAWN else owner.partition(".")[0]
         )
@@ -217,7 +221,7 @@ def absent(
     """
     if name.endswith("_") and name not in instead:  # scikit-learn asks in each fit
         return f"{owner} has no {name!r}."
-    public = [own for own in known if not own.startswith("_")]
+    public = [attribute for attribute in known if not attribute.startswith("_")]
     if meant := instead.get(name) or nearest(name, public):
         return f"{owner} has no {name!r}: use {meant}."
     choices = "" if name.startswith("_") else f": choose among {', '.join(public)}"

@@ -272,10 +272,10 @@ class ExplanationDataset:
     def __repr__(self) -> str:
         state = "finished" if self.finished else "not finished"
         try:
-            held = f"{len(self)} rows"
+            content = f"{len(self)} rows"
         except OSError:
-            held = "damaged"
-        return f"<ExplanationDataset {str(self.path)!r}: {held}, {state}>"
+            content = "damaged"
+        return f"<ExplanationDataset {str(self.path)!r}: {content}, {state}>"
 
 
 def _strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str]:

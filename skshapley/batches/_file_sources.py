@@ -159,15 +159,17 @@ def _lazy_source(table: Any, library: str) -> Source:
 
     def read(wanted: Wanted) -> Iterator[Piece]:
         names = wanted.and_keys([*columns])
-        chosen = lazy[names] if library == "dask" else lazy.select(names).to_native()
+        selection = lazy[names] if library == "dask" else lazy.select(names).to_native()
         if library == "dask":
-            parts = (part.compute() for part in chosen.partitions)
+            parts = (part.compute() for part in selection.partitions)
         elif library == "polars":
-            blocks = chosen.collect_batches(chunk_size=PIECE_ROWS, maintain_order=True)
+            blocks = selection.collect_batches(
+                chunk_size=PIECE_ROWS, maintain_order=True
+            )
             parts = (block.to_arrow() for block in blocks)
         else:
             pa = needed("pyarrow", OWNER, "parquet")
-            blocks = pa.RecordBatchReader.from_stream(chosen)
+            blocks = pa.RecordBatchReader.from_stream(selection)
             parts = (pa.Table.from_batches([block]) for block in blocks)
         for part in parts:
             yield wanted.contained(part), None

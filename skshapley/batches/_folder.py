@@ -47,13 +47,13 @@ def skipped_path(folder: Path, number: int) -> Path:
 
 def batch_paths(folder: Path) -> dict[int, Path]:
     """Return the file of each batch by its number: its part, or else its list of skipped rows."""
-    found: dict[int, Path] = {}
+    paths: dict[int, Path] = {}
     names = [path.name for path in folder.iterdir()]
     # Parts come last and replace a list of skipped rows of the same batch.
     for pattern in (_SKIPPED, _PART):
         matches = [match for name in names if (match := pattern.fullmatch(name))]
-        found |= {int(match[1]): folder / match[0] for match in matches}
-    return dict(sorted(found.items()))
+        paths |= {int(match[1]): folder / match[0] for match in matches}
+    return dict(sorted(paths.items()))
 
 
 @dataclass(frozen=True)
@@ -225,9 +225,9 @@ class Folder:
         """
         needed("pyarrow", "A folder of results", "parquet")
         filelock = needed("filelock", "A folder of results", "parquet")
-        here = f"{OWNER} got out={str(self.path)!r}"
+        subject = f"{OWNER} got out={str(self.path)!r}"
         if self.path.exists() and not self.path.is_dir():
-            raise FileExistsError(f"{here}, which is not a folder.")
+            raise FileExistsError(f"{subject}, which is not a folder.")
         self.path.mkdir(parents=True, exist_ok=True)
         if not (self.path / MANIFEST).exists():
             names = (path.name for path in self.path.iterdir())
@@ -237,7 +237,7 @@ class Folder:
             )
             if strange:
                 raise FileExistsError(
-                    f"{here}, which holds other files, such as {strange[0]!r}; choose "
+                    f"{subject}, which holds other files, such as {strange[0]!r}; choose "
                     "an empty or new folder."
                 )
         # A soft lock would stay after a killed run and block the next one.
@@ -245,18 +245,18 @@ class Folder:
             self.path / "_lock", blocking=False, fallback_to_soft=False
         )
         try:
-            held = lock.acquire()
+            acquired = lock.acquire()
         except filelock.Timeout as error:
             raise BlockingIOError(
-                f"{here}, which another run is writing to; wait for it, or choose "
+                f"{subject}, which another run is writing to; wait for it, or choose "
                 "another folder."
             ) from error
         except OSError as error:
             raise OSError(
-                f"{here}, whose file _lock cannot be locked: {error}. Free space on "
+                f"{subject}, whose file _lock cannot be locked: {error}. Free space on "
                 "the disk or remove the file, or choose another folder."
             ) from error
-        with held:
+        with acquired:
             yield
 
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
@@ -287,11 +287,11 @@ class Folder:
                 f"{OWNER} cannot resume the run: {error} Or choose another folder."
             ) from error
         self._manifest, self._run = old, run_of(old)
-        found = differences({name: old.get(name) for name in new}, new)
-        if found:
+        changes = differences({name: old.get(name) for name in new}, new)
+        if changes:
             raise FileExistsError(
                 f"{OWNER} cannot resume the run in out={str(self.path)!r}, begun with "
-                f"something else: {'; '.join(found)}. Restore that, or choose another "
+                f"something else: {'; '.join(changes)}. Restore that, or choose another "
                 "folder."
             )
         return int(old["entropy"])
@@ -319,24 +319,28 @@ class Folder:
         # A damaged part is no error: the batch is explained again and replaces it.
         for path in (part_path(self.path, batch.number), skipped):
             try:
-                found = BatchFile.read(path)
-                schema: Any = None if found.part is None else found.part.table().schema
+                batch_file = BatchFile.read(path)
+                schema: Any = (
+                    None if batch_file.part is None else batch_file.part.table().schema
+                )
             except (DamagedFileError, FileNotFoundError):
                 continue
-            record = asdict(found.record)
-            other = [name for name, fact in self._facts.items() if record[name] != fact]
-            if "run" in other or "batch" in other:
+            record = asdict(batch_file.record)
+            changed = [
+                name for name, fact in self._facts.items() if record[name] != fact
+            ]
+            if "run" in changed or "batch" in changed:
                 self.refuse(f"{path.name} belongs to another run. Remove it")
-            if other:
+            if changed:
                 self.refuse(f"the data of {batch} {CHANGED}")
-            if found.part is not None:
+            if batch_file.part is not None:
                 import pyarrow as pa
 
                 # without the metadata added by reading
                 plain = pa.schema([column.remove_metadata() for column in schema])
                 self._schema = self._schema or plain
                 skipped.unlink(missing_ok=True)  # left by a run that died
-            return found
+            return batch_file
         return None
 
     def refuse(self, why: str) -> NoReturn:
@@ -393,12 +397,12 @@ def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
     cast = []
     for column in schema:
         try:
-            found = table[column.name]
+            column_now = table[column.name]
             # Arrow would parse text as numbers, and a column that changed its type
             # would go unnoticed.
-            if pa.types.is_string(found.type) != pa.types.is_string(column.type):
+            if pa.types.is_string(column_now.type) != pa.types.is_string(column.type):
                 raise TypeError("text is no number")
-            cast.append(found.cast(column.type))
+            cast.append(column_now.cast(column.type))
         except (pa.ArrowException, TypeError, KeyError) as error:
             types = dict(zip(table.column_names, table.schema.types, strict=True))
             raise TypeError(

@@ -155,15 +155,15 @@ def explain_batches(  # type: ignore[misc]
     _check(explainer, batch_rows=batch_rows, n_sample=n_sample, on_error=on_error)
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
-    source, wanted = opened(explainer, source, columns, keys)
+    source, request = opened(explainer, source, columns, keys)
 
     def parts(entropy: int) -> tuple[int | None, Iterator[Batch]]:
         rows = (
             source
             if n_sample is None
-            else sampled(explainer, source, wanted, n_sample, entropy)
+            else sampled(explainer, source, request, n_sample, entropy)
         )
-        return rows.n_rows, batches(rows, wanted, int(batch_rows))
+        return rows.n_rows, batches(rows, request, int(batch_rows))
 
     if out is None:
         run = Attempts(explainer, None, on_error)
@@ -172,8 +172,8 @@ def explain_batches(  # type: ignore[misc]
     with folder.held():
         settings = {
             "batch_rows": int(batch_rows),
-            "columns": wanted.columns,
-            "keys": wanted.keys,
+            "columns": request.columns,
+            "keys": request.keys,
         }
         n_sample = None if n_sample is None else int(n_sample)
         entropy = folder.begin(explainer, source, {**settings, "n_sample": n_sample})
@@ -204,18 +204,22 @@ def opened(
     columns = None if columns is None else list(columns)
     background = explainer.background_
     if explains_documents(explainer):
-        usual = column_of(explainer.reward_.container_)
-        wanted = Wanted(columns, keys, None, documents=True, usual=usual)
-        source = framed(source, usual)
+        text_column = column_of(explainer.reward_.container_)
+        request = Wanted(columns, keys, None, documents=True, usual=text_column)
+        source = framed(source, text_column)
     elif columns is None and background is not None and is_frame(background):
-        wanted = Wanted(column_names(background), keys, background)
+        request = Wanted(column_names(background), keys, background)
     else:
-        known = getattr(explainer, "feature_names_in_", None)
-        columns = columns if columns is not None or known is None else list(known)
-        wanted = Wanted(columns, keys, background)
+        feature_names = getattr(explainer, "feature_names_in_", None)
+        columns = (
+            columns
+            if columns is not None or feature_names is None
+            else list(feature_names)
+        )
+        request = Wanted(columns, keys, background)
     source = open_source(source)
-    source.check(wanted)
-    return source, wanted
+    source.check(request)
+    return source, request
 
 
 def _check(explainer: Any, **given: Any) -> None:
@@ -253,10 +257,10 @@ def sampled(
             f"{OWNER} got n_sample={n} and an iterator, which can be read only once: "
             "pass a table, a list of tables, or a path."
         )
-    found = [
+    predictions = [
         _predictions(explainer, batch) for batch in batches(source, wanted, BATCH_ROWS)
     ]
-    predicted = np.concatenate(found) if found else np.empty((0, 1))
+    predicted = np.concatenate(predictions) if predictions else np.empty((0, 1))
     total = len(predicted)
     n = min(n, total)
     # Rows are spread over the output that varies most.
@@ -272,10 +276,12 @@ def sampled(
         first = 0
         for X, index in source.read(wanted):
             stop = first + n_rows(X)
-            here = positions[slice(*np.searchsorted(positions, (first, stop)))]
-            if len(here):
-                own = pd.Index(here) if index is None else index[here - first]
-                yield take_rows(X, here - first), own
+            in_batch = positions[slice(*np.searchsorted(positions, (first, stop)))]
+            if len(in_batch):
+                labels = (
+                    pd.Index(in_batch) if index is None else index[in_batch - first]
+                )
+                yield take_rows(X, in_batch - first), labels
             first = stop
 
     return replace(source, read=read, n_rows=n)
@@ -283,9 +289,11 @@ def sampled(
 
 def _predictions(explainer: Any, batch: Batch) -> np.ndarray:
     """Return the predictions of a batch, ``(r, k)``."""
-    found = answers(explainer, batch.X)
-    found = explainer.explain(batch.X).predictions if found is None else found
-    return np.asarray(found, dtype=float).reshape(len(batch), -1)
+    predicted = answers(explainer, batch.X)
+    predicted = (
+        explainer.explain(batch.X).predictions if predicted is None else predicted
+    )
+    return np.asarray(predicted, dtype=float).reshape(len(batch), -1)
 
 
 class Attempts:
@@ -309,8 +317,8 @@ class Attempts:
 
     def explain(self, batch: Batch) -> Explanation:
         """Return the explanation of a batch, with the keys as its index."""
-        made = self.explainer.explain(batch.X)
-        return replace(made, data=made.data.set_axis(batch.index, axis=0))
+        explanation = self.explainer.explain(batch.X)
+        return replace(explanation, data=explanation.data.set_axis(batch.index, axis=0))
 
     def attempt(self, batch: Batch) -> Attempt:
         """Explain a batch, or the good rows of it.
@@ -320,13 +328,13 @@ class Attempts:
         BatchError
             If there are bad rows and they are not to be skipped, or if workers die.
         """
-        made, failures = self._halved(batch)
-        pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
-        explanations = [explanation for _, explanation in made]
+        finished, failures = self._halved(batch)
+        pieces = [[part.first_row, part.first_row + len(part)] for part, _ in finished]
+        explanations = [explanation for _, explanation in finished]
         merge = (
             side_by_side if explains_documents(self.explainer) else Explanation.merge
         )
-        return Attempt(merge(explanations) if made else None, pieces, failures)
+        return Attempt(merge(explanations) if finished else None, pieces, failures)
 
     def _halved(
         self, batch: Batch
@@ -379,7 +387,7 @@ class Attempts:
         )
         try:
             # all None, or none
-            said: list = [
+            probe_values: list = [
                 predictions(self.explainer, batch.take(*part).X) for part in parts
             ]
         except MemoryError:
@@ -388,11 +396,11 @@ class Attempts:
             if self.on_error == "raise":
                 raise self._failed(batch, error) from error
             return True
-        if said[0] is None:
+        if probe_values[0] is None:
             return True
         # Compared to the last bit: a retrained model may differ by little.
         before = found.part.parts()["predictions"].ravel()
-        return np.array_equal(np.concatenate(said), before, equal_nan=True)
+        return np.array_equal(np.concatenate(probe_values), before, equal_nan=True)
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return True if a row that was set aside can be explained now."""
@@ -407,17 +415,19 @@ def _stream(
     done = 0
     with progress(n_rows, verbose) as report:
         for batch in parts:
-            made = run.attempt(batch)
-            if made.failures:
-                why = "; ".join(f"row {f['row']}: {f['error']}" for f in made.failures)
+            attempt = run.attempt(batch)
+            if attempt.failures:
+                why = "; ".join(
+                    f"row {f['row']}: {f['error']}" for f in attempt.failures
+                )
                 warn(
-                    f"{OWNER} skipped {len(made.failures)} of {batch}: {why}",
+                    f"{OWNER} skipped {len(attempt.failures)} of {batch}: {why}",
                     stacklevel=2,
                 )
             done += len(batch)
             report(done)
-            if made.explanation is not None:
-                yield made.explanation
+            if attempt.explanation is not None:
+                yield attempt.explanation
     refuse_no_rows(done)
 
 
@@ -432,8 +442,8 @@ def _write(
     n_skipped = done = before = 0
     with progress(n_rows, verbose) as report:
         for batch in parts:
-            found = folder.found(batch)
-            skipped, is_new = _settled(run, folder, batch, found)
+            batch_file = folder.found(batch)
+            skipped, is_new = _settled(run, folder, batch, batch_file)
             before += 0 if is_new else len(batch)
             n_skipped, done = n_skipped + skipped, done + len(batch)
             report(done, before)
@@ -454,8 +464,8 @@ def _settled(
             folder.refuse(f"the model's answers at {batch} {CHANGED}")
         if not run.recovers(batch, found.record.failures):
             return len(found.record.failures), False
-    made = run.attempt(batch)
-    if found is not None and len(made.failures) >= len(found.record.failures):
+    attempt = run.attempt(batch)
+    if found is not None and len(attempt.failures) >= len(found.record.failures):
         return len(found.record.failures), True
-    folder.write(batch, made)
-    return len(made.failures), True
+    folder.write(batch, attempt)
+    return len(attempt.failures), True

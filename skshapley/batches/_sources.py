@@ -115,8 +115,8 @@ class Wanted:
                 "but the source, or one of its files, lacks them: it has "
                 f"{list(names)}."
             )
-        others = [name for name in names if name not in self.keys]
-        columns = others if self.columns is None else self.columns
+        other_columns = [name for name in names if name not in self.keys]
+        columns = other_columns if self.columns is None else self.columns
         if self.documents and self.columns is None and self.usual in columns:
             return [self.usual]
         if self.documents and len(columns) != 1:
@@ -211,42 +211,42 @@ class Source:
         """Yield the requested columns and the index of each non-empty piece."""
         for table, index in self.read(wanted):
             if n_rows(table):
-                X, own = wanted.split(table, index)
+                X, labels = wanted.split(table, index)
                 yield (
                     (X.to_numpy() if self.from_files and is_bare(wanted.like) else X),
-                    own,
+                    labels,
                 )
 
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
     """Yield the rows of a source, `batch_rows` at a time; the last batch holds the rest."""
-    number = held = 0
+    number = n_buffered = 0
     pieces: list[Piece] = []
     for piece in chain(source.pieces(wanted), [None]):
         if piece is not None:
             pieces.append(piece)
-            held += n_rows(piece[0])
-        if not held or (piece is not None and held < batch_rows):
+            n_buffered += n_rows(piece[0])
+        if not n_buffered or (piece is not None and n_buffered < batch_rows):
             continue
         X, index = _joined(pieces)
         # Full batches only, until the source ends: batches do not depend on the lengths
         # of its pieces.
-        stop = held if piece is None else held - held % batch_rows
+        stop = n_buffered if piece is None else n_buffered - n_buffered % batch_rows
         for start in range(0, stop, batch_rows):
             rows, first = slice(start, start + batch_rows), number * batch_rows
             part = take_rows(X, rows)
-            own = (
+            labels = (
                 pd.RangeIndex(first, first + n_rows(part))
                 if index is None
                 else index[rows]
             )
-            yield Batch(number, first, part, own, index is not None)
+            yield Batch(number, first, part, labels, index is not None)
             number += 1
-        held -= stop
-        rest = slice(stop, None)
+        n_buffered -= stop
+        remaining = slice(stop, None)
         pieces = (
-            [(take_rows(X, rest), None if index is None else index[rest])]
-            if held
+            [(take_rows(X, remaining), None if index is None else index[remaining])]
+            if n_buffered
             else []
         )
 
@@ -307,7 +307,7 @@ def _with_the_same_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
         if len(kinds) > 1 and all(
             isinstance(kind, pd.CategoricalDtype) for kind in kinds
         ):
-            both = union_categoricals(columns, ignore_order=True).dtype
+            shared_type = union_categoricals(columns, ignore_order=True).dtype
             for frame in frames:
-                frame[name] = frame[name].astype(both)
+                frame[name] = frame[name].astype(shared_type)
     return frames

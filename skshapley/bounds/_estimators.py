@@ -264,8 +264,10 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     # With too few samples, the failure probability exceeds delta and there is no bound.
     # For delta = .1, a bound needs 194 samples for 8 players, which have only 254
     # coalitions, and 490 for 16.
-    known = left > 0
-    excess = np.where(known, 4 * rank / (samples * np.where(known, left, 1.0)), np.inf)
+    positive = left > 0
+    excess = np.where(
+        positive, 4 * rank / (samples * np.where(positive, left, 1.0)), np.inf
+    )
     return (n_players * excess * residual)[()]
 
 

@@ -52,15 +52,17 @@ def absolute_information(joint, first, second, given=()) -> float:
 
     def over(axes) -> np.ndarray:
         """Return the probabilities of some variables, with axes of length 1 for all others."""
-        rest = tuple(set(range(joint.ndim)) - set(axes))
-        return joint.sum(axis=rest, keepdims=True)
+        remaining_axes = tuple(set(range(joint.ndim)) - set(axes))
+        return joint.sum(axis=remaining_axes, keepdims=True)
 
-    both, known = over(first + second + given), over(given)
-    apart = over(first + given) * over(second + given)
+    together, conditional = over(first + second + given), over(given)
+    separate = over(first + given) * over(second + given)
     # By convention 0 log 0 = 0: combinations that never occur add nothing.
-    some = both > 0
-    ratio = np.divide(both * known, apart, out=np.ones(both.shape), where=some)
-    return float((both * np.abs(np.log(ratio))).sum())
+    positive = together > 0
+    ratio = np.divide(
+        together * conditional, separate, out=np.ones(together.shape), where=positive
+    )
+    return float((together * np.abs(np.log(ratio))).sum())
 
 
 def graph_dependence(joint, player, near, response=-1) -> float:
@@ -102,15 +104,15 @@ def graph_dependence(joint, player, near, response=-1) -> float:
     response = response % joint.ndim
     inner = [j for j in near if j != player]
     beyond = [j for j in range(joint.ndim) if j not in {player, response, *inner}]
-    conditions = [(some, (*some, response)) for some in _subsets(inner)]
+    conditions = [(subset, (*subset, response)) for subset in _subsets(inner)]
     # All subsets on both sides: 25 ms of CPU for nine binary players. Two further
     # players multiply the time by six.
-    found = [
-        absolute_information(joint, [player], outside, given)
+    dependences = [
+        absolute_information(joint, [player], outside, condition)
         for outside in _subsets(beyond)[1:]
-        for given in chain.from_iterable(conditions)
+        for condition in chain.from_iterable(conditions)
     ]
-    return max(found, default=0.0)
+    return max(dependences, default=0.0)
 
 
 def _subsets(items) -> list[tuple[int, ...]]:

@@ -87,7 +87,7 @@ def conditional_error(
         "conditional_error", {"n_coalitions": n_coalitions}, {"n_coalitions": Count()}
     )
     check_is_fitted(explainer, "reward_")
-    named = _named(rewards)
+    by_name = _named(rewards)
     p = explainer.players_.n_players
     if p == 1:
         raise ValueError(
@@ -103,30 +103,30 @@ def conditional_error(
     # errors.
     coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
     squares, plain = {}, {}
-    for name, reward in named.items():
+    for name, reward in by_name.items():
         squares[name], plain[name] = _squares(explainer, reward, X, coalitions, n_jobs)
     return _table(squares, plain)
 
 
 def _named(rewards) -> dict:
     """Return the rewards by name, or raise ValueError."""
-    named = dict(rewards) if isinstance(rewards, Mapping) else {}
+    by_name = dict(rewards) if isinstance(rewards, Mapping) else {}
     if isinstance(rewards, list | tuple):
-        named = {label(reward): reward for reward in rewards}
-    if not named or len(named) < len(rewards):
+        by_name = {label(reward): reward for reward in rewards}
+    if not by_name or len(by_name) < len(rewards):
         raise ValueError(
             "conditional_error takes rewards as a list of different names or rewards, "
             f"or as a dict of them; got {rewards!r}."
         )
-    return named
+    return by_name
 
 
 def _squares(
     explainer, reward: str | Reward, X, coalitions, n_jobs
 ) -> tuple[np.ndarray, float]:
     """Return the mean squared error of each row, and the error of the constant v(empty)."""
-    other = explainer._with(reward=reward)
-    game = other.reward_.game(other._background.table(other, X))
+    variant = explainer._with(reward=reward)
+    game = variant.reward_.game(variant._background.table(variant, X))
     rows = np.arange(game.n_rows)
     full = game.full(rows)
     requests = Requests(np.repeat(rows, len(coalitions) // len(rows)), coalitions, None)
@@ -139,13 +139,13 @@ def _squares(
 
 def _table(squares: Mapping[str, NDArray], plain: Mapping[str, float]) -> pd.DataFrame:
     """Return the errors of all rewards, with standard errors over rows."""
-    found, constant = pd.DataFrame(squares), pd.Series(plain)
-    apart = found.sub(found.iloc[:, 0], axis=0)
+    errors, constant = pd.DataFrame(squares), pd.Series(plain)
+    differences = errors.sub(errors.iloc[:, 0], axis=0)
     table = {
-        "error": found.mean(),
-        "standard_error": found.sem(),
-        "share": found.mean() / constant.where(constant > 0),
-        "difference": apart.mean(),
-        "difference_error": apart.sem(),
+        "error": errors.mean(),
+        "standard_error": errors.sem(),
+        "share": errors.mean() / constant.where(constant > 0),
+        "difference": differences.mean(),
+        "difference_error": differences.sem(),
     }
     return pd.DataFrame(table).rename_axis("reward")

@@ -79,9 +79,9 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     rows = max(1, ENTRIES // n)
     square = mean - 2 * mean * weights.sum()
     for start in range(0, n, rows):
-        some = slice(start, start + rows)
+        chunk = slice(start, start + rows)
         square += (
-            weights[some] @ kernel.matrix(features[:, some], features, p) @ weights
+            weights[chunk] @ kernel.matrix(features[:, chunk], features, p) @ weights
         )
     # Rounding may make a square of 0 negative: -1e-16 for all permutations of four
     # players ("mallows").

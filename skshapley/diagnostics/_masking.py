@@ -165,11 +165,12 @@ def masking_curve(
                 f"and {'no X' if X is None else 'X'}: pass one game for each row, and "
                 "X only with an explainer."
             )
-        each = zip(games, values, strict=True)
-        found = [
-            _changes(FunctionGame(one, len(own)), [own], fractions) for one, own in each
+        pairs = zip(games, values, strict=True)
+        curves = [
+            _changes(FunctionGame(row_game, len(attribution)), [attribution], fractions)
+            for row_game, attribution in pairs
         ]
-        changes = np.concatenate(found)
+        changes = np.concatenate(curves)
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
 
 
@@ -305,11 +306,11 @@ def removal_curve(
     order = np.argsort(-values if highest_first else values, kind="stable")
     lines = []
     for fraction in np.linspace(0, 0.5, n_steps):
-        kept = np.sort(order[round(fraction * len(y)) :])
-        y_kept = _safe_indexing(y, kept)
+        remaining = np.sort(order[round(fraction * len(y)) :])
+        y_kept = _safe_indexing(y, remaining)
         # Most classifiers refuse training points of a single class.
         if len(np.unique(y_kept)) == 1:
             break
-        model = clone(estimator).fit(_safe_indexing(X, kept), y_kept)
+        model = clone(estimator).fit(_safe_indexing(X, remaining), y_kept)
         lines.append((float(fraction), float(scorer(model, X_val, y_val))))
     return pd.DataFrame(lines, columns=["removed", "score"])

@@ -73,8 +73,12 @@ class BaselineReward(InterventionalReward):
 
     def fit(self, response, background, weights, players) -> Self:
         """Store the given baseline, or compute one from the background."""
-        given = self.baseline is not None
-        row = self._given(background) if given else _typical_row(background, weights)
+        has_baseline = self.baseline is not None
+        row = (
+            self._given(background)
+            if has_baseline
+            else _typical_row(background, weights)
+        )
         return super().fit(response, row, np.ones(1), players)
 
     def _given(self, background) -> Any:
@@ -134,13 +138,13 @@ def _is_number(column) -> bool:
 
 def _typical(column, weights) -> pd.Series:
     """Return the weighted mean of a numeric column, or the weighted mode of another, as one row."""
-    known = column.notna().to_numpy()
+    present = column.notna().to_numpy()
     if _is_number(column):
-        values = column[known].to_numpy(np.float64)
+        values = column[present].to_numpy(np.float64)
         return pd.Series(
-            [np.average(values, weights=weights[known]) if known.any() else np.nan]
+            [np.average(values, weights=weights[present]) if present.any() else np.nan]
         )
     # Codes instead of values, since values may be of types that cannot be sorted.
     codes = codes_of(column)
-    totals = np.bincount(codes[known], weights=weights[known], minlength=1)
+    totals = np.bincount(codes[present], weights=weights[present], minlength=1)
     return column.iloc[[np.argmax(codes == totals.argmax())]].reset_index(drop=True)

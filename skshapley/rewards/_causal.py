@@ -101,15 +101,17 @@ class CausalReward(ConditionalReward):
     def _model(self, **parts) -> CausalModel:
         names = column_names(self.background_)
         groups = {f"component {i}": part for i, part in enumerate(self.components)}
-        made = Players.from_groups(groups, names, "CausalReward")
+        players = Players.from_groups(groups, names, "CausalReward")
         # Columns outside the groups would become players of their own, without a place
         # among the causes.
-        if made.n_players > len(groups):
+        if players.n_players > len(groups):
             raise ValueError(
                 f"CausalReward got components {self.components!r}: name each of the "
                 f"columns {names} once."
             )
-        components = tuple((made.names == name)[made.column_player] for name in groups)
+        components = tuple(
+            (players.names == name)[players.column_player] for name in groups
+        )
         flags, n = np.asarray(self.confounded), len(groups)
         if flags.shape not in ((), (n,)):
             raise ValueError(

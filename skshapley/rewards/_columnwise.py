@@ -96,9 +96,9 @@ def _of_bins(binner, width) -> NDArray[np.intp]:
 
 def _of_imputer(imputer, width) -> NDArray[np.intp]:
     # the imputer drops columns in which all values are missing
-    kept = imputer.keep_empty_features | ~pd.isna(imputer.statistics_)
+    output_columns = imputer.keep_empty_features | ~pd.isna(imputer.statistics_)
     flagged = imputer.indicator_.features_ if imputer.add_indicator else []
-    return np.r_[np.flatnonzero(kept), np.asarray(flagged, dtype=np.intp)]
+    return np.r_[np.flatnonzero(output_columns), np.asarray(flagged, dtype=np.intp)]
 
 
 def _of_function(transformer, width) -> NDArray[np.intp]:
@@ -152,16 +152,16 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     pool, rows = row_pool(table, table, np.arange(d)), np.arange(n)
     # One pass for the unchanged rows and for each changed column: the transformer is
     # called once.
-    kept = np.repeat(
+    instances = np.repeat(
         np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]), n, axis=0
     )
-    others = np.concatenate(
+    references = np.concatenate(
         [rows, *(np.roll(rows, 1 + column % max(1, n - 1)) for column in range(d))]
     )
     name = type(transformer).__name__
     try:
-        made = transformer.transform(
-            pool.hybrid(kept, np.tile(rows, d + 1), others[:, None])
+        transformed = transformer.transform(
+            pool.hybrid(instances, np.tile(rows, d + 1), references[:, None])
         )
     except (
         ArithmeticError,
@@ -173,9 +173,13 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
         raise MixedColumnsError(
             f"{name} raised {type(error).__name__} in a trial"
         ) from error
-    made = as_pandas(made.toarray() if sparse.issparse(made) else made)
+    transformed = as_pandas(
+        transformed.toarray() if sparse.issparse(transformed) else transformed
+    )
     # Codes compare values of any type, and equal missing values have equal codes.
-    columns = [pd.factorize(column.astype(object))[0] for _, column in made.items()]
+    columns = [
+        pd.factorize(column.astype(object))[0] for _, column in transformed.items()
+    ]
     codes = np.array(columns).reshape(-1, d + 1, n)
     changes = (codes[:, 1:] != codes[:, :1]).any(axis=2)
     if (changes.sum(axis=1) > 1).any():
@@ -208,9 +212,9 @@ def _of_pipeline(pipeline, width) -> NDArray[np.intp]:
 def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
     parts = [np.empty(0, dtype=np.intp)]
     for _, part, columns in transformer.transformers_:
-        chosen = chosen_columns(transformer, columns)
-        if part != "drop" and len(chosen):
-            parts.append(chosen[sources(part, len(chosen))])
+        selection = chosen_columns(transformer, columns)
+        if part != "drop" and len(selection):
+            parts.append(selection[sources(part, len(selection))])
     return np.concatenate(parts)
 
 

@@ -86,8 +86,8 @@ class _TransportReward(NumericReward):
         standard, weights = model.scores, self.weights_
         function = fitted_quadratic(standard, self.empty_[:, columns], weights, rng)
         if function is not None:
-            moved = self.correlation_, model.column_player
-            part = known_part(function, columns, standard, weights, *moved, rng)
+            dependence = self.correlation_, model.column_player
+            part = known_part(function, columns, standard, weights, *dependence, rng)
             self.masked_ = replace(model, part=part)
 
     def _game_of(self, *parts) -> TransportGame:
@@ -104,9 +104,9 @@ class _TransportReward(NumericReward):
         self.n_factors_, shrinkage = chosen_factors(standard, self.weights_)
         if self.n_factors_ == 0:
             return super()._learned(standard)
-        own = sample_correlation(standard, self.weights_)
+        correlation = sample_correlation(standard, self.weights_)
         return shrunk(
-            own, shrinkage, factor_correlation(own, self.n_factors_)
+            correlation, shrinkage, factor_correlation(correlation, self.n_factors_)
         ), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:

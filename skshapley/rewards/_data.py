@@ -38,9 +38,9 @@ class AllClasses(ClassifierMixin, BaseEstimator):
     @available_if(lambda self: hasattr(self.model, "predict_proba"))
     def predict_proba(self, X) -> NDArray[np.float64]:
         """Return probabilities of all classes, ``(n, c)``."""
-        some = self.model.predict_proba(X)
-        out = np.zeros((len(some), len(self.classes)))
-        out[:, np.searchsorted(self.classes, self.model.classes_)] = some
+        probabilities = self.model.predict_proba(X)
+        out = np.zeros((len(probabilities), len(self.classes)))
+        out[:, np.searchsorted(self.classes, self.model.classes_)] = probabilities
         return out
 
     def score(self, X, y, **kwargs) -> float:
@@ -167,11 +167,11 @@ class DataGame(Game):
         if self._classifier and len(np.unique(y)) == 1:
             model = DummyClassifier()
         model.fit(_safe_indexing(self.X, rows), y)
-        known = getattr(model, "classes_", None)
+        classes = getattr(model, "classes_", None)
         if (
             self._classes is not None
-            and known is not None
-            and len(known) < len(self._classes)
+            and classes is not None
+            and len(classes) < len(self._classes)
         ):
             model = AllClasses(model, self._classes)
         return self._scored(model)

@@ -62,8 +62,8 @@ def _largest(weights, share) -> NDArray[np.float64]:
     before = np.cumsum(ranked, axis=1) - ranked
     # equal weights are all kept or all dropped, for any order of the rows
     last = np.where(before < share, ranked, np.inf).min(axis=1, keepdims=True)
-    kept = np.where(weights >= last * (1 - 1e-9), weights, 0.0)
-    return kept / kept.sum(axis=1, keepdims=True)
+    largest = np.where(weights >= last * (1 - 1e-9), weights, 0.0)
+    return largest / largest.sum(axis=1, keepdims=True)
 
 
 class EmpiricalReward(NumericReward):
@@ -147,8 +147,8 @@ class EmpiricalReward(NumericReward):
 
     def game(self, X) -> "EmpiricalGame":
         """Return the game of the rows X; the model is called on them once."""
-        given = self.masked_.margins.standard(self.masked_.given(X))
-        return EmpiricalGame(self._plain_game(X), given)
+        standard = self.masked_.margins.standard(self.masked_.given(X))
+        return EmpiricalGame(self._plain_game(X), standard)
 
     def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
         """Return the effective number of background rows of each coalition.
@@ -165,11 +165,11 @@ class EmpiricalReward(NumericReward):
         -------
         effective : ndarray of shape (r, m)
         """
-        given = self.masked_.margins.standard(self.masked_.given(X))
+        standard = self.masked_.margins.standard(self.masked_.given(X))
         coalitions = np.asarray(coalitions, dtype=bool)
         # row by row, since the differences of all rows may exceed the memory
-        weights = (self.masked_.row_weights(x[None], coalitions) for x in given)
-        return np.array([1 / (each**2).sum(axis=1) for each in weights])
+        weights = (self.masked_.row_weights(x[None], coalitions) for x in standard)
+        return np.array([1 / (of_row**2).sum(axis=1) for of_row in weights])
 
 
 class EmpiricalGame(WrappedGame):

@@ -111,17 +111,19 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     # Gains are kept by row: differences on the same rows vary less than likelihoods.
     gains = np.empty((len(choices), n))
     for k in range(FOLDS):
-        held, known = rows[fold == k], rows[fold != k]
+        test_rows, training_rows = rows[fold == k], rows[fold != k]
         mass = weights[fold != k] / weights[fold != k].sum()
-        own, (plain, _) = (
-            sample_correlation(known, mass),
-            learned_correlation(known, mass),
+        correlation, (plain, _) = (
+            sample_correlation(training_rows, mass),
+            learned_correlation(training_rows, mass),
         )
-        factors = {count: factor_correlation(own, count) for count in counts}
-        without = multivariate_normal.logpdf(held, cov=plain)
+        factors = {count: factor_correlation(correlation, count) for count in counts}
+        without = multivariate_normal.logpdf(test_rows, cov=plain)
         for i, (count, shrinkage) in enumerate(choices):
-            mixed = shrunk(own, shrinkage, factors[count])
-            gains[i, fold == k] = multivariate_normal.logpdf(held, cov=mixed) - without
+            mixed = shrunk(correlation, shrinkage, factors[count])
+            gains[i, fold == k] = (
+                multivariate_normal.logpdf(test_rows, cov=mixed) - without
+            )
     means = gains @ weights
     best = int(means.argmax())
     # standard error of the mean gain; the best of several gains is too large by chance
@@ -145,9 +147,9 @@ def factor_correlation(correlation, n_factors) -> NDArray[np.float64]:
         common = np.minimum(explained, MOST_COMMON)
     # a column with more than all of its variance in factors has no valid correlation
     loadings *= np.sqrt(MOST_COMMON / np.maximum(explained, MOST_COMMON))[:, None]
-    found = loadings @ loadings.T
-    np.fill_diagonal(found, 1.0)
-    return found
+    implied = loadings @ loadings.T
+    np.fill_diagonal(implied, 1.0)
+    return implied
 
 
 def location(table, weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -191,16 +193,16 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     ends = np.append(starts[1:], n)
     if q > FEW_REFERENCES:  # one matrix for each coalition serves all of them
         return regressed(correlation, present, np.repeat(gaps, ends - starts, axis=0))
-    found = np.empty((n, q, d))
+    shifts = np.empty((n, q, d))
     # the moves of a chain have q x d numbers for each of its d columns
     chunk = max(1, CHUNK_BYTES // (8 * q * d * d))
     for i in range(0, len(starts), chunk):
-        first, some = starts[i], slice(i, i + chunk)
-        lines = slice(first, ends[some][-1])
-        found[lines] = _along(
-            correlation, present[lines], starts[some] - first, gaps[some]
+        first, chunk_rows = starts[i], slice(i, i + chunk)
+        lines = slice(first, ends[chunk_rows][-1])
+        shifts[lines] = _along(
+            correlation, present[lines], starts[chunk_rows] - first, gaps[chunk_rows]
         )
-    return found
+    return shifts
 
 
 def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
@@ -219,16 +221,16 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
     # All chains advance together, one column at a time.
-    moved = np.zeros((size.max() + 1, *gaps.shape))
-    for k, so_far in enumerate(moved[:-1]):
+    shifts = np.zeros((size.max() + 1, *gaps.shape))
+    for k, so_far in enumerate(shifts[:-1]):
         entering = order[:, k]
         # the gap of the entering column that earlier columns do not explain
         left = gaps[line, :, entering] - so_far[line, :, entering]
         # Forward substitution: one entry of e = L^-1 (x - r) for each column that
         # enters.
         left /= factor[:, None, k, k]
-        moved[k + 1] = so_far + left[:, :, None] * columns[k][:, None]
-    return moved[size, np.repeat(line, np.diff(np.append(starts, n)))]
+        shifts[k + 1] = so_far + left[:, :, None] * columns[k][:, None]
+    return shifts[size, np.repeat(line, np.diff(np.append(starts, n)))]
 
 
 def regressed(correlation, known, moves) -> NDArray[np.float64]:
@@ -245,24 +247,24 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     # rows with the same known columns share a factorisation; bytes sort faster than
     # bools
     patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
-    given = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[
+    conditions = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[
         :, :, None
     ]
-    found, order = np.empty(moves.shape), np.argsort(index.ravel(), kind="stable")
+    shifts, order = np.empty(moves.shape), np.argsort(index.ravel(), kind="stable")
     ends = np.searchsorted(index.ravel()[order], np.arange(len(patterns) + 1))
     step = max(1, CHUNK_BYTES // (8 * correlation.size))
     for i in range(0, len(patterns), step):
-        some = given[i : i + step]
-        both = some & np.swapaxes(some, 1, 2)
+        chunk = conditions[i : i + step]
+        pairs = chunk & np.swapaxes(chunk, 1, 2)
         # Absent columns become identity rows, so systems of different sizes are solved
         # in one call.
         gains = np.linalg.solve(
-            np.where(both, correlation, np.eye(len(correlation))),
-            np.where(some, correlation, 0),
+            np.where(pairs, correlation, np.eye(len(correlation))),
+            np.where(chunk, correlation, 0),
         )
         lines = order[ends[i] : ends[min(i + step, len(patterns))]]
-        found[lines] = moves[lines] @ gains[index.ravel()[lines] - i]
-    return found
+        shifts[lines] = moves[lines] @ gains[index.ravel()[lines] - i]
+    return shifts
 
 
 def row_products(rows, matrix) -> NDArray[np.float64]:
@@ -288,8 +290,8 @@ def chain_starts(present, *labels) -> NDArray[np.intp]:
     # For booleans, <= means implication: each present column stays present.
     same = (present[:-1] <= present[1:]).all(axis=1)
     for label in labels:
-        alike = label[1:] == label[:-1]
-        same &= alike if alike.ndim == 1 else alike.all(axis=1)
+        equal = label[1:] == label[:-1]
+        same &= equal if equal.ndim == 1 else equal.all(axis=1)
     return np.flatnonzero(np.concatenate([[True], ~same]))
 
 
@@ -304,8 +306,8 @@ def squared_distances(correlation, present, gaps) -> NDArray[np.float64]:
     gaps : ndarray of shape (n, q, d)
         Differences in standard units.
     """
-    both = present[:, :, None] & present[:, None]
+    pairs = present[:, :, None] & present[:, None]
     # Absent columns become identity rows, so systems of different sizes are inverted in
     # one call.
-    inverse = np.linalg.inv(np.where(both, correlation, np.eye(len(correlation))))
-    return ((gaps @ np.where(both, inverse, 0.0)) * gaps).sum(axis=2)
+    inverse = np.linalg.inv(np.where(pairs, correlation, np.eye(len(correlation))))
+    return ((gaps @ np.where(pairs, inverse, 0.0)) * gaps).sum(axis=2)

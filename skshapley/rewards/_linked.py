@@ -77,11 +77,11 @@ class WrappedGame(Game):
 
     def take(self, rows) -> Self:
         """Return the game of some rows."""
-        some = copy(self)
-        some._game, some.n_rows = self._game.take(rows), len(rows)
+        selection = copy(self)
+        selection._game, selection.n_rows = self._game.take(rows), len(rows)
         for name in self.by_row:
-            setattr(some, name, getattr(self, name)[rows])
-        return some
+            setattr(selection, name, getattr(self, name)[rows])
+        return selection
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}

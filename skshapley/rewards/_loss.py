@@ -100,8 +100,8 @@ class LogLoss(Loss):
     def __init__(self, response, owner) -> None:
         super().__init__(response, owner)
         self._classes = flat_classes(response.estimator)
-        named = isinstance(response.method, str) and response.method != FUNCTION
-        if named and (response.method != "predict_proba" or self._classes is None):
+        is_method = isinstance(response.method, str) and response.method != FUNCTION
+        if is_method and (response.method != "predict_proba" or self._classes is None):
             raise ValueError(
                 f'{owner} with loss="log_loss" needs the predict_proba of a classifier '
                 f"of one target; got {response.method} of "
@@ -119,8 +119,8 @@ class LogLoss(Loss):
         k = max(
             self.response.n_columns, 2
         )  # one column is the probability of the second class
-        known = self._classes
-        classes = known if known is not None and len(known) == k else list(range(k))
+        labels = self._classes
+        classes = labels if labels is not None and len(labels) == k else list(range(k))
         columns = pd.Index(classes).get_indexer(y)
         if (columns < 0).any():
             row = np.argmin(columns)
@@ -136,17 +136,17 @@ class LogLoss(Loss):
         if values.shape[1] == 1:
             # Binary responses keep the second class only.
             values = np.column_stack([1 - values, values])
-        chosen = values[np.arange(len(values)), targets]
+        probabilities = values[np.arange(len(values)), targets]
         # Written with `not`, so that NaN fails too. The slack is for rounding in single
         # precision.
-        if not (chosen.min() >= -SLACK and chosen.max() <= 1 + SLACK):
-            wrong = chosen[np.abs(chosen - 0.5).argmax()]
+        if not (probabilities.min() >= -SLACK and probabilities.max() <= 1 + SLACK):
+            wrong = probabilities[np.abs(probabilities - 0.5).argmax()]
             raise ModelOutputError(
                 f'{self.owner} with loss="log_loss" needs probabilities; the model '
                 f"returned {wrong:.6g}. Choose another response_method or loss."
             )
         # A probability of 0 would make the loss infinite, and every mean with it.
-        return -np.log(np.clip(chosen, TINY, 1.0))
+        return -np.log(np.clip(probabilities, TINY, 1.0))
 
 
 class GivenLoss(Loss):
@@ -261,11 +261,11 @@ class LossGame(WrappedGame):
             halves, (1, m, 1)
         )  # for each coalition one half, then the other
         values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
-        both = values.reshape(r, m, 2, -1).mean(axis=2)
+        half_means = values.reshape(r, m, 2, -1).mean(axis=2)
         parts = self._worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)
         # The bias of the halves is twice that of the whole, so the difference removes
         # it (Richardson).
-        return 2 * self._worth(both, rows) - parts
+        return 2 * self._worth(half_means, rows) - parts
 
     def _worth(self, values, rows) -> NDArray[np.float64]:
         """Return minus the losses of responses ``(r, m, K)``."""

@@ -120,15 +120,20 @@ def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
     try:
         if not transformed:
             raise MixedColumnsError("transformed=False was passed")
-        named, rest, source = _split(raw.response, raw.background)
-        steps = tuple(named.values())
+        first_steps, last_steps, source = _split(raw.response, raw.background)
+        steps = tuple(first_steps.values())
         table = _transformed(raw.response, steps, raw.background)
         if table.shape[1] != len(source):
             raise MixedColumnsError(
                 f"the steps made {table.shape[1]} columns, not {len(source)}"
             )
-        label = f"columns made once by {', '.join(named)}"
-        parts = raw.response.of(rest), table, raw.weights, raw.column_player[source]
+        label = f"columns made once by {', '.join(first_steps)}"
+        parts = (
+            raw.response.of(last_steps),
+            table,
+            raw.weights,
+            raw.column_player[source],
+        )
         model = MaskedModel(*parts, label=label, steps=steps, whole=raw)
         _check(raw, model, n_players)
         return model
@@ -190,11 +195,11 @@ def _check(raw, model, p) -> None:
     # 7 and the extra shift keep the two rows different from player to player, without
     # random numbers.
     rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
-    theirs = model.transform(
+    transformed = model.transform(
         raw.pool(raw.background).hybrid(coalitions, rows, references)
     )
-    ours = model.pool(model.background).hybrid(coalitions, rows, references)
-    if not _same(ours, theirs):
+    mixed = model.pool(model.background).hybrid(coalitions, rows, references)
+    if not _same(mixed, transformed):
         raise MixedColumnsError(
             "transformed mixed rows differ from mixed transformed rows"
         )
@@ -210,8 +215,10 @@ def _same(ours, theirs) -> bool:
         # The order of stored entries is no difference.
         theirs = theirs.sorted_indices()
         pattern = (ours.indptr, theirs.indptr), (ours.indices, theirs.indices)
-        alike = all(np.array_equal(*pair) for pair in pattern)
-        return alike and np.allclose(ours.data, theirs.data, 1e-12, 0, equal_nan=True)
+        equal_pattern = all(np.array_equal(*pair) for pair in pattern)
+        return equal_pattern and np.allclose(
+            ours.data, theirs.data, 1e-12, 0, equal_nan=True
+        )
     if isinstance(ours, np.ndarray) and ours.dtype.kind in "biuf":
         return np.allclose(ours, theirs, 1e-12, 0, equal_nan=True)
     try:

@@ -65,8 +65,11 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f"{owner} explains a fitted estimator, or a function of a table; got"
             f" {estimator!r}{hint}."
         )
-    own = type(estimator)
-    if (own.__module__.split(".")[0], own.__name__) == ("xgboost", "Booster"):
+    model_class = type(estimator)
+    if (model_class.__module__.split(".")[0], model_class.__name__) == (
+        "xgboost",
+        "Booster",
+    ):
         raise TypeError(
             f"{owner} explains models that predict from a table; an XGBoost Booster "
             "predicts from a DMatrix: use skshapley.trees.TreeExplainer, or a function "
@@ -79,7 +82,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     ):
         if method != "auto":
             raise ValueError(
-                f"{owner} got response_method={method!r} for a {own.__name__}, which "
+                f"{owner} got response_method={method!r} for a {model_class.__name__}, which "
                 'is called directly: leave it at "auto", or pass a function of (model, '
                 "X) for a table X."
             )
@@ -88,12 +91,12 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     if kind == "clusterer" and method in ("auto", "predict"):
         distances = 'response_method="transform" for the distances to the clusters, or '
         raise ValueError(
-            f"{owner} got response_method={method!r} for {own.__name__}, which predicts"
+            f"{owner} got response_method={method!r} for {model_class.__name__}, which predicts"
             " labels of clusters, not a quantity: choose "
             f"{distances if 'transform' in has else ''}a function of (estimator, X), "
             "such as lambda model, X: model.predict(X) == 0."
         )
-    asked = method
+    request = method
     if method == "auto":
         order = BY_KIND.get(kind, BY_KIND["regressor"])
         method = next((name for name in order if name in has), "predict")
@@ -102,12 +105,12 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
             f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).'
         )
-    needed = "predict_proba" if method == "log_odds" else method
-    if needed not in has:
+    required = "predict_proba" if method == "log_odds" else method
+    if required not in has:
         refuse_unfitted(estimator, owner)
         raise ValueError(
-            f"{owner} got response_method={asked!r}, but {own.__name__} has no "
-            f"{needed}: it has {has}; choose one of these, or pass a function of "
+            f"{owner} got response_method={request!r}, but {model_class.__name__} has no "
+            f"{required}: it has {has}; choose one of these, or pass a function of "
             "(estimator, X)."
         )
     return method
@@ -150,8 +153,8 @@ def unwrapped(estimator) -> Any:
     """Return the estimator within frozen estimators and searches."""
     if isinstance(estimator, FrozenEstimator):
         return unwrapped(estimator.estimator)
-    found = getattr(estimator, "best_estimator_", None)
-    return estimator if found is None else unwrapped(found)
+    best = getattr(estimator, "best_estimator_", None)
+    return estimator if best is None else unwrapped(best)
 
 
 def final_estimator(estimator) -> Any:

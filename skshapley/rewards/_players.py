@@ -62,23 +62,25 @@ class Players(Portable):
             For a column that does not exist or is in two groups, or an empty group.
         """
         owners, labels = np.arange(len(columns)), list(columns)
-        taken: dict[int, object] = {}
+        group_of_column: dict[int, object] = {}
         for name, members in _checked(groups, owner).items():
             positions = [_position(column, columns, name, owner) for column in members]
             for position in positions:
-                if position in taken:
+                if position in group_of_column:
                     raise ValueError(
                         f"{owner} got column {columns[position]!r} in group {name!r} "
-                        f"and in group {taken[position]!r}; a column belongs to at "
+                        f"and in group {group_of_column[position]!r}; a column belongs to at "
                         "most one group."
                     )
-                taken[position] = name
+                group_of_column[position] = name
             # The first column represents the group, so players keep the order of the
             # table.
             owners[positions] = min(positions)
             labels[min(positions)] = name
-        kept, column_player = np.unique(owners, return_inverse=True)
-        names = np.array([str(labels[position]) for position in kept], dtype=object)
+        owner_numbers, column_player = np.unique(owners, return_inverse=True)
+        names = np.array(
+            [str(labels[position]) for position in owner_numbers], dtype=object
+        )
         if len(set(names)) < len(names):
             raise ValueError(
                 f"{owner} got players of the same name among {names.tolist()}: rename "
@@ -174,5 +176,5 @@ def _as_text(frame, most=3) -> list[str]:
         frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")
         for i, name in enumerate(frame.columns[:most])
     ]
-    more = ", ..." if frame.shape[1] > most else ""
-    return [", ".join(cells) + more for cells in zip(*parts, strict=True)]
+    ellipsis = ", ..." if frame.shape[1] > most else ""
+    return [", ".join(cells) + ellipsis for cells in zip(*parts, strict=True)]

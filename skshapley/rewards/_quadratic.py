@@ -45,11 +45,13 @@ class Quadratic:
 
     def __call__(self, rows) -> NDArray[np.float64]:
         """Return the values at rows ``(n, d)`` in standard units, ``(n, c)``."""
-        apart = rows - self.centre
-        bent = row_products(apart, np.hstack(list(self.curves))).reshape(
+        deviations = rows - self.centre
+        curvature = row_products(deviations, np.hstack(list(self.curves))).reshape(
             len(rows), *self.slopes.shape
         )
-        return self.constants + ((bent + self.slopes) * apart[:, None]).sum(axis=2)
+        return self.constants + ((curvature + self.slopes) * deviations[:, None]).sum(
+            axis=2
+        )
 
 
 def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
@@ -71,29 +73,29 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     # The mean of the whole background, also if only some rows are used for the fit.
     centre = weights @ standard
     if len(standard) > MOST_ROWS:
-        some = np.sort(rng.choice(len(standard), MOST_ROWS, replace=False))
-        standard, targets, weights = standard[some], targets[some], weights[some]
+        sample = np.sort(rng.choice(len(standard), MOST_ROWS, replace=False))
+        standard, targets, weights = standard[sample], targets[sample], weights[sample]
     b, d = standard.shape
     if b < LEAST_ROWS:
         return None
-    apart, mass = standard - centre, weights / weights.sum()
+    deviations, mass = standard - centre, weights / weights.sum()
     every = crossed = np.arange(d)
     if d > MOST_CROSSED:
-        own, _ = _regressed(_terms(apart, (every, every)), targets, mass)
-        effect = np.max(np.abs(own[:, :d]) + np.abs(own[:, d:]), axis=0)
+        diagonal, _ = _regressed(_terms(deviations, (every, every)), targets, mass)
+        effect = np.max(np.abs(diagonal[:, :d]) + np.abs(diagonal[:, d:]), axis=0)
         crossed = np.sort(np.argsort(-effect, kind="stable")[:MOST_CROSSED])
     i, j = np.triu_indices(len(crossed), k=1)
     squares = np.append(every, crossed[i]), np.append(every, crossed[j])
-    found, shares = _regressed(_terms(apart, squares), targets, mass)
+    coefficients, shares = _regressed(_terms(deviations, squares), targets, mass)
     if shares.max() < LEAST_SHARE:
         return None
     # A part that explains little adds its own noise and saves none.
-    found[shares < LEAST_SHARE] = 0.0
-    curves = np.zeros((len(found), d, d))
-    curves[:, *squares] = found[:, d:]
+    coefficients[shares < LEAST_SHARE] = 0.0
+    curves = np.zeros((len(coefficients), d, d))
+    curves[:, *squares] = coefficients[:, d:]
     # The fit has each product once; half on either side makes the matrix symmetric.
     curves = (curves + np.swapaxes(curves, 1, 2)) / 2
-    part = Quadratic(centre, np.zeros(len(found)), found[:, :d], curves)
+    part = Quadratic(centre, np.zeros(len(coefficients)), coefficients[:, :d], curves)
     # The constant makes the mean residual 0, so the sampled rest has no mean to
     # estimate.
     return replace(part, constants=mass @ (targets - part(standard)))
@@ -112,10 +114,10 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
     ridge = RidgeCV(PENALTIES, alpha_per_target=True)
     ridge.fit((terms - centre) / scale, targets, sample_weight=len(mass) * mass)
     variance = mass @ (targets - mass @ targets) ** 2
-    missed = np.divide(
+    noise_ratio = np.divide(
         ridge.best_score_, variance, out=-np.ones_like(variance), where=variance > 0
     )
-    return np.atleast_2d(ridge.coef_) / scale, 1 + missed
+    return np.atleast_2d(ridge.coef_) / scale, 1 + noise_ratio
 
 
 GROUPS = 8  # groups of orders; their spread measures the error
@@ -162,15 +164,15 @@ class KnownPart:
 
     def values(self, standard) -> Known:
         """Return the Shapley values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
-        found, spreads = [], []
+        totals, spreads = [], []
         for x in (
             standard - self.function.centre
         ):  # one by one: rounding does not depend on other rows
-            found.append(self.constants + (self.lines + self.squares @ x) @ x)
+            totals.append(self.constants + (self.lines + self.squares @ x) @ x)
             slopes = self.tilts @ x - self.leans
             spreads.append((self.rows @ slopes.swapaxes(1, 2) + self.bends).var(axis=1))
         c, groups, p = self.constants.shape
-        values = np.reshape(found, (-1, c, groups, p)).transpose(2, 0, 3, 1)
+        values = np.reshape(totals, (-1, c, groups, p)).transpose(2, 0, 3, 1)
         variances = np.reshape(spreads, (-1, c, p)).swapaxes(1, 2)
         # 1.2 times the spread of 8 groups: Student's t with 7 degrees of freedom
         errors = values.std(axis=0, ddof=1) / np.sqrt(GROUPS) * 1.2065
@@ -178,9 +180,9 @@ class KnownPart:
 
     def left(self, raw, part) -> NDArray[np.float64]:
         """Return raw responses ``(..., K)`` minus values of the part ``(..., c)``."""
-        rest = np.array(raw, dtype=np.float64)
-        rest[..., self.columns] -= part
-        return rest
+        remainder = np.array(raw, dtype=np.float64)
+        remainder[..., self.columns] -= part
+        return remainder
 
 
 def known_part(
@@ -207,20 +209,24 @@ def known_part(
     # The coefficients would fill the memory, and sampling alone is correct too.
     if c * p * GROUPS * (1 + d + d * d) > MOST_NUMBERS or p == 1:
         return None
-    apart = standard - part.centre
-    covariance = (apart * weights[:, None]).T @ apart
+    deviations = standard - part.centre
+    covariance = (deviations * weights[:, None]).T @ deviations
     n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (
         2 * GROUPS
     )
-    moved = correlation, covariance, column_player
-    groups = [_means(part, *moved, n_pairs, rng) for _ in range(GROUPS)]
+    dependence = correlation, covariance, column_player
+    groups = [_means(part, *dependence, n_pairs, rng) for _ in range(GROUPS)]
     # (c, GROUPS, p, ...)
     constants, lines, squares, crosses = (
         np.stack(g, axis=1) for g in zip(*groups, strict=True)
     )
-    leans, curves, mixed = (each.mean(axis=1) for each in (lines, squares, crosses))
-    rows = apart[
-        rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)
+    leans, curves, mixed = (
+        of_groups.mean(axis=1) for of_groups in (lines, squares, crosses)
+    )
+    rows = deviations[
+        rng.choice(
+            len(deviations), min(SPREAD_ROWS, len(deviations)), replace=False, p=weights
+        )
     ]
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
     tilts = 2 * np.swapaxes(mixed, 2, 3) - curves - np.swapaxes(curves, 2, 3)
@@ -247,8 +253,8 @@ def _means(
         ranks = np.concatenate([ranks, p - 1 - ranks])
         # Columns of one player enter together, one after the other.
         columns = np.argsort(ranks[:, column_player], axis=1, kind="stable")
-        found = _added(part, correlation, covariance, columns)
-        sums = [total + new for total, new in zip(sums, found, strict=True)]
+        terms = _added(part, correlation, covariance, columns)
+        sums = [total + new for total, new in zip(sums, terms, strict=True)]
     member = column_player == np.arange(p)[:, None]
     means = (np.tensordot(member, total, ([1], [1])).swapaxes(0, 1) for total in sums)
     return [mean / (2 * n_pairs) for mean in means]
@@ -259,20 +265,25 @@ def _added(part, correlation, covariance, columns) -> tuple[NDArray[np.float64],
     place = np.argsort(columns, axis=1)
     factor = np.linalg.cholesky(correlation[columns[:, :, None], columns[:, None, :]])
     # Rows and steps are in the order of the table's columns.
-    moved = factor[
+    steps = factor[
         np.arange(len(place))[:, None, None], place[:, :, None], place[:, None]
     ]
-    entered = np.linalg.inv(moved)  # (n, steps, d)
+    inverse = np.linalg.inv(steps)  # (n, steps, d)
     # A column's step changes x'Ax by its own square and twice its products with earlier
     # steps.
     twice = 2.0 * (place[:, None] < place[:, :, None]) + np.eye(len(correlation))
-    bent = np.swapaxes(part.curves[:, None] @ moved, 2, 3)  # (c, n, steps, d)
-    pushed = (bent @ moved * twice) @ entered
-    constants = (entered @ covariance * (pushed - 2 * bent)).sum(axis=(1, 3))
+    curved = np.swapaxes(part.curves[:, None] @ steps, 2, 3)  # (c, n, steps, d)
+    projections = (curved @ steps * twice) @ inverse
+    constants = (inverse @ covariance * (projections - 2 * curved)).sum(axis=(1, 3))
     lines = np.einsum(
-        "cns,nsd->csd", np.tensordot(part.slopes, moved, ([1], [1])), entered
+        "cns,nsd->csd", np.tensordot(part.slopes, steps, ([1], [1])), inverse
     )
     # Products of the same step are summed over orders: (steps, d, n) @ (c, steps, n,
     # d).
-    own = entered.transpose(1, 2, 0)
-    return constants, lines, own @ pushed.swapaxes(1, 2), own @ bent.swapaxes(1, 2)
+    step_rows = inverse.transpose(1, 2, 0)
+    return (
+        constants,
+        lines,
+        step_rows @ projections.swapaxes(1, 2),
+        step_rows @ curved.swapaxes(1, 2),
+    )

@@ -27,8 +27,8 @@ class TransportGame(InterventionalGame):
         full = part.left(instances.full, part.function(pool.given))
         empty = part.left(self._empty, part.function(pool.scores))
         v_empty = part.left(self._mean_empty, part.mean)
-        rest = instances._replace(full=full)
-        game = RemainderGame(self.shared, empty, v_empty, rest, self.row_order)
+        remaining = instances._replace(full=full)
+        game = RemainderGame(self.shared, empty, v_empty, remaining, self.row_order)
         return Remainder(game, game.known)
 
 
@@ -40,14 +40,14 @@ class RemainderGame(TransportGame):
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         pool, model = self._pool, self.shared
-        known = cast(KnownPart, model.part)
+        known_part = cast(KnownPart, model.part)
         moves = pool.moves(coalitions, rows, references)
         hybrid = pool.hybrid(coalitions, rows, references, moves)
         raw = model.response(hybrid, where=where).reshape(*references.shape, -1)
         # In place: the moves are the largest array of a batch, and are not used again.
         moves += pool.scores[references]
-        part = known.function(moves.reshape(-1, moves.shape[2]))
-        return known.left(raw, part.reshape(*references.shape, -1))
+        part = known_part.function(moves.reshape(-1, moves.shape[2]))
+        return known_part.left(raw, part.reshape(*references.shape, -1))
 
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""
@@ -60,4 +60,9 @@ class RemainderGame(TransportGame):
             values[..., part.columns] = numbers
             return response.choose(values, winners)
 
-        return Known(*(chosen(each) for each in part.values(self._pool.given[rows])))
+        return Known(
+            *(
+                chosen(part_values)
+                for part_values in part.values(self._pool.given[rows])
+            )
+        )

@@ -172,11 +172,15 @@ class Response:
             The rest of the model. It is called with the unchanged output of those
             steps.
         """
-        rest = copy(self)
-        rest.estimator, rest._column_names, rest._width = estimator, None, None
-        rest._nameless = False
-        rest.dense = False  # the steps make the columns that the rest was fitted on
-        return rest
+        response = copy(self)
+        response.estimator, response._column_names, response._width = (
+            estimator,
+            None,
+            None,
+        )
+        response._nameless = False
+        response.dense = False  # the steps make the columns that the rest was fitted on
+        return response
 
     def without_model(self) -> Self:
         """Return the response without its model; it can still choose outputs."""

@@ -126,10 +126,10 @@ class BackgroundReward(Portable, Reward):
             response, background, weights, players.column_player, label=self.mixed
         )
         self.masked_ = self._prepared(raw)
-        rest = self.masked_.response
-        self.empty_ = rest.over(self.masked_.background, "background rows")
-        if rest is not response:
-            response.learn_from(rest)
+        masked_response = self.masked_.response
+        self.empty_ = masked_response.over(self.masked_.background, "background rows")
+        if masked_response is not response:
+            response.learn_from(masked_response)
         self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
         self.masked_columns_ = self.masked_.label
         return self
@@ -366,13 +366,13 @@ class InterventionalGame(Game):
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
         if references is None:
             weights = self.reference_weights
-            named = np.broadcast_to(
+            rows_used = np.broadcast_to(
                 np.arange(self.n_references), (r * m, self.n_references)
             )
         else:
-            named = references.reshape(r * m, -1)
-            weights = np.full(named.shape[1], 1 / named.shape[1])
-        outputs = self.against(flat, repeated, named)
+            rows_used = references.reshape(r * m, -1)
+            weights = np.full(rows_used.shape[1], 1 / rows_used.shape[1])
+        outputs = self.against(flat, repeated, rows_used)
         # contiguous along the mean, so that rounding is equal in every batch
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)

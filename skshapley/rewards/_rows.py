@@ -109,12 +109,12 @@ class ColumnPool(RowPool):
         present = np.repeat(
             coalitions.T.take(self.column_player, axis=0), references.shape[1], 1
         )
-        given, other = (
+        instance_rows, reference_rows = (
             np.repeat(rows, references.shape[1]),
             references.ravel() + len(self.X),
         )
         # arithmetic, because a choice by bool mispredicts a branch for every other row
-        return present * (given - other) + other
+        return present * (instance_rows - reference_rows) + reference_rows
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
@@ -158,12 +158,14 @@ class ArrayPool(ColumnPool):
         # Pieces that fit into the cache take half the time.
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
         for start in range(0, n, step):
-            some = slice(start, start + step)
-            given = self.X.take(rows[some], axis=0)[:, None].astype(kind, copy=False)
-            other = self.background.take(references[some], axis=0).astype(
+            chunk = slice(start, start + step)
+            instances = self.X.take(rows[chunk], axis=0)[:, None].astype(
                 kind, copy=False
             )
-            _choose(present[some, None], given, other, mixed[some])
+            replacements = self.background.take(references[chunk], axis=0).astype(
+                kind, copy=False
+            )
+            _choose(present[chunk, None], instances, replacements, mixed[chunk])
         hybrid = mixed.reshape(n * q, d)
         if self._names is None:
             return hybrid
@@ -176,9 +178,11 @@ class ArrayPool(ColumnPool):
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         if object in (self.X.dtype, self.background.dtype):  # objects may include pd.NA
             return super().unlike(rows, references)
-        own, other = self.X[rows], self.background[references]
+        instances, replacements = self.X[rows], self.background[references]
         # NaN differs from itself, but a missing value on both sides is no difference.
-        return ~((own == other) | (pd.isna(own) & pd.isna(other)))
+        return ~(
+            (instances == replacements) | (pd.isna(instances) & pd.isna(replacements))
+        )
 
 
 def _choose(present, given, other, out) -> None:
@@ -246,12 +250,20 @@ class SparsePool(RowPool):
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return True where rows differ from a background row each, ``(n, d)`` bool."""
-        own, other = self.X[rows], self.background[references]
-        for part in (own, other):  # compare bits, so that missing equals missing
+        instances, replacements = self.X[rows], self.background[references]
+        for part in (
+            instances,
+            replacements,
+        ):  # compare bits, so that missing equals missing
             part.data = part.data.astype(np.float64).view(np.int64)
-        unequal = own != other
-        own.data, other.data = np.ones(own.nnz), np.ones(other.nnz)
-        return (unequal + (own != other)).toarray()  # one of them may store zeros
+        unequal = instances != replacements
+        instances.data, replacements.data = (
+            np.ones(instances.nnz),
+            np.ones(replacements.nnz),
+        )
+        return (
+            unequal + (instances != replacements)
+        ).toarray()  # one of them may store zeros
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return mixed rows in the background's container."""
@@ -259,24 +271,26 @@ class SparsePool(RowPool):
         # One number for each pair of rows; permutations mix the same pair many times.
         pairs, line = np.unique(rows[:, None] * b + references, return_inverse=True)
         # the entries of each pair of rows are sorted once, for all mixtures of the pair
-        own, other = self.X[pairs // b], self.background[pairs % b]
-        pair = np.concatenate([_lines(own), _lines(other)])
-        columns = np.concatenate([own.indices, other.indices])
+        instances, replacements = self.X[pairs // b], self.background[pairs % b]
+        pair = np.concatenate([_lines(instances), _lines(replacements)])
+        columns = np.concatenate([instances.indices, replacements.indices])
         order = np.lexsort((columns, pair))
-        ends = own.indptr + other.indptr
-        both = sparse.csr_array((order, columns[order], ends), shape=own.shape)[
-            line.ravel()
-        ]
-        present = coalitions[_lines(both) // q, self.column_player[both.indices]]
+        ends = instances.indptr + replacements.indptr
+        stacked = sparse.csr_array(
+            (order, columns[order], ends), shape=instances.shape
+        )[line.ravel()]
+        present = coalitions[_lines(stacked) // q, self.column_player[stacked.indices]]
         # Entries of the row to explain are kept where present, those of the background
         # where absent.
-        kept = present == (both.data < own.nnz)
-        data = np.concatenate([own.data, other.data])[both.data[kept]]
-        ends = np.concatenate([[0], np.cumsum(kept)])[both.indptr].astype(
-            both.indptr.dtype
+        present_entries = present == (stacked.data < instances.nnz)
+        data = np.concatenate([instances.data, replacements.data])[
+            stacked.data[present_entries]
+        ]
+        ends = np.concatenate([[0], np.cumsum(present_entries)])[stacked.indptr].astype(
+            stacked.indptr.dtype
         )
         hybrid = type(self.background)(
-            (data, both.indices[kept], ends), shape=both.shape
+            (data, stacked.indices[present_entries], ends), shape=stacked.shape
         )
         # Entries are sorted and distinct by construction, and scipy would check them in
         # each call.

@@ -74,10 +74,10 @@ class HiddenColumns:
     @property
     def categorical(self) -> NDArray[np.bool_]:
         """The columns with codes of few levels, including the second columns."""
-        few = [
+        categorical = [
             levels is not None and len(levels) < MOST_LEVELS for levels in self._levels
         ]
-        return np.array(few + [False] * len(self._gaps))
+        return np.array(categorical + [False] * len(self._gaps))
 
     def numbers(self, table) -> NDArray[np.float64]:
         """Return a table ``(n, d)`` as numbers."""
@@ -89,8 +89,8 @@ class HiddenColumns:
 
     def hidden(self, numbers, present) -> NDArray[np.float64]:
         """Return numbers ``(n, d)`` with NaN for absent columns, and the second columns."""
-        shown = np.where(present, numbers, np.nan)
-        return np.column_stack([shown, present[:, self._gaps].astype(float)])
+        masked = np.where(present, numbers, np.nan)
+        return np.column_stack([masked, present[:, self._gaps].astype(float)])
 
 
 def _levels(column) -> pd.Index | None:
@@ -137,11 +137,11 @@ class Surrogate(MaskedModel):
 
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
-        shown = self.columns.hidden(
+        masked = self.columns.hidden(
             numbers, coalitions.take(self.column_player, axis=1)
         )
         # Trees of residuals may leave the range of the response, such as probabilities.
-        return np.clip(self.regressor.predict(shown), self.low, self.high)
+        return np.clip(self.regressor.predict(masked), self.low, self.high)
 
 
 def _is_regressor(value) -> bool:
@@ -237,7 +237,7 @@ class SurrogateReward(BackgroundReward):
         if players.n_players > 1:  # the coalitions of a single one are known
             rng = generator(self.random_state, 1)
             masks = kernel_coalitions(rng, len(row), players.n_players)
-        shown = columns.hidden(numbers[row], masks.take(players.column_player, axis=1))
+        masked = columns.hidden(numbers[row], masks.take(players.column_player, axis=1))
         regressor = MultiOutputRegressor(self._regressor(columns, n_masks))
         equal = weights.min() == weights.max()
         share = None if equal else weights[row] / weights[row].mean()
@@ -246,7 +246,7 @@ class SurrogateReward(BackgroundReward):
             None,
             weights,
             players.column_player,
-            regressor.fit(shown, targets[row], sample_weight=share),
+            regressor.fit(masked, targets[row], sample_weight=share),
             targets.min(axis=0),
             targets.max(axis=0),
             columns,
@@ -305,13 +305,13 @@ class SurrogateGame(WrappedGame):
         full, values = flat.all(axis=1), self.empty(repeated)[:, 0]
         inner = flat.any(axis=1) & ~full
         if inner.any():
-            some = repeated[inner]
-            found = self.shared.predict(self._numbers[some], flat[inner])
+            instances = repeated[inner]
+            predictions = self.shared.predict(self._numbers[instances], flat[inner])
             if self.shared.response.predicted:  # all outputs were learned
-                found = self.shared.response.choose(
-                    found, self._game.instances.winners[some]
+                predictions = self.shared.response.choose(
+                    predictions, self._game.instances.winners[instances]
                 )
-            values[inner] = found
+            values[inner] = predictions
         values[full] = self.full(repeated[full])
         return values.reshape(r, m, -1)
 

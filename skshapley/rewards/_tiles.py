@@ -120,12 +120,12 @@ class TileReward(InputReward):
             Images like `image`, with each image of the background; b is 1 without a
             background.
         """
-        shown = np.asarray(coalitions, dtype=bool)[:, self.labels]
+        visible = np.asarray(coalitions, dtype=bool)[:, self.labels]
         if self._fill is None:
-            return np.stack([_inpainted(self.image, mask) for mask in shown])[:, None]
+            return np.stack([_inpainted(self.image, mask) for mask in visible])[:, None]
         if self.image.ndim == 3:
-            shown = shown[..., None]
-        return np.where(shown[:, None], self.image, self._fill)
+            visible = visible[..., None]
+        return np.where(visible[:, None], self.image, self._fill)
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
@@ -140,8 +140,8 @@ class TileReward(InputReward):
     def _mean_response(self, coalitions) -> NDArray[np.float64]:
         images = self.images(coalitions).reshape(-1, *self.image.shape)
         raw = self.response(self._given(images), where=" on parts of the image")
-        chosen = self.response.choose(raw, self._winners)
-        return chosen.reshape(len(coalitions), self._n_fills, -1).mean(axis=1)
+        outputs = self.response.choose(raw, self._winners)
+        return outputs.reshape(len(coalitions), self._n_fills, -1).mean(axis=1)
 
     def _given(self, images) -> NDArray:
         """Return images as inputs of the model."""
@@ -194,9 +194,9 @@ def _checked_image(image) -> NDArray:
 
 def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
     """Return the tile of each pixel, from 0, and the grid if there is one."""
-    given = np.asarray(tiles)
-    if given.dtype.kind in "iub":
-        if given.shape == (2,) and (given > 0).all() and (given <= shape).all():
+    labels = np.asarray(tiles)
+    if labels.dtype.kind in "iub":
+        if labels.shape == (2,) and (labels > 0).all() and (labels <= shape).all():
             (height, width), (rows, columns) = shape, tiles
             # If the grid does not divide the image, tiles differ by one pixel in height
             # and width.
@@ -205,13 +205,13 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
                 np.arange(width) * columns // width,
             )
             return down[:, None] * columns + across, (int(rows), int(columns))
-        if given.shape == shape:
-            return np.unique(given, return_inverse=True)[1].reshape(shape).astype(
+        if labels.shape == shape:
+            return np.unique(labels, return_inverse=True)[1].reshape(shape).astype(
                 np.intp
             ), None
-    found = f"labels of shape {given.shape}" if given.ndim > 1 else repr(tiles)
+    description = f"labels of shape {labels.shape}" if labels.ndim > 1 else repr(tiles)
     raise ValueError(
-        f"TileReward got tiles={found} for an image of {shape[0]} x {shape[1]} pixels: "
+        f"TileReward got tiles={description} for an image of {shape[0]} x {shape[1]} pixels: "
         "choose (rows, columns) of a grid of no more than that, or int labels of shape "
         f"{shape}."
     )
@@ -221,15 +221,15 @@ def _checked_fill(absent, image) -> NDArray | None:
     """Return the fill of absent tiles, ``(b, *image.shape)``; None for inpainting."""
     if isinstance(absent, str):
         return _made(absent, image)
-    given = np.asarray(absent)
-    background = given.shape[1:] == image.shape and len(given) > 0
-    if not background and given.shape not in ((), image.shape[2:], image.shape):
+    values = np.asarray(absent)
+    background = values.shape[1:] == image.shape and len(values) > 0
+    if not background and values.shape not in ((), image.shape[2:], image.shape):
         raise ValueError(
-            f"TileReward got absent of shape {given.shape} for an image of shape "
+            f"TileReward got absent of shape {values.shape} for an image of shape "
             f"{image.shape}: pass a number, a colour, an image of that shape, or a "
             f"background of shape (b, {', '.join(map(str, image.shape))})."
         )
-    fill = given.astype(image.dtype)
+    fill = values.astype(image.dtype)
     if image.dtype.kind in "ui" and not np.array_equal(fill, absent):
         raise ValueError(
             f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, "
@@ -271,8 +271,8 @@ def _inpainted(image, shown) -> NDArray:
             np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype
         )
     channels = -1 if image.ndim == 3 else None
-    found = inpaint_biharmonic(image.astype(np.float64), ~shown, channel_axis=channels)
-    return _as_pixels(found, image.dtype)
+    filled = inpaint_biharmonic(image.astype(np.float64), ~shown, channel_axis=channels)
+    return _as_pixels(filled, image.dtype)
 
 
 def _shown(absent) -> str:

@@ -138,11 +138,11 @@ class TokenReward(InputReward):
 
     def _cut(self, document: str, token_pattern: str, mask: str | None) -> None:
         """Divide the document into tokens, each with the text before the next one."""
-        found = list(re.finditer(token_pattern, document))
+        matches = list(re.finditer(token_pattern, document))
         self.document, self.mask = document, mask
-        self.tokens = [match.group() for match in found]
+        self.tokens = [match.group() for match in matches]
         self.n_players = len(self.tokens)
-        starts = [match.start() for match in found] or [len(document)]
+        starts = [match.start() for match in matches] or [len(document)]
         ends = [*starts[1:], len(document)]
         self._head = document[: starts[0]]
         self._pieces = [
@@ -151,7 +151,8 @@ class TokenReward(InputReward):
         # A removed token takes the text after it along, so that no double spaces
         # remain. A mask keeps that text.
         gaps = [
-            document[match.end() : end] for match, end in zip(found, ends, strict=False)
+            document[match.end() : end]
+            for match, end in zip(matches, ends, strict=False)
         ]
         self._absent = (
             [""] * len(starts) if mask is None else [mask + gap for gap in gaps]
@@ -168,7 +169,7 @@ class TokenReward(InputReward):
         pairs = list(zip(self._absent, self._pieces, strict=True))
         return [
             self._head
-            + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
+            + "".join([pair[present] for pair, present in zip(pairs, row, strict=True)])
             for row in np.asarray(coalitions, dtype=bool).tolist()
         ]
 
@@ -260,11 +261,11 @@ class DocumentReward:
 
 def numbered(tokens: Iterable[str]) -> list[str]:
     """Return the tokens of a document, with numbers after repeated ones: "it", "it (2)"."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     labels = []
     for token in tokens:
-        seen[token] = seen.get(token, 0) + 1
-        labels.append(token if seen[token] == 1 else f"{token} ({seen[token]})")
+        counts[token] = counts.get(token, 0) + 1
+        labels.append(token if counts[token] == 1 else f"{token} ({counts[token]})")
     return labels
 
 
@@ -281,13 +282,13 @@ def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
 def of_tokens(explanation: Explanation, names: list) -> Explanation:
     """Return an explanation of documents with columns for these names, and 0 for missing ones."""
     place = pd.Index(names, dtype=object).get_indexer(explanation.feature_names)
-    known, own = place >= 0, place[place >= 0]
+    in_vocabulary, positions = place >= 0, place[place >= 0]
 
     def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
         whole = np.full(
             (len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype
         )
-        whole[:, own] = array[:, known]
+        whole[:, positions] = array[:, in_vocabulary]
         return whole
 
     errors, data = (

@@ -31,8 +31,8 @@ class NormalMargins:
     """
 
     def __init__(self, table, weights, spread=None) -> None:
-        self._centre, found = location(table, weights)
-        spread = found if spread is None else spread
+        self._centre, estimate = location(table, weights)
+        spread = estimate if spread is None else spread
         self._spread = np.where(spread > 0, spread, 1.0)
 
     def standard(self, table) -> NDArray[np.float64]:
@@ -78,17 +78,17 @@ class RankMargins:
 
     def moved(self, rows, standard, moves) -> NDArray[np.float64]:
         """Return the quantiles of the moved scores; other columns keep their values."""
-        found = rows.copy()
+        result = rows.copy()
         for column, (values, low, high) in enumerate(self._columns):
             # Unmoved rows keep their exact numbers; a round trip through quantiles
             # would round them.
-            there = np.flatnonzero(moves[:, column])
-            levels = ndtr(standard[there, column] + moves[there, column])
+            shifted = np.flatnonzero(moves[:, column])
+            levels = ndtr(standard[shifted, column] + moves[shifted, column])
             # Two knots per number make its interval flat, so repeated numbers come back
             # unchanged.
             knots = np.column_stack([low, high]).ravel()
-            found[there, column] = np.interp(levels, knots, np.repeat(values, 2))
-        return found
+            result[shifted, column] = np.interp(levels, knots, np.repeat(values, 2))
+        return result
 
 
 def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -235,17 +235,17 @@ class CausalModel(TransportModel):
     def moves(self, given, present, rows, references) -> NDArray[np.float64]:
         """Return the moves of background rows that follow the effects of present columns."""
         gaps = given[rows][:, None] - self.scores[references]
-        moved = np.where(present[:, None], gaps, 0.0)
+        shifts = np.where(present[:, None], gaps, 0.0)
         earlier = np.zeros(present.shape[1], dtype=bool)
         for component, confounded in zip(self.components, self.confounded, strict=True):
-            known = np.broadcast_to(earlier, present.shape)
+            conditions = np.broadcast_to(earlier, present.shape)
             if not confounded:  # its present columns predict the absent ones
-                known = known | (present & component)
-            found = regressed(self.correlation, known, moved)
-            np.copyto(moved, found, where=(component & ~present)[:, None])
+                conditions = conditions | (present & component)
+            regression = regressed(self.correlation, conditions, shifts)
+            np.copyto(shifts, regression, where=(component & ~present)[:, None])
             # All columns of earlier components are known now: set, or moved as effects.
             earlier = earlier | component
-        return moved
+        return shifts
 
 
 def numbers(X, owner, what) -> NDArray[np.float64]:
@@ -267,8 +267,10 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
         fault = f"is {column.dtype}: encode it"
         # Objects may hold numbers, which the dtype alone does not show.
         kind = pd.api.types.infer_dtype(column, skipna=True)
-        others = kind == "mixed" and not column.map(type).eq(str).any()
-        if kind in NUMBERS or others:  # a TypeError for objects that are no numbers
+        numeric_objects = kind == "mixed" and not column.map(type).eq(str).any()
+        if (
+            kind in NUMBERS or numeric_objects
+        ):  # a TypeError for objects that are no numbers
             table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
             finite = np.isfinite(table[:, j]).all()
             fault = "" if finite else "has missing or infinite values: impute them"

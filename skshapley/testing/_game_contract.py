@@ -56,9 +56,9 @@ def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
     """Values, ends and flags have their shapes and types, and are finite, for rows in any order."""
     rows = _rows(game)
     again = np.array([-1, 0, 0])  # the last row, and the first one twice
-    for some in (rows, rows[again]):
-        for references in (None, _references(game, len(some))):
-            values_of(game, _coalitions(game, len(some)), some, references)
+    for selection in (rows, rows[again]):
+        for references in (None, _references(game, len(selection))):
+            values_of(game, _coalitions(game, len(selection)), selection, references)
     expected = {name: part[again] for name, part in _ends_and_flags(game, rows).items()}
     _assert_alike(
         _ends_and_flags(game, rows[again]), expected, rtol, "of rows in another order"
@@ -70,22 +70,25 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
     # A game may keep results of earlier calls. A repeated call must then return the
     # same bits. A copy that was first asked for other coalitions may round differently.
     fresh, rows = deepcopy(game), _rows(game)
-    given = _coalitions(game, len(rows)), rows, _references(game, len(rows))
-    before = deepcopy(given)
-    others = _coalitions(game, len(rows), seed=1)
-    asked = [given[:2], given]
-    first = [values_of(game, *arguments) for arguments in asked]
-    for again, apart, when in (
+    inputs = _coalitions(game, len(rows)), rows, _references(game, len(rows))
+    before = deepcopy(inputs)
+    different = _coalitions(game, len(rows), seed=1)
+    calls = [inputs[:2], inputs]
+    first = [values_of(game, *arguments) for arguments in calls]
+    for again, tolerance, when in (
         (game, 0.0, "again"),
         (fresh, rtol, "in another order of calls"),
     ):
-        values_of(again, others, rows)
-        for arguments, expected in zip(asked, first, strict=True):
+        values_of(again, different, rows)
+        for arguments, expected in zip(calls, first, strict=True):
             assert_close(
-                values_of(again, *arguments), expected, apart, f"the same call {when}"
+                values_of(again, *arguments),
+                expected,
+                tolerance,
+                f"the same call {when}",
             )
     for name, now, then in zip(
-        ("coalitions", "rows", "references"), given, before, strict=True
+        ("coalitions", "rows", "references"), inputs, before, strict=True
     ):
         assert np.array_equal(now, then), f"a call changed its {name}"
 
@@ -106,9 +109,11 @@ def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
     assert part.shared is shared, (
         "without its `shared`, a copy takes that of the game, too"
     )
-    whole, rest, apart = (len(pickle.dumps(thing)) for thing in (part, light, shared))
-    assert rest <= whole - apart / 2 + NAMES_BYTES, (
-        f"without its `shared` of {apart} bytes, a game of {whole} still has {rest}: "
+    whole, light_bytes, shared_bytes = (
+        len(pickle.dumps(thing)) for thing in (part, light, shared)
+    )
+    assert light_bytes <= whole - shared_bytes / 2 + NAMES_BYTES, (
+        f"without its `shared` of {shared_bytes} bytes, a game of {whole} still has {light_bytes}: "
         "it carries that twice"
     )
     light = _pickled(light)
@@ -128,47 +133,50 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
         f"{type(game).__name__} has {game.n_rows} rows but no take(rows), which "
         "workers need"
     )
-    for chosen in [[0]] if last == 0 else [[last], [last, 0], [0, last, 0]]:
-        rows = np.array(chosen)
+    for selection in [[0]] if last == 0 else [[last], [last, 0], [0, last, 0]]:
+        rows = np.array(selection)
         part, local, r = game.take(rows), np.arange(len(rows)), len(rows)
-        assert part.n_rows == r, f"take({chosen}) has n_rows={part.n_rows}"
+        assert part.n_rows == r, f"take({selection}) has n_rows={part.n_rows}"
         for name in [name for name in COUNTS + COSTS if name != "n_rows"]:
-            found, whole = getattr(part, name), getattr(game, name)
-            assert found == whole, (
-                f"take({chosen}) has {name}={found} instead of {whole}"
+            result, whole = getattr(part, name), getattr(game, name)
+            assert result == whole, (
+                f"take({selection}) has {name}={result} instead of {whole}"
             )
         assert np.array_equal(part.reference_weights, game.reference_weights), (
             "other weights"
         )
         assert part.shared is game.shared, (
-            f"take({chosen}) does not pass on `shared` unchanged"
+            f"take({selection}) does not pass on `shared` unchanged"
         )
         coalitions = _coalitions(game, r)
         for references in (None, _references(game, r)):
             expected = values_of(game, coalitions, rows, references)
-            found = values_of(part, coalitions, local, references)
-            assert_close(found, expected, rtol, f"values of take({chosen})")
+            result = values_of(part, coalitions, local, references)
+            assert_close(result, expected, rtol, f"values of take({selection})")
         ends = _ends_and_flags(part, local)
-        _assert_alike(ends, _ends_and_flags(game, rows), rtol, f"of take({chosen})")
+        _assert_alike(ends, _ends_and_flags(game, rows), rtol, f"of take({selection})")
         # A worker takes rows of a game that was itself taken.
         alone = values_of(part.take(local[-1:]), coalitions[-1:], local[:1])
         whole = values_of(game, coalitions[-1:], rows[-1:])
-        assert_close(alone, whole, rtol, f"a part of take({chosen})")
+        assert_close(alone, whole, rtol, f"a part of take({selection})")
 
 
 def check_game_references(game: Game, rtol: float = RTOL) -> None:
     """Values against all references are weighted means of single ones; against q, plain means."""
     rows = _rows(game)
-    coalitions, named = _coalitions(game, len(rows)), _references(game, len(rows))
+    coalitions, references = _coalitions(game, len(rows)), _references(game, len(rows))
     singles = _against_each(game, coalitions, rows)
     mean = (game.reference_weights[:, None] * singles).sum(axis=2)
     assert_close(
         values_of(game, coalitions, rows), mean, rtol, "against all references"
     )
-    mean = np.take_along_axis(singles, named[..., None], axis=2).mean(axis=2)
-    q = named.shape[2]
+    mean = np.take_along_axis(singles, references[..., None], axis=2).mean(axis=2)
+    q = references.shape[2]
     assert_close(
-        values_of(game, coalitions, rows, named), mean, rtol, f"against {q} references"
+        values_of(game, coalitions, rows, references),
+        mean,
+        rtol,
+        f"against {q} references",
     )
 
 
@@ -182,16 +190,19 @@ def check_game_ends(game: Game, rtol: float = RTOL) -> None:
     )
     # compared with the values themselves, because their mean may be 0
     mean = (game.reference_weights[:, None] * empty).sum(axis=1, keepdims=True)
-    found = np.concatenate([empty_values(game, rows)[:, None], empty], axis=1)
+    computed = np.concatenate([empty_values(game, rows)[:, None], empty], axis=1)
     mean = np.concatenate([mean, empty], axis=1)
-    assert_close(found, mean, rtol, "v_empty and the mean of empty(rows)")
+    assert_close(computed, mean, rtol, "v_empty and the mean of empty(rows)")
     for name, coalitions, expected in (
         ("empty", nobody, empty),
         ("full", ~nobody, full),
     ):
-        each = _against_each(game, coalitions, rows)[:, 0]
+        by_reference = _against_each(game, coalitions, rows)[:, 0]
         assert_close(
-            each, expected, rtol, f"{name}(rows) and its coalition, by reference"
+            by_reference,
+            expected,
+            rtol,
+            f"{name}(rows) and its coalition, by reference",
         )
         mean = (game.reference_weights[:, None] * expected).sum(axis=1)
         values = values_of(game, coalitions, rows)[:, 0]
@@ -202,9 +213,11 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
     """Players that are not `active` change no value, against all references or single ones."""
     rows = _rows(game, SEARCHED_ROWS)
     active = game.active(rows)
-    kept = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
+    partial_rows = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
     for values in (values_of, _against_each):
-        _assert_idle(values, game, rows[kept], active[kept], rtol, "active")
+        _assert_idle(
+            values, game, rows[partial_rows], active[partial_rows], rtol, "active"
+        )
 
 
 def check_game_differing(game: Game, rtol: float = RTOL) -> None:
@@ -216,10 +229,10 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     line, reference = np.nonzero(~differing.all(axis=2))
     # At most twelve pairs, since the search covers up to a hundred rows and all
     # background rows.
-    some = _spread(len(line), 4 * N_ROWS)
-    line, reference = line[some], reference[some]
-    named = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
-    values = partial(values_of, references=named)
+    sample = _spread(len(line), 4 * N_ROWS)
+    line, reference = line[sample], reference[sample]
+    references = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
+    values = partial(values_of, references=references)
     _assert_idle(
         values, game, rows[line], differing[line, reference], rtol, "differing"
     )
@@ -235,18 +248,18 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
         expected = values_of(game, coalitions, rows, references).reshape(n, 1, -1)[
             order
         ]
-        asked = [coalitions.reshape(n, 1, -1)[order], lines[order]]
+        inputs = [coalitions.reshape(n, 1, -1)[order], lines[order]]
         if references is not None:
-            asked.append(references.reshape(n, 1, -1)[order])
+            inputs.append(references.reshape(n, 1, -1)[order])
         for together, how in (
             (n, "one coalition a line, in another order"),
             (1, "asked alone"),
         ):
-            found = [
-                values_of(game, *(part[start : start + together] for part in asked))
+            batches = [
+                values_of(game, *(part[start : start + together] for part in inputs))
                 for start in range(0, n, together)
             ]
-            assert_close(np.concatenate(found), expected, rtol, f"{how}, values")
+            assert_close(np.concatenate(batches), expected, rtol, f"{how}, values")
 
 
 def _rows(game: Game, most: int = N_ROWS) -> np.ndarray:
@@ -290,18 +303,18 @@ def values_of(
     values = np.empty((r, m, game.n_outputs))
     for i, j in product(range(0, r, high), range(0, m, wide)):
         lines, block = slice(i, i + high), np.s_[i : i + high, j : j + wide]
-        named = None if references is None else references[block]
-        found = game(coalitions[block], rows[lines], named)
-        _assert_array(found, values[block].shape, np.float64, "what a call returned")
-        values[block] = found
+        block_references = None if references is None else references[block]
+        result = game(coalitions[block], rows[lines], block_references)
+        _assert_array(result, values[block].shape, np.float64, "what a call returned")
+        values[block] = result
     return values
 
 
 def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the values against every single reference, ``(r, m, b, k)``."""
     (r, m, _), b = coalitions.shape, game.n_references
-    named = np.broadcast_to(np.tile(np.arange(b), m)[:, None], (r, m * b, 1))
-    return values_of(game, np.repeat(coalitions, b, axis=1), rows, named).reshape(
+    references = np.broadcast_to(np.tile(np.arange(b), m)[:, None], (r, m * b, 1))
+    return values_of(game, np.repeat(coalitions, b, axis=1), rows, references).reshape(
         r, m, b, game.n_outputs
     )
 
@@ -310,15 +323,15 @@ def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return all properties of the rows of a game that need no coalition."""
     r, b, p, k = len(rows), game.n_references, game.n_players, game.n_outputs
     shapes = {"empty": (r, b, k), "full": (r, k), "active": (r, p)}
-    found = {name: getattr(game, name)(rows) for name in shapes}
-    found["v_empty"], shapes["v_empty"] = empty_values(game, rows), (r, k)
+    results = {name: getattr(game, name)(rows) for name in shapes}
+    results["v_empty"], shapes["v_empty"] = empty_values(game, rows), (r, k)
     differing = _differing(game, rows)
     if differing is not None:
-        found["differing"], shapes["differing"] = differing, (r, b, p)
-    for name, part in found.items():
+        results["differing"], shapes["differing"] = differing, (r, b, p)
+    for name, part in results.items():
         kind = bool if name in ("active", "differing") else np.float64
         _assert_array(part, shapes[name], kind, name)
-    return found
+    return results
 
 
 def _assert_idle(
@@ -330,17 +343,17 @@ def _assert_idle(
     which: str,
 ) -> None:
     """Raise AssertionError if players that do not matter, by ``(r, p)``, change a value."""
-    coalitions, others = (_coalitions(game, len(rows), seed) for seed in (0, 1))
-    changed = np.where(matters[:, None], coalitions, others)
-    one, other = values(game, coalitions, rows), values(game, changed, rows)
-    assert_close(one, other, rtol, f"coalitions with equal {which} players")
+    coalitions, different = (_coalitions(game, len(rows), seed) for seed in (0, 1))
+    changed = np.where(matters[:, None], coalitions, different)
+    before, after = values(game, coalitions, rows), values(game, changed, rows)
+    assert_close(before, after, rtol, f"coalitions with equal {which} players")
 
 
 def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:
     """Return the players that differ from each reference, ``(r, b, p)``, if the game knows them."""
     r, b = len(rows), game.n_references
-    found = game.differing(np.repeat(rows, b), np.tile(np.arange(b), r))
-    return None if found is None else found.reshape(r, b, -1)
+    differing = game.differing(np.repeat(rows, b), np.tile(np.arange(b), r))
+    return None if differing is None else differing.reshape(r, b, -1)
 
 
 def _pickled(thing: Any) -> Any:

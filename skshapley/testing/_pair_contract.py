@@ -28,8 +28,8 @@ def check_pair_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) ->
     for p in (2, 3, N_PLAYERS, 9):
         game = AdditiveGame(np.random.default_rng(p).normal(size=p) * 10, constant=3.0)
         for budget in _budgets(sampler, p):
-            found = _explain(sampler, solver, game, budget).values
-            assert_equal(found, game.shapley_values, f"p={p}, budget {budget}", atol)
+            values = _explain(sampler, solver, game, budget).values
+            assert_equal(values, game.shapley_values, f"p={p}, budget {budget}", atol)
 
 
 def check_pair_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -37,10 +37,12 @@ def check_pair_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
     games = [as_instances(RandomGame(p, p)) for p in (2, 3, N_PLAYERS)]
     for game in [*games, _hybrid_game(n_rows=2)]:
         for budget in _budgets(sampler, game.n_players):
-            found = explain_game(game, sampler=sampler, solver=solver, max_evals=budget)
-            gains = found.v_full - found.v_empty
+            result = explain_game(
+                game, sampler=sampler, solver=solver, max_evals=budget
+            )
+            gains = result.v_full - result.v_empty
             assert_equal(
-                found.values.sum(axis=1), gains, f"the sum by budget {budget}", atol
+                result.values.sum(axis=1), gains, f"the sum by budget {budget}", atol
             )
 
 

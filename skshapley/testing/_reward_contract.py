@@ -59,9 +59,9 @@ def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
             "n_rows": len(_instances()),
         }
         for name, expected in counts.items():
-            found = getattr(game, name)
-            assert found == expected, (
-                f"the game has {name}={found} instead of {expected}"
+            value = getattr(game, name)
+            assert value == expected, (
+                f"the game has {name}={value} instead of {expected}"
             )
         assert response.n_outputs == game.n_outputs, (
             f"response_ has {response.n_outputs} outputs"
@@ -87,8 +87,8 @@ def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
     players = _players(GROUPS)
     coalitions = all_coalitions(players.n_players)
     expected = _worths(reward, coalitions=coalitions[:, players.column_player])
-    found = _worths(reward, coalitions=coalitions, groups=GROUPS)
-    assert_close(found, expected, rtol, "a group and its columns")
+    worths = _worths(reward, coalitions=coalitions, groups=GROUPS)
+    assert_close(worths, expected, rtol, "a group and its columns")
 
 
 def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
@@ -107,8 +107,8 @@ def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
 def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
     """The order of the background rows, with their weights, does not matter."""
     order = np.array([3, 0, 4, 2, 1])
-    found = _worths(reward, background=_background()[order], weights=WEIGHTS[order])
-    assert_close(found, _worths(reward), rtol, "a background in another order")
+    worths = _worths(reward, background=_background()[order], weights=WEIGHTS[order])
+    assert_close(worths, _worths(reward), rtol, "a background in another order")
 
 
 def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
@@ -129,8 +129,8 @@ def check_reward_refit(reward: Reward, rtol: float = RTOL) -> None:
         again, _background()[:3] + 1, output=0, groups=GROUPS, weights=np.full(3, 1 / 3)
     )
     _asked(again.game(_instances()))
-    found = _asked(_fitted(again).game(_instances()))
-    assert_close(found, _worths(reward), rtol, "after another fit")
+    worths = _asked(_fitted(again).game(_instances()))
+    assert_close(worths, _worths(reward), rtol, "after another fit")
 
 
 def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
@@ -139,9 +139,11 @@ def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
     game = _fitted(clone(reward), model=model).game(_instances())
     coalitions, rows = all_coalitions(game.n_players)[None, 1:-1], np.array([1])
     for q in (None,) if game.n_references == 1 else (None, 1, 2):
-        named = None if q is None else np.zeros((*coalitions.shape[:2], q), dtype=int)
+        references = (
+            None if q is None else np.zeros((*coalitions.shape[:2], q), dtype=int)
+        )
         model.n = 0
-        values_of(game, coalitions, rows, named)
+        values_of(game, coalitions, rows, references)
         most = coalitions.shape[1] * (game.rows_per_value if q is None else q)
         assert model.n <= most, (
             f"{model.n} model rows, where {most} are promised (q={q})"
@@ -165,9 +167,9 @@ def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     before, X = dict(vars(reward)), _instances(framed=True)
     explainer = ShapleyExplainer(_model, reward=reward, sampler="exact", groups=GROUPS)
     explainer.fit(_background(framed=True), sample_weight=WEIGHTS.copy())
-    found = explainer.explain(X).values
+    result = explainer.explain(X).values
     table = _worths(reward, X, background=_background(framed=True), groups=GROUPS)
-    for row, values in zip(found, table, strict=True):
+    for row, values in zip(result, table, strict=True):
         expected = brute_force(partial(_looked_up, values), _players(GROUPS).n_players)
         assert_close(row, expected, rtol, "an explanation and the values of its game")
     assert dict(vars(reward)) == before, (

@@ -52,9 +52,9 @@ def check_sampler_costs(sampler: Sampler) -> None:
             )
             design = started(clone(sampler), 2, n, p, b).ask(np.arange(2), n)
             size = design.coalitions.sum(axis=2)
-            held = ((size > 0) & (size < p)).sum(axis=1).max()
-            assert b > 1 or held <= n * price.coalitions, (
-                f"{n} draws are {held} coalitions, more than {price.coalitions} each"
+            n_coalitions = ((size > 0) & (size < p)).sum(axis=1).max()
+            assert b > 1 or n_coalitions <= n * price.coalitions, (
+                f"{n} draws are {n_coalitions} coalitions, more than {price.coalitions} each"
             )
             cost = _cost(design, b)
             assert cost <= budget, (
@@ -86,8 +86,12 @@ def check_sampler_rows(sampler: Sampler) -> None:
     for row in (2, 0, 3, 1):
         alone = one_by_one.ask(np.array([row]), n)
         _tell_nothing(one_by_one, np.array([row]), alone)
-        for one, other in zip(_part(alone, 0), _part(together, row), strict=True):
-            assert_equal(one, other, f"the design of instance {row}, asked alone,")
+        for part_alone, part_together in zip(
+            _part(alone, 0), _part(together, row), strict=True
+        ):
+            assert_equal(
+                part_alone, part_together, f"the design of instance {row}, asked alone,"
+            )
 
 
 def check_sampler_prefix(sampler: Sampler) -> None:
@@ -104,9 +108,11 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     _tell_nothing(twice, rows, parts[0])
     parts.append(twice.ask(rows, second))
     for row in rows:
-        joined = np.concatenate([_part(part, row)[0] for part in parts])
+        concatenated = np.concatenate([_part(part, row)[0] for part in parts])
         assert_equal(
-            joined, _part(whole, row)[0], f"the design of row {row} by two requests"
+            concatenated,
+            _part(whole, row)[0],
+            f"the design of row {row} by two requests",
         )
 
 

@@ -67,16 +67,18 @@ def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
     """Rows outside an update keep their estimates."""
     if not goes_on(sampler):
         return
-    (first, values), (second, more) = _designs(sampler, 1, 1)
+    (first, values), (second, second_values) = _designs(sampler, 1, 1)
     running = _started(clone(solver))
     running.update(np.arange(N_ROWS), first, values)
     before = running.result().values.copy()
     going = np.array([0, 2])
-    running.update(going, _of_rows(second, going), more[going])
+    running.update(going, _of_rows(second, going), second_values[going])
     after = running.result().values
     assert np.array_equal(after[1], before[1]), "an instance changed without an update"
-    both = _solved(clone(solver), [(first, values), (second, more)]).values
-    assert np.array_equal(after[going], both[going]), (
+    values_of_all = _solved(
+        clone(solver), [(first, values), (second, second_values)]
+    ).values
+    assert np.array_equal(after[going], values_of_all[going]), (
         "a row depends on the other continuing rows"
     )
 
@@ -86,8 +88,8 @@ def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
     if not goes_on(sampler):
         return
     parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
-    merged, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
-    _assert_same(merged, at_once, "two designs", atol)
+    in_parts, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
+    _assert_same(in_parts, at_once, "two designs", atol)
 
 
 def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -149,18 +151,23 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     price = sampler.price(N_PLAYERS, 1)
     draws = sampler.afford(10 * price.least_evals, N_PLAYERS, 1).n_draws
     half = draws // 2 // price.unit * price.unit
-    asked = [draws] if sampler.traits.one_shot else [part * half for part in halves]
-    started(sampler, N_ROWS, sum(asked), N_PLAYERS)
-    found = []
-    for n in asked:
+    requests = [draws] if sampler.traits.one_shot else [part * half for part in halves]
+    started(sampler, N_ROWS, sum(requests), N_PLAYERS)
+    pairs = []
+    for n in requests:
         design = sampler.ask(rows, n)
         coalitions = np.broadcast_to(
             design.coalitions, (N_ROWS, *design.coalitions.shape[1:])
         )
-        values = np.stack([_values(row, one) for row, one in enumerate(coalitions)])
+        values = np.stack(
+            [
+                _values(row, row_coalitions)
+                for row, row_coalitions in enumerate(coalitions)
+            ]
+        )
         sampler.tell(rows, design, values)
-        found.append((design, values))
-    return found
+        pairs.append((design, values))
+    return pairs
 
 
 def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
@@ -176,18 +183,18 @@ def _of_rows(design: Any, rows: np.ndarray) -> Any:
         name: part for name, part in parts.items() if isinstance(part, np.ndarray)
     }
     # Other arrays, such as weights of strata, belong to all rows.
-    own = {
+    row_fields = {
         name: part
         for name, part in arrays.items()
         if part.ndim > 1 and len(part) == N_ROWS
     }
-    return replace(design, **{name: part[rows] for name, part in own.items()})
+    return replace(design, **{name: part[rows] for name, part in row_fields.items()})
 
 
 def _assert_same(found: Any, expected: Any, what: str, atol: float = 0.0) -> None:
     """Raise AssertionError unless the parts of two estimates agree."""
-    for one, other in zip(found, expected, strict=True):
-        assert_equal(one, other, what, atol)
+    for result, target in zip(found, expected, strict=True):
+        assert_equal(result, target, what, atol)
 
 
 SOLVER_CHECKS = checks_named("check_solver_", globals())

@@ -148,7 +148,7 @@ def check_standard_errors(
     >>> from skshapley.testing import check_standard_errors
     >>> check_standard_errors(Antithetic(), PermutationMean(), lambda p: 20 * p)
     """
-    held, wide = [], []
+    covered, wide = [], []
     for game in _games() if games is None else games:
         error, claimed = _errors(
             sampler, solver, game, max_evals(game.n_players), n_runs
@@ -160,9 +160,9 @@ def check_standard_errors(
         # their value.
         spread = error.std(axis=0)
         varies = spread > 1e-9
-        held.append((np.abs(error) <= 1.96 * claimed)[:, varies])
+        covered.append((np.abs(error) <= 1.96 * claimed)[:, varies])
         wide.append(claimed.mean(axis=0)[varies] / spread[varies])
-    coverage = np.concatenate([part.ravel() for part in held]).mean()
+    coverage = np.concatenate([part.ravel() for part in covered]).mean()
     assert lowest <= coverage <= highest, (
         f"nominal 95 % intervals hold the truth in {coverage:.1%} of runs; standard "
         f"errors are {np.concatenate(wide).mean():.2f} times the standard deviation"

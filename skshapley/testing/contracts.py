@@ -97,10 +97,10 @@ def parametrize_contract(
     """
     import pytest
 
-    given = {"sampler": sampler, "solver": solver, "reward": reward}
+    components = {"sampler": sampler, "solver": solver, "reward": reward}
     parts: dict[str, Any] = {
         name: resolve(part, **COMPONENTS[name], owner=OWNER, parameter=name)
-        for name, part in given.items()
+        for name, part in components.items()
         if part is not None
     }
     if game is not None:
@@ -121,13 +121,13 @@ def parametrize_contract(
         part = parts[name]
         return part() if name == "game" and not isinstance(part, Game) else part
 
-    def run(check: Callable[..., None], needed: tuple[str, ...]) -> None:
-        check(*map(made, needed))
+    def run(check: Callable[..., None], roles: tuple[str, ...]) -> None:
+        check(*map(made, roles))
 
     cases = {
-        f"{kind}-{name}".replace(" ", "-"): partial(run, check, needed)
-        for kind, (checks, needed) in CONTRACTS.items()
-        if parts.keys() >= set(needed)
+        f"{kind}-{name}".replace(" ", "-"): partial(run, check, roles)
+        for kind, (checks, roles) in CONTRACTS.items()
+        if parts.keys() >= set(roles)
         for name, check in checks.items()
     }
     marks: dict[str, pytest.MarkDecorator] = {}
