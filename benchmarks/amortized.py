@@ -69,7 +69,7 @@ def task(name):
 
 
 def timed(call, *arguments):
-    """Return what a call returns, and the CPU seconds that it took."""
+    """Return the result of a call and its CPU seconds."""
     start = time.process_time()
     result = call(*arguments)
     return result, time.process_time() - start

@@ -1,4 +1,4 @@
-"""Errors against the whole table: what a part of the background costs, and what is said of it.
+"""Errors against the whole table for parts of the background, true and stated.
 
 XGBoost models with exact values against all rows as the truth; a perceptron with walks
 on all rows for many times the budget. Squared errors are relative, |phi -

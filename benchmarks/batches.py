@@ -45,7 +45,7 @@ def write_table(path, rows):
 
 
 def explain_table(kind, path, folder):
-    """Explain a file, and print what it took: run in a process of its own."""
+    """Explain a file in a separate process, and print time and memory."""
     model, respond, X, train, _ = fitted("friedman30", "xgb")
     names = [f"x{j}" for j in range(X.shape[1])]
     parameters = (

@@ -56,7 +56,7 @@ def explained(rows, x, reward, seed=0, model=rough, evals=None, **options):
 
 
 def truth(columns, x, sigma=None):
-    """The values of the true covariance, or of another one, on the same rows and walks."""
+    """The values of the true or another covariance, on the same rows and permutations."""
     reward = ConditionalReward(columns.sigma if sigma is None else sigma)
     if columns.d <= 8:
         return explained(columns.spread(2048), x, reward, sampler="exact").values

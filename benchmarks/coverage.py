@@ -58,7 +58,7 @@ HEADER = COLUMNS.format(
 
 
 def sparse_fourier(p, seed):
-    """Main effects, pairs and triples that decay with their order: what models look like."""
+    """Main effects, pairs and triples that decay with their order, as in models."""
     rng = np.random.default_rng(seed)
     terms = {}
     for order, scale in ((1, 1.0), (2, 0.5), (3, 0.4), (5, 0.2)):
@@ -259,7 +259,7 @@ def regression(n_runs):
 
 
 def others(n_runs):
-    """Other solvers that give standard errors, but for the process, which has its own benchmark."""
+    """Other solvers with standard errors, without the Gaussian-process estimator."""
     methods = [
         ("Stratified", Stratified(), "stratified-mean", (2, 4, 10), n_runs),
         ("Owen", Owen(), "stratified-mean", (2, 4, 10, 30), n_runs),
@@ -351,7 +351,7 @@ def keep(path, columns, line):
 
 
 def measure_pairs(n_runs, enough):
-    """Measure what is missing in cells.csv, until `enough` says so."""
+    """Measure the missing cells of cells.csv, until `enough` returns True."""
     done = set(
         known(CELLS, COLUMNS_OF_CELLS).iloc[:, :4].itertuples(index=False, name=None)
     )
@@ -428,7 +428,7 @@ ODD_STOPS = 20  # runs, for the process takes seconds a run
 
 
 def measure_stops(n_runs, enough):
-    """Measure what is missing: of a rule with 95 % confidence, how often it is right."""
+    """Measure how often a stopping rule with 95 % confidence is right, for missing cells."""
     done = set(
         known(STOPPING, COLUMNS_OF_STOPS).iloc[:, :3].itertuples(index=False, name=None)
     )

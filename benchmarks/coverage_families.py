@@ -75,7 +75,7 @@ def valuation(seed):
 
 
 def selection(seed):
-    """What a linear model of ten columns that are alike explains."""
+    """The game of a linear model of ten similar columns."""
     rng = np.random.default_rng(seed)
     relation = np.full((P, P), 0.8) + 0.2 * np.eye(P)
     target = 0.8 + 0.1 * rng.normal(size=P)

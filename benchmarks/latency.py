@@ -23,7 +23,7 @@ REPEATS = {1: 45, 10: 5, 100: 1}
 
 
 def timed(explainer, predict, X, rows):
-    """Return the CPU seconds of explaining rows, and of predicting what the model was given."""
+    """Return the CPU seconds of explaining rows, and of the model for the same requests."""
     start = time.process_time()
     total = int(explainer.explain(rows).n_model_rows.sum())
     explained = time.process_time() - start

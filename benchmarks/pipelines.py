@@ -1,4 +1,4 @@
-"""Pipelines at the speed of their model: preprocessing once against preprocessing every hybrid row.
+"""Pipelines at the speed of their model: preprocessing once, or for every mixed row.
 
 The table has 30 columns: numbers with missing values, and strings with 6 values each.
 The pipeline is fitted on 10,000 rows. It imputes and scales the numbers, and ends in an

@@ -40,7 +40,7 @@ PAPER = {"constant": {16: 0.01, 300: 0.001}, "sqrt": {16: 0.1, 300: 0.01}}
 
 
 def methods(p):
-    """Name, sampler, solver: first those of the paper, then ours."""
+    """Name, sampler, solver: first the paper's, then ours."""
     constant, sqrt = PAPER["constant"][p], PAPER["sqrt"][p]
 
     def sgd(step, size):
@@ -64,7 +64,7 @@ def methods(p):
 
 
 def sampled_truth(game, n_walks):
-    """Mean over many walks; a step of a walk moves the sum of squares by one summand."""
+    """Mean over many permutations; a step changes the sum of squares by one summand."""
     truth = np.zeros((game.n_rows, game.n_players, 1))
     threshold = chi_square_median(game.n_players)
     for row, rng in enumerate(row_generators(20_200_825, range(game.n_rows))):

@@ -198,7 +198,7 @@ def grid(name, model, X, seconds, sizes, without):
 
 
 def shown(times):
-    """Return milliseconds of explaining, and in parentheses those of fit and the first call."""
+    """Return milliseconds of explaining, and in parentheses of fit and the first call."""
     if times is None:
         return ""
     first, again = (f"{float(f'{1e3 * t:.3g}'):,g}" for t in times)
@@ -270,7 +270,7 @@ def pairs(name, model, X, seconds):
 
 
 def path_dependent(name, model, X, seconds):
-    """Ours beside XGBoost's own contributions; those of a forest, and pairs, beside shapiq."""
+    """Times beside XGBoost's contributions, and beside shapiq for a forest and for pairs."""
     tasks = {"values": False}
     if not name.startswith("xgboost"):
         tasks["interactions"] = True

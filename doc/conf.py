@@ -17,6 +17,7 @@ from docutils import nodes  # noqa: E402
 from docutils.utils.math.latex2mathml import tex2mathml  # noqa: E402
 
 import skshapley  # noqa: E402
+from skshapley._run._plan import Size, auto_rows  # noqa: E402
 
 project = "skshapley"
 author = "The skshapley developers"
@@ -58,6 +59,8 @@ html_sidebars = {
         "generated/changelog",
     )
 }
+# The default budget, for up to 64 players and 100 background rows or more
+rst_prolog = f".. |default_rows| replace:: {round(auto_rows(Size(64, 100, 100)), -3):,}"
 # A name in single backticks is code, and a link where Sphinx knows it.
 default_role = "code"
 

@@ -1,5 +1,8 @@
 """Every budget is respected, or refused in one sentence before the reward is called."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sklearn
@@ -11,6 +14,7 @@ from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, as_instances, explain_game
 
+ROOT = Path(__file__).parents[1]
 P = 6
 HUGE = 10**18
 SIZES = [1, 2, 3, HUGE, np.int8(3), np.int8(100), np.uint64(2**64 - 1)]
@@ -252,3 +256,28 @@ def test_small_budgets_use_some_of_the_background_rows():
         np.testing.assert_allclose(gap, 0, atol=1e-9)
     with pytest.raises(ValueError, match="needs at least 60 model rows"):
         ShapleyExplainer(lambda Z: Z @ slopes, max_rows=58).fit(X[:5])
+
+
+def default_model_rows():
+    """Return the model rows of the default budget without a stopping rule."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(101, 20))
+    explainer = ShapleyExplainer(
+        lambda Z: np.tanh(Z).prod(axis=1), stopping=None, random_state=0
+    )
+    return int(explainer.fit(X[:100]).explain(X[100:]).n_model_rows[0])
+
+
+def test_pages_state_the_default_budget():
+    """The guide takes the number from the code; README and docstring repeat it."""
+    spent = default_model_rows()
+    assert 32_000 < spent < 33_500  # a permutation of 20 columns has 19 model rows
+    stated = re.findall(
+        r"(\d\d,000) (?:model rows|for 100 background rows)",
+        (ROOT / "README.md").read_text(encoding="utf-8")
+        + " ".join(ShapleyExplainer.__doc__.split()),
+    )
+    assert set(stated) == {f"{round(spent, -3):,}"}
+    for page in (ROOT / "doc" / "guide").glob("*.rst"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"33,000 (model )?rows", text), page.name

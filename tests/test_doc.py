@@ -54,8 +54,8 @@ def test_page_runs(page, monkeypatch):
 def test_page_on_catboost_runs(capsys):
     """Runs only if CatBoost is installed, which the tests do not require."""
     pytest.importorskip("catboost")
-    page = (DOC / "guide" / "catboost.rst").read_text(encoding="utf-8")
-    (block,) = re.findall(r"code-block:: python\n((?:   .*\n|\n)+)", page)
+    page = (DOC / "guide" / "libraries.rst").read_text(encoding="utf-8")
+    block = re.search(r"code-block:: python\n((?:   .*\n|\n)+)", page)[1]
     code = dedent(block)
     exec(code, {})
     assert code.rstrip().endswith(f"# {capsys.readouterr().out.strip()}")

@@ -42,7 +42,7 @@ def additive_values(X, background, weights=None):
 
 
 def rows_for(evals, background=BACKGROUND):
-    """Return the model rows of so many evaluations against the whole background."""
+    """Return the model rows of a number of evaluations against the whole background."""
     return (evals - 2) * len(background) + 1
 
 

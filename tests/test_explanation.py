@@ -259,7 +259,7 @@ REPETITIONS = 400
 
 
 def estimated(noise, scale, n=30):
-    """The columns of `importance`, (400, 4): 400 repetitions of features whose truth is known.
+    """The columns of `importance`, (400, 4): 400 repetitions of features with known truth.
 
     The true attributions of feature j = 0 .. 3 are N(4 j, scale^2) over n instances,
     the errors of their estimates normal of deviation noise * U(0.5, 1.5). Repetitions

@@ -274,7 +274,7 @@ def short_enough(source: Source) -> Iterator[str]:
 
 
 def no_hidden_randomness(source: Source) -> Iterator[str]:
-    """No global random state anywhere; generators are made in one place and handed on."""
+    """No global random state anywhere; generators are made in one place and passed on."""
     for node in ast.walk(source.tree):
         match node:
             case ast.Attribute(
@@ -342,6 +342,21 @@ RULES: list[Callable[[Source], Iterator[str]]] = [
 def test_package_follows_rule(rule):
     complaints = [
         complaint for source in package_sources() for complaint in rule(source)
+    ]
+    assert not complaints, "\n" + "\n".join(complaints)
+
+
+DOCUMENTED_FOLDERS = ("tests", "benchmarks", "tools", "examples", "doc/extending")
+
+
+@pytest.mark.parametrize("folder", DOCUMENTED_FOLDERS)
+def test_first_lines_of_other_files_are_plain(folder):
+    complaints = [
+        complaint
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for complaint in first_lines_are_plain(
+            Source(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+        )
     ]
     assert not complaints, "\n" + "\n".join(complaints)
 

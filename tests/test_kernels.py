@@ -1,4 +1,4 @@
-"""What compares results with results holds with the kernels of another processor too.
+"""Comparisons of results with results hold with the kernels of another processor too.
 
 NumPy's OpenBLAS has kernels for each kind of processor, which add the products of a row
 in another order, and some of them in another order with other rows beside it. Tests

@@ -166,7 +166,7 @@ def test_losses_use_a_sample_for_each_row():
 
 @pytest.mark.parametrize("sampler", ["exact", Odd(references="all"), Odd()], ids=str)
 def test_interactions_come_from_a_sample_too(sampler):
-    """Errors of pairs include the choice of rows, unlike those of attributions."""
+    """Errors of pairs include the choice of rows; errors of attributions do not."""
     exact = explained(sampler="exact", interactions=True, max_rows=62 * len(TABLE) + 1)
     how = {"sampler": sampler, "max_rows": 7000}
     found, plain = explained(interactions=True, **how), explained(**how)

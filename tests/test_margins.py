@@ -1,4 +1,4 @@
-"""Probabilities of boosted trees: the known log-odds correct what is sampled, and bias nothing."""
+"""Probabilities of boosted trees: the known log-odds correct sampled values without bias."""
 
 import pickle
 
@@ -58,7 +58,7 @@ def test_intervals_hold_the_values(case):
 
 
 def test_the_mean_over_seeds_has_no_bias(case):
-    """60 runs: each of 120 means within 4.5 of its own errors; an honest one fails in 1 of 1,000"""
+    """60 runs: each of 120 means lies within 4.5 errors; an honest one fails in 1 of 1,000"""
     weights, truth = case
     runs = np.stack(
         [explained(MODEL, weights=weights, seed=s).values for s in range(60)]
@@ -88,7 +88,7 @@ def test_known_values_are_those_of_the_log_odds():
 
 
 def test_rows_with_a_probability_next_to_one_do_without():
-    """Where single precision ends, the log-odds are not those of the trees."""
+    """Where single precision ends, the log-odds differ from the sum of the trees."""
     margins = Margins.of(ShapleyExplainer(MODEL, max_rows=2001).fit(TABLE).reward_)
     known = margins(ROWS[:2], np.array([[0.5], [1 - 1e-8]]))
     assert np.isfinite(known[0]).all()
@@ -98,7 +98,7 @@ def test_rows_with_a_probability_next_to_one_do_without():
 
 
 def steep(n_estimators):
-    """A classifier of one sign, whose probabilities tend to 0 and 1."""
+    """A classifier of one sign, with probabilities near 0 and 1."""
     model = GradientBoostingClassifier(
         n_estimators=n_estimators, learning_rate=0.5, random_state=0
     )

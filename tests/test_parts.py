@@ -302,7 +302,7 @@ def test_means(k):
 
 
 def test_errors_of_means_assume_independent_errors():
-    """The spread of means over 4,000 repetitions, within 5 of its own errors (1 in 10^6)."""
+    """The spread of means over 4,000 repetitions, within 5 standard errors (1 in 10^6)."""
     rng = np.random.default_rng(0)
     deviations = np.array([[0.1, 0.2, 0.3, 0.4]]) * np.arange(1, R + 1)[:, None]
     noise = rng.normal(size=(4000, R, P)) * deviations

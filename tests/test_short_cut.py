@@ -1,4 +1,4 @@
-"""The default explainer answers from a model's trees where it can, and says why where it cannot."""
+"""The default explainer reads a model's closed form, or gives the reason for sampling."""
 
 import numpy as np
 import pytest

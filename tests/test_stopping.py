@@ -38,7 +38,7 @@ def test_equal_errors_use_the_simultaneous_quantile(p):
 
 
 def test_the_range_of_the_estimates_may_be_too_wide_by_twice_the_tolerance():
-    """Estimates 0 and 1.2 with errors of .1 at most may have the range 1, of which .1 is 10 %."""
+    """Estimates 0 and 1.2 with errors of at most .1 may have the range 1; .1 is 10 % of it."""
     allowed = 0.1 / norm.isf(0.025 / 2)
     for factor, stopped in ((0.999, True), (1.001, False)):
         errors = np.full((1, 2, 1), factor * allowed)

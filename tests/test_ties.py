@@ -63,7 +63,7 @@ def repetitions(n, apart=0.0, **how):
 @pytest.mark.parametrize("p", [1, 3, 9, 70])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_ties_skip_steps_without_changing_values(p, share):
-    """Values equal those of requesting every step, because ties change nothing."""
+    """Values equal the values of a request for every step, because ties change nothing."""
     rng = np.random.default_rng(1)
     permutations = rng.permuted(np.tile(np.arange(p), (2, 3, 1)), axis=2)
     references = rng.integers(4, size=(2, 3))

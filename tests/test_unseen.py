@@ -1,4 +1,4 @@
-"""No certainty from silence: what is marked converged, and errors of draws that all agree.
+"""Rows marked converged, and errors of draws that all agree.
 
 At confidence .95 at most 5 % of the answers that are marked converged may be off by
 more than the tolerance. With 200 of them the share is known to .015; the slow test

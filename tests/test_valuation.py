@@ -171,7 +171,7 @@ def test_scores_that_need_all_classes(data, scoring):
 def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(
     data, n_jobs, error_score
 ):
-    """Three neighbours of one or two points: 6 + 15 of 64 coalitions, but those of one class."""
+    """Three neighbours of one or two points: 6 + 15 of 64 coalitions, except one class only."""
     X, y, X_val, y_val = data
     neighbours = KNeighborsClassifier(3)
     how = {"scoring": "accuracy", "error_score": error_score, "n_jobs": n_jobs}

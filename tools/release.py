@@ -1,4 +1,4 @@
-"""Make a release: version, changelog and citation in one commit, a tag, and what is uploaded.
+"""Make a release: version, changelog and citation in one commit, a tag, and the archives.
 
     make release VERSION=0.2.0            # checks, writes, commits, builds and tests, tags
     make release VERSION=0.2.0 DRY_RUN=1  # shows what the changelog would say, and writes nothing
@@ -19,7 +19,7 @@ MARKER = "<!-- towncrier: new releases go below this line -->\n"
 
 
 class ReleaseError(Exception):
-    """Why there is no release; nothing has been written."""
+    """A release that cannot be made; nothing has been written."""
 
 
 def said_by(root, *command):
@@ -40,7 +40,7 @@ def number(version):
 
 
 def checked(root, version):
-    """Refuse versions that are none, old or taken, and trees with changes."""
+    """Raise ReleaseError for an invalid, old or existing version, or a tree with changes."""
     if not VERSION.fullmatch(version):
         raise ReleaseError(f"VERSION={version} is not of the form 1.2.3")
     current = read(root, "skshapley/__init__.py", r'__version__ = "(.*)"')
@@ -61,7 +61,7 @@ def fragments(root):
 
 
 def gathered(root):
-    """Return what the fragments say, under headings by kind."""
+    """Return the text of the fragments, under headings by kind."""
     if not fragments(root):
         return ""
     draft = said_by(
@@ -91,7 +91,7 @@ def changelog(text, version, date, news):
 
 
 def read(root, name, pattern):
-    """Return what the group of a pattern matches in a file."""
+    """Return the match of a pattern's group in a file."""
     return re.search(pattern, (root / name).read_text("utf-8"))[1]
 
 
@@ -104,7 +104,7 @@ def replaced(root, name, pattern, text):
 
 
 def release(root, version, *, dry_run=False, build=("make", "dist")):
-    """Make a release of the repository at `root`; return what its changelog says."""
+    """Make a release of the repository at `root`; return its changelog."""
     checked(root, version)
     date = dt.datetime.now(dt.UTC).date().isoformat()
     log = root / "CHANGELOG.md"

@@ -48,7 +48,7 @@ VAGUE = frozenset(
 
 @dataclass
 class Measures:
-    """Counts of a source file; those of several files add up."""
+    """Counts of a source file; counts of several files add up."""
 
     statements: int = 0
     tokens: int = 0
@@ -193,7 +193,7 @@ def print_measures(name: str, measures: Measures, n_files: int) -> None:
 
 
 def private_names(text: str) -> list[str]:
-    """Return what a test file imports of private modules, or by private names."""
+    """Return the imports of private modules and private names in a test file."""
     names = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(

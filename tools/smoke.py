@@ -1,4 +1,4 @@
-"""What an installed skshapley must do with nothing but its required dependencies.
+"""Checks of an installed skshapley with only its required dependencies.
 
 ``make dist`` runs this in an environment that holds the wheel alone, away from the
 sources.

@@ -1,4 +1,4 @@
-"""What this folder measures: our samplers and solvers, and what other packages offer.
+"""The measured methods: our samplers and solvers, and explainers of other packages.
 
 Every method takes a game, a budget of evaluations of a row and a seed, and returns
 values ``(r, p)``, or None if the budget is too small for it.
@@ -113,7 +113,7 @@ def shap_kernel(counted, evals, seed):
 
 
 def lightshap(method):
-    """The hybrid that the package would choose, or the next smaller one that fits the budget."""
+    """Return the blocks that the package would choose, or the next smaller ones in the budget."""
 
     def call(counted, evals, seed):
         from lightshap import explain_any

@@ -1,4 +1,4 @@
-"""What this folder found, as tables and figures in doc/results/accuracy."""
+"""Results of this benchmark as tables and figures in doc/results/accuracy."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -72,7 +72,7 @@ def tables(cells):
 
 
 def merged(runs):
-    """Return a line for each task, method and budget: those of cells.csv, or newer ones."""
+    """Return a line for each task, method and budget, from cells.csv or newer runs."""
     lines = [(*key, *found) for key, found in runs.items() if found]
     columns = ["task", "budget", "method", "seed", "error", "rows", "seconds"]
     runs = pd.DataFrame(lines, columns=columns).astype({"budget": float})
@@ -96,7 +96,7 @@ def markdown(frame):
 
 
 def note_versions():
-    """Keep the versions of what is measured; called where it is measured."""
+    """Store the versions of the measured packages, in their environment."""
     found = {name: version(name) for name in PACKAGES}
     lines = "".join(f"{name},{number}\n" for name, number in found.items())
     (RESULTS / "versions.csv").write_text("package,version\n" + lines, encoding="utf-8")

@@ -83,7 +83,7 @@ def ratios_at_rows(cells, ours, theirs, budget):
 
 
 def goals_table(cells):
-    """Measured ratios of squared errors, and what they were to be."""
+    """Measured ratios of squared errors, and their targets."""
     lines = []
     for ours, theirs, goals in GOALS:
         hows = {"": ratios} | (

@@ -1,4 +1,4 @@
-"""Shapley values that owe nothing to what this folder measures.
+"""Shapley values from sources independent of the measured methods.
 
 Enumeration up to 16 players; shap's interventional TreeExplainer for trees of more; the
 closed form of a sum of products for kernel machines, sums of products and radial games;
@@ -45,7 +45,7 @@ def shap_trees(model, background, instances):
 
 
 def tree_truth(model, background, instances, total):
-    """Return shap's exact values, if their sum is what the model says.
+    """Return shap's exact values, if their sum equals the prediction.
 
     It may not be: an input that lies within a rounding of a threshold goes another way
     than in scikit-learn's trees. On the forest of diabetes that cost 8e-4 of the
@@ -146,7 +146,7 @@ def threshold_truth(inside, outside, cut):
 
 
 def perceptron_truth(model, background, instances):
-    """Return the mean over pairs of walks of a perceptron with one hidden layer of ReLUs.
+    """Return the mean over pairs of permutations for a perceptron with one layer of ReLUs.
 
     A step of a walk adds a row to the sums that enter the hidden layer; the reversed
     walk's sums are h(x) + h(z) minus the walk's. Every background row has equally many

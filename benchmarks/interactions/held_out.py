@@ -57,7 +57,7 @@ def digits_mlp(rng):
 
 
 def loss(rng):
-    """What features take from the squared error of a perceptron, over 25 rows."""
+    """Reductions of the squared error of a perceptron by features, over 25 rows."""
     X, y = load_diabetes(return_X_y=True)
     y = scale(y)
     net = MLPRegressor(
@@ -72,7 +72,7 @@ def loss(rng):
 
 
 def uncertainty(rng):
-    """The entropy of what a forest predicts."""
+    """The entropy of the predictions of a forest."""
     X, y = load_breast_cancer(return_X_y=True)
     X, order = X[:, rng.permutation(30)[:11]], rng.permutation(len(X))
     forest = RandomForestClassifier(20, max_depth=4, random_state=rng.integers(2**31))

@@ -1,4 +1,4 @@
-"""Complete games with jumps, whose intervals are the hardest, for the interactions' benchmark."""
+"""Complete games with jumps for the benchmark of interactions; their intervals are the hardest."""
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor

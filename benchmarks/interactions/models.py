@@ -32,7 +32,7 @@ def friedman_xgboost():
 
 
 def linear_xgboost():
-    """Fifteen inputs, of which ten have linear effects: next to nothing interacts."""
+    """Fifteen inputs, ten with linear effects: next to nothing interacts."""
     X = np.random.default_rng(0).normal(size=(600, 15))
     return _boosted(
         X, X[:, :10] @ np.linspace(1, 3, 10) + np.random.default_rng(1).normal(size=600)

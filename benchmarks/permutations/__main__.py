@@ -162,7 +162,7 @@ def markdown(frame):
 
 
 def sizes(d, quick):
-    """Return numbers of permutations; the model is what costs time where nothing is tabulated."""
+    """Return numbers of permutations; without a table, the model takes most of the time."""
     most = 512 if d <= SMALL else 128 if d <= TABULATED else 32 if d <= 30 else 8
     return [2**k for k in range(1, 10) if 2**k <= (most // 4 if quick else most)]
 

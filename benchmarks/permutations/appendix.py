@@ -31,7 +31,7 @@ COUNTS = (2, 5, 10, 25, 50)
 
 
 class SpearmanOfOrders(SpearmanKernel):
-    """What the authors' code does: Spearman's kernel of orders in place of ranks."""
+    """Spearman's kernel of orders instead of ranks, as in the authors' code."""
 
     def features(self, permutations):
         return super().features(np.argsort(permutations, axis=1))

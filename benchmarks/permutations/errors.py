@@ -32,7 +32,7 @@ DRAWN = {
 
 
 def one_set(method, n, p, rng):
-    """Return a set ``(n, p)`` and its weights ``(n,)``; the samplers would keep what they made."""
+    """Return a set ``(n, p)`` and its weights ``(n,)``, without the cache of samplers."""
     equal, kernel = np.full(n, 1 / n), MallowsKernel()
     if method == "herding":
         return herded(kernel, n, p, rng), equal
@@ -52,7 +52,7 @@ def herded(kernel, n, p, rng, candidates=CANDIDATES):
 
 
 def enough(trial, trials, start, seconds):
-    """Whether to end after so many trials, that began at a CPU time."""
+    """Whether to end after a number of trials that began at a CPU time."""
     return trial >= trials or (
         trial >= LEAST_TRIALS and time.process_time() - start >= seconds
     )

@@ -36,7 +36,7 @@ def similarities(method, d):
 
 
 def shares(tau):
-    """Return the share of similar pairs, and the spread of those that are not reverses."""
+    """Return the share of similar pairs, and the spread of pairs that are not reverses."""
     spread = np.sqrt((tau[tau > -1] ** 2).mean())
     return {"share above .5": (tau > 0.5).mean(), "rms but reverses": spread}
 

@@ -174,7 +174,7 @@ def layers(network):
 
 
 def respond(sums, last, bias):
-    """Return what a perceptron says of the sums that enter its hidden layer, changed in place.
+    """Return a perceptron's outputs for the inputs of its hidden layer, changed in place.
 
     Of classes these are the log-odds of class 1.
     """
@@ -265,7 +265,7 @@ class Tiles:
         return values * np.sign(values[0, -1])
 
     def rows(self, i, orders):
-        """Yield the images along each permutation of ``(n, p)``, flat: what other models take."""
+        """Yield the flat images along each permutation of ``(n, p)``, for other models."""
         ranks = np.argsort(orders, axis=1)[:, self.tile_of]
         for rank in ranks:
             yield self.images[i] * (rank < np.arange(self.n_players + 1)[:, None])

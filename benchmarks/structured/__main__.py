@@ -65,7 +65,7 @@ LINES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
 def scaling():
-    """What a line of d players costs: evaluations, and CPU time without the model's."""
+    """Evaluations and CPU time of a line of d players, without the model's time."""
     records = [scaled(name, d) for d in LINES for name in SCALED]
     columns = ["method", "d", "evaluations", "per_player", "plan_s", "total_s", "error"]
     table = pd.DataFrame(records, columns=columns)
@@ -260,7 +260,7 @@ def read_digits():
 
 
 def tiles():
-    """How far from the Shapley values: 4 x 4 tiles of digits, of which all coalitions are known."""
+    """Distances from Shapley values: 4 x 4 tiles of digits with known values of all coalitions."""
     records, methods = [], ["exact", *on_a_graph(("grid", (4, 4)), OVER)]
     for response in ("predict_log_proba", "log_odds"):
         exact, _ = of_tiles("exact", response)

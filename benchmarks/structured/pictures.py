@@ -42,7 +42,7 @@ def painted(image, values):
 
 
 def draw_rows(path, images, values):
-    """Draw images ``(n, h, w)`` or ``(n, h, w, 3)``, and below them what each method ranks first.
+    """Draw images ``(n, h, w)`` or ``(n, h, w, 3)`` above each method's first tiles.
 
     Parameters
     ----------

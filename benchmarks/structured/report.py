@@ -33,7 +33,7 @@ def report(name, curves, cost):
 
 
 def draw(name):
-    """Draw the curves of an experiment as they are in its table."""
+    """Draw the curves of an experiment from its table."""
     table = pd.read_csv(RESULTS / f"{name}.csv")
     figure, axes = plt.subplots(1, 2, figsize=(13, 4.2), layout="constrained")
     for kind, ax in zip(("deletion", "insertion"), axes, strict=True):
@@ -47,7 +47,7 @@ def draw(name):
 
 
 def write_tables():
-    """Gather what is in the results folder into one page."""
+    """Collect the files of the results folder in one page."""
     lines = ["# Structured data at 4 d evaluations", ""]
     for path in sorted(RESULTS.glob("*_area.csv")):
         table = pd.read_csv(path).round(2)

@@ -42,7 +42,7 @@ class RangeDisplay(Display):
         return cls(pd.DataFrame(columns)).plot(ax)
 
     def frame(self):
-        """Return what is drawn, as numbers."""
+        """Return the drawn numbers."""
         return self.table
 
     def _size(self, alone):

@@ -1,6 +1,6 @@
 """
-Why this person and not those? Contrastive explanations of a risk score
-=======================================================================
+Contrastive explanations of a risk score
+========================================
 
 Figure 1 of Grah & Thouvenot (2020) explains why a model gives a 21-year-old a
 probability of 70 % to be arrested again within two years. The contrast is people for

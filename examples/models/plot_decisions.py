@@ -1,6 +1,6 @@
 """
-Which features to keep, and what has changed
-============================================
+Feature selection and drift
+===========================
 
 This example shows importances with intervals, features selected out of fold, a
 comparison of two groups, and a year of predictions on a control chart.

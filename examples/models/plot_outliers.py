@@ -1,6 +1,6 @@
 """
-What makes an outlier
-=====================
+Explanations of outliers
+========================
 
 An isolation forest gives each tumour a score, which is low for outliers. The
 attributions of the score show which measurements are unusual.

@@ -23,7 +23,7 @@ def source(table):
 
 @pytest.fixture
 def skipping(background):
-    """An explainer whose model takes no missing values."""
+    """An explainer of a model that refuses missing values."""
     return fitted(background, model=picky)
 
 

@@ -74,7 +74,7 @@ def test_an_interrupted_write_leaves_no_part(table, explainer, tmp_path, monkeyp
 
 
 def test_finished_batches_are_not_recomputed(table, background, tmp_path):
-    """The model breaks at row 17; the next run asks it only about what is left."""
+    """The model breaks at row 17; the next run passes it only the remaining rows."""
     # an object, whose state is no part of a function's code
     state = SimpleNamespace(seen=0, broken=True)
 

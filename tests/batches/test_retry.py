@@ -30,7 +30,7 @@ class Service:
 
 @pytest.fixture(scope="module")
 def table(table):
-    """A number of its own in column a for each row."""
+    """A different number in column a for each row."""
     return table.assign(a=np.linspace(-1, 1, 25))
 
 

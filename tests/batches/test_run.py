@@ -144,7 +144,7 @@ def test_categories_of_batches_match_the_background():
 
 @pytest.fixture(scope="module")
 def iris():
-    """Flowers, a linear model of three classes, and one whose labels are numbers, and trees."""
+    """Flowers, linear models with labels as text and as numbers, and trees."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     linear = LogisticRegression(max_iter=500).fit(X, names)

@@ -15,7 +15,7 @@ P, B, R = 8, 20, 60
 
 
 def product(columns, log=None, kills=None):
-    """Return a model of a table of so many columns.
+    """Return a model of a table with a number of columns.
 
     Its class is defined here, so that workers get it by value and need not find this
     file.

@@ -274,7 +274,7 @@ def told_on(pattern):
 
 
 def at_the_largest_budget():
-    """Ratios of errors with XGBoost to those of antithetic pairs, and significant ones."""
+    """Ratios of errors with XGBoost to errors of antithetic pairs, and significant ones."""
     frame = pd.read_csv(PERMUTATIONS / "gbdt.csv")
     assert frame["trials"].min() >= 6
     frame = frame[
@@ -351,7 +351,7 @@ SMALL, WIDE = (
 
 
 def of_appendix(figure):
-    """Ratios of errors to those of the paper's choice, and significant ones."""
+    """Ratios of errors to errors of the paper's choice, and significant ones."""
     frame = pd.read_csv(PERMUTATIONS / "appendix.csv", dtype={"setting": str})
     frame = frame[frame["figure"] == figure]
     mse, low, high = (

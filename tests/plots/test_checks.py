@@ -7,7 +7,7 @@ from skshapley.plots import ComparisonDisplay, ConvergenceDisplay, PlotAccessor
 
 
 class Unread:
-    """An explanation whose numbers must not be read; its names may be."""
+    """An explanation with readable names and unreadable numbers."""
 
     def __init__(self, explanation):
         self.known = explanation

@@ -192,7 +192,7 @@ def test_requested_sizes_are_chosen_first():
 
 
 def widened(squares, weights):
-    """The weighted mean for Student's t, whose degrees of freedom follow from the kurtosis."""
+    """The weighted mean for Student's t; the kurtosis gives its degrees of freedom."""
     weights = weights / weights.sum()
     mean = weights @ squares
     kurtosis = max(weights @ squares**2 / mean**2, 3)

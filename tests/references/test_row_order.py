@@ -31,7 +31,7 @@ def test_every_row_is_used_once(n):
 
 
 def test_chunks_represent_the_table_better_than_random_rows():
-    """Squared distances of 72 chunk means from the table's: half of those of random rows."""
+    """Squared distances of 72 chunk means from the table's are half as large as for random rows."""
     X, predictions = table()
     row_order = balanced(X, predictions)
     everything = standardised([*X.T, *predictions.T], np.full(600, 1 / 600))

@@ -336,7 +336,7 @@ def test_standard_errors_cover_the_true_values(reward):
 
 
 def test_the_copula_accepts_any_marginal_distribution():
-    """The model undoes the marginal distributions, so its values are those of normal columns."""
+    """The model undoes the marginal distributions, so its values equal values of normal columns."""
     rng = np.random.default_rng(7)
     rows = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=1500)
     x = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=4)

@@ -212,7 +212,7 @@ LABELS = (np.c_[Y > 0, X[:, 0] > 0.5]).astype(int)
     ],
 )
 def test_multilabel_targets_are_separate_outputs(model):
-    """They are not two classes, one of which would suffice."""
+    """Two outputs are not two classes, where one would suffice."""
     response, raw = probed(model, "predict_proba")
     expected = model.predict_proba(X)
     if isinstance(expected, list):
@@ -328,7 +328,7 @@ FRAME = pd.DataFrame(X, columns=NAMES)
 
 
 class Container(ClassifierMixin, BaseEstimator):
-    """Remembers what it was called with."""
+    """Stores the arguments of its calls."""
 
     def __init__(self, fitted_on):
         self.fitted_on = fitted_on

@@ -127,7 +127,7 @@ LAYERED_REGRESSIONS = [
 
 
 def least_squares(worth):
-    """What shapr calls asymmetric: a regression on the sets that the orders meet.
+    """The asymmetric values of shapr: a regression on the sets that the orders meet.
 
     The sets of a size share the weight (p - 1) / (s (p - s)) of Shapley's kernel.
     """
@@ -270,7 +270,7 @@ DRAWS = 5
 
 @pytest.mark.parametrize("name", CAUSAL)
 def test_causal_values_agree_within_the_sampling_error(name):
-    """Standard errors of their values: those of independent draws for each set.
+    """Standard errors of their values, from independent draws for each set.
 
     Of a linear model, the spread of v(S) over draws is that of the moved rows'
     responses here. 15 values: 4 standard errors are exceeded once in 1,000 runs, their

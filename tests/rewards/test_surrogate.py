@@ -19,7 +19,7 @@ FEW = HistGradientBoostingRegressor(max_iter=3, early_stopping=False, random_sta
 
 
 def mixed(n, seed=0):
-    """A category that says which mean a number has, and a number of its own."""
+    """A category that determines the mean of a number, and an independent number."""
     rng = np.random.default_rng(seed)
     kind = rng.choice(["low", "mid", "high"], size=n, p=[0.5, 0.3, 0.2])
     centre = pd.Series(kind).map({"low": -2.0, "mid": 0.0, "high": 3.0}).to_numpy()

@@ -177,7 +177,7 @@ def test_invalid_distributions_are_refused_before_any_evaluation(law):
 
 
 def test_classical_players_have_independent_draws():
-    """Contributions along one permutation add up to 1; those of separate permutations do not."""
+    """Contributions add up to 1 along one permutation, but not over separate permutations."""
 
     def unanimity(coalitions):
         return coalitions.all(axis=-1) * 1.0

@@ -221,7 +221,7 @@ def test_very_unequal_weights_spend_the_budget():
 
 
 def test_intervals_cover_random_games():
-    """Values of 511 pairs without any order, of which 100 are seen: nothing to learn from.
+    """Values of 511 pairs without any order; 100 observed pairs teach nothing about the others.
 
     Hyper-parameters that are fitted too loosely leave intervals that hold three
     quarters. Those of a run stand or fall together, as two do: 200 independent values

@@ -399,7 +399,7 @@ def mean_errors(game, truth, budgets, **components):
     ],
 )
 def test_figure_2(kind, budgets):
-    """Couples are ours: means of 50 vary by a few percent, those of radial games by 17 %.
+    """Couples are drawn here: means of 50 vary by a few percent, and by 17 % for radial games.
 
     The paper counts draws.
     """
