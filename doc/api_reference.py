@@ -291,6 +291,12 @@ API = [
         ],
     ),
     (
+        "Constraints of parameters",
+        "Valid values as data, for components of other packages.",
+        "skshapley.constraints",
+        ["Constraint", "OneOf", "Flag", "Count", "Number", "Maybe"],
+    ),
+    (
         "Errors",
         "",
         "skshapley.exceptions",

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
+from skshapley._tools._params import installed as installed_components
 from skshapley._trees import TREE_MODELS
 from skshapley.closed_forms._registry import READERS
 from skshapley.closed_forms._trees import read_tree_model
@@ -156,6 +157,49 @@ def test_the_reward_works_in_groups_for_several_outputs():
     np.testing.assert_allclose(alone.values.sum(axis=2), 0, atol=1e-12)
     total = alone.base_values + alone.values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict_proba(X[:6:2]), atol=1e-12)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Another package with a component of each role among its entry points."""
+    info = tmp_path / "others-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: others\nVersion: 1.0\n"
+    )
+    (info / "entry_points.txt").write_text(
+        "[skshapley.samplers]\nrotations = rotations:Rotations\n"
+        "antithetic = rotations:Rotations\n"
+        "[skshapley.solvers]\nshare-the-gap = share_the_gap:ShareTheGap\n"
+        "[skshapley.rewards]\nnearest = nearest:NearestReward\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    installed_components.cache_clear()
+    yield
+    installed_components.cache_clear()
+
+
+def test_components_of_another_package_have_names(installed):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+
+    def explained(**parameters):
+        explainer = ShapleyExplainer(
+            lambda rows: rows.prod(axis=1), random_state=0, **parameters
+        )
+        return explainer.fit(X[:20]).explain(X[20:22])
+
+    for parameter, name, component in (
+        ("sampler", "rotations", Rotations()),
+        ("solver", "share-the-gap", ShareTheGap()),
+        ("reward", "nearest", NearestReward()),
+    ):
+        by_name = explained(**{parameter: name})
+        by_object = explained(**{parameter: component})
+        np.testing.assert_array_equal(by_name.values, by_object.values)
+    # the names of this package win
+    assert "Antithetic" in str(explained(sampler="antithetic").settings.sampler)
+    with pytest.raises(ValueError, match="'rotations'"):
+        explained(sampler="rotation")
 
 
 def test_an_external_display_draws_and_returns_its_numbers():

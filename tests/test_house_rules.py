@@ -28,7 +28,7 @@ PACKAGE = ROOT / "skshapley"
 # What may import what: a module imports from its own layer and from those above it in
 # this list. A name stands for a module or a whole subpackage.
 LAYERS = (
-    {"_tools", "exceptions", "responses"},
+    {"_tools", "exceptions", "responses", "constraints"},
     {
         "_tables",
         "_references",

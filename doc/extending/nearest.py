@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skshapley._tools._constraints import Count
+from skshapley.constraints import Count
 from skshapley.rewards import Game, Reward
 
 

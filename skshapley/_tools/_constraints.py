@@ -36,7 +36,14 @@ class Constraint:
 
 
 class OneOf(Constraint):
-    """One of some names."""
+    """A name of a list.
+
+    Parameters
+    ----------
+    names : tuple of str
+    **more : dict
+        Parameters of `Constraint`, such as ``hint``.
+    """
 
     def __init__(self, names: tuple[str, ...], **more: Any) -> None:
         choices = "one of " + ", ".join(f'"{name}"' for name in names)
@@ -55,7 +62,14 @@ class Flag(Constraint):
 
 
 class Count(Constraint):
-    """An int of at least `least`; True is not an int here."""
+    """An int of at least `least`; True is not an int here.
+
+    Parameters
+    ----------
+    least : int, default=1
+    **more : dict
+        Parameters of `Constraint`, such as ``hint``.
+    """
 
     def __init__(self, least: int = 1, **more: Any) -> None:
         self.least = least
@@ -72,7 +86,19 @@ class Count(Constraint):
 
 
 class Number(Constraint):
-    """A finite number above `above`, or from `least` on, and below `below`."""
+    """A finite number between bounds.
+
+    Parameters
+    ----------
+    above : float, default=-inf
+        Lower bound that the number must not reach.
+    least : float, default=-inf
+        Lower bound that the number may reach.
+    below : float, default=inf
+        Upper bound that the number must not reach.
+    **more : dict
+        Parameters of `Constraint`, such as ``hint``.
+    """
 
     def __init__(
         self, above: float = -inf, least: float = -inf, below: float = inf, **more: Any
@@ -96,7 +122,14 @@ class Number(Constraint):
 
 
 class Maybe(Constraint):
-    """None, or a value allowed by another constraint."""
+    """None, or a value that another constraint allows.
+
+    Parameters
+    ----------
+    other : Constraint
+    **more : dict
+        Parameters of `Constraint`, such as ``hint``.
+    """
 
     def __init__(self, other: Constraint, **more: Any) -> None:
         self.other = other

@@ -1,7 +1,9 @@
 """Parameters given by name or object, and optional packages."""
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -19,13 +21,16 @@ def resolve(
     owner: str,
     parameter: str,
 ) -> T:
-    """Return a fresh object for a name of `registry`, or a clone of an instance of `base`.
+    """Return a fresh object for a name, or a clone of an instance of `base`.
+
+    Other packages add names as entry points of the group "skshapley.samplers" (solvers,
+    rewards).
 
     Parameters
     ----------
     value : str or instance of `base`
     registry : mapping of str to class
-        The choices that the error lists.
+        The names of this package.
     base : type
     owner, parameter : str
         Owner of the parameter, for the error.
@@ -41,22 +46,33 @@ def resolve(
     TypeError
         For a class instead of an instance, or any other object.
     """
-    choices = ", ".join(repr(name) for name in sorted(registry))
-    if isinstance(value, str):
-        if value not in registry:
-            raise ValueError(
-                f"{owner} has no {parameter} named "
-                f"{value!r}{suggested(value, registry)}: choose one of {choices}, or "
-                f"pass an instance of {base.__name__}."
-            )
+    # The package's names come first, so that an installed package cannot replace them
+    # by accident.
+    if isinstance(value, str) and value in registry:
         return registry[value]()
     if isinstance(value, base):
         return clone(value) if isinstance(value, BaseEstimator) else value
+    points = installed(f"{parameter}s")
+    if isinstance(value, str) and value in points:
+        return points[value].load()()
+    names = sorted({*registry, *points})
+    choices = ", ".join(repr(name) for name in names)
+    if isinstance(value, str):
+        raise ValueError(
+            f"{owner} has no {parameter} named {value!r}{suggested(value, names)}: "
+            f"choose one of {choices}, or pass an instance of {base.__name__}."
+        )
     write = f"; write {value.__name__}()" if isinstance(value, type) else ""
     raise TypeError(
         f"{owner} takes {parameter} as one of {choices}, or an instance of "
         f"{base.__name__}; got {value!r}{write}."
     )
+
+
+@cache
+def installed(group: str) -> dict[str, EntryPoint]:
+    """Return the components of other packages, by the names of their entry points."""
+    return {point.name: point for point in entry_points(group=f"skshapley.{group}")}
 
 
 def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:

@@ -1,10 +1,9 @@
 """The readers of fitted models, by library and class."""
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from skshapley._tools._params import installed
 from skshapley._trees import TREE_MODELS
 from skshapley._trees._read import class_names
 from skshapley.closed_forms import (
@@ -21,9 +20,6 @@ from skshapley.closed_forms._sums import Reader, Sum
 from skshapley.closed_forms._trees import read_tree_model
 from skshapley.closed_forms._xgboost import read_xgboost
 from skshapley.exceptions import UnreadableModelError
-
-GROUP = "skshapley.readers"
-
 
 # Library -> class -> reader. A class that is derived from one of these is read the same
 # way.
@@ -79,8 +75,8 @@ def read_model(model: Any, method: Any) -> ClosedForm:
         # Own readers come first, so that an installed package cannot replace them by
         # accident.
         reader = READERS.get(name)
-        if reader is None and name in installed_readers():
-            reader = installed_readers()[name].load()
+        if reader is None and name in installed("readers"):
+            reader = installed("readers")[name].load()
         if reader is not None:
             _check_own(model, method, kind, name)
             found = reader(model, method, read_model)
@@ -88,12 +84,6 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     raise UnreadableModelError(
         f"{type(model).__name__}.{method} has no closed form here"
     )
-
-
-@cache
-def installed_readers() -> dict[str, EntryPoint]:
-    """Return the readers of other packages, by the names of their entry points."""
-    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def _check_own(model: Any, method: Any, read: type, name: str) -> None:

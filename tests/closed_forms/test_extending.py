@@ -7,8 +7,8 @@ from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import Ridge
 
 from skshapley import ShapleyExplainer
+from skshapley._tools._params import installed as installed_components
 from skshapley.closed_forms import READERS, ClosedForm, LinearTerms
-from skshapley.closed_forms._registry import installed_readers
 from skshapley.indices import INDICES
 
 
@@ -72,9 +72,9 @@ def installed(tmp_path, monkeypatch):
     where = f"{read_squares.__module__}:read_squares"
     (info / "entry_points.txt").write_text(f"[skshapley.readers]\n{NAME} = {where}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    installed_readers.cache_clear()
+    installed_components.cache_clear()
     yield
-    installed_readers.cache_clear()
+    installed_components.cache_clear()
 
 
 @pytest.mark.parametrize("way", ["registered", "installed"])

@@ -1,0 +1,12 @@
+"""Constraints of parameters: data beside a class, checked before the model is called."""
+
+from skshapley._tools._constraints import (
+    Constraint,
+    Count,
+    Flag,
+    Maybe,
+    Number,
+    OneOf,
+)
+
+__all__ = ["Constraint", "Count", "Flag", "Maybe", "Number", "OneOf"]
