@@ -203,7 +203,7 @@ class Frontier:
             losses[parent] += losses[new]
         # The first lineages are the starts themselves, which no branching created.
         slot = walked.origins[n_starts:] * self.n_players + walked.players
-        sums: Any = np.bincount(slot, worth, n_starts * self.n_players)
+        sums = added_up(slot, worth, n_starts * self.n_players)
         return sums.reshape(-1, b, self.n_players)
 
     def _pair_sums(self, walked, weights, column, index) -> NDArray[np.float64]:
@@ -246,14 +246,23 @@ class Frontier:
         # The branchings of a run have the same order with and without other runs, and
         # so do sums.
         cell = (walked.origins[n_starts:] // len(weights) * p + walked.players) * p
-        cells, found, one, other = [cell[:0]], [value[:0]], np.arange(n), before
-        while len(one):
-            known = (other >= 0).nonzero()[0]
-            one, other = one.take(known), other.take(known)
-            cells.append(cell.take(one) + walked.players.take(other >> 1))
-            found.append(of_either.ravel().take(one + n * (other & 1)))
-            other = before.take(other >> 1)
-        sums: Any = np.bincount(
-            np.concatenate(cells), np.concatenate(found), n_runs * p * p
-        )
+        cells = [cell[:0]]
+        terms = [value[:0]]
+        later = np.arange(n)
+        earlier = before
+        while len(later):
+            linked = (earlier >= 0).nonzero()[0]
+            later = later.take(linked)
+            earlier = earlier.take(linked)
+            cells.append(cell.take(later) + walked.players.take(earlier >> 1))
+            terms.append(of_either.ravel().take(later + n * (earlier & 1)))
+            earlier = before.take(earlier >> 1)
+        sums = added_up(np.concatenate(cells), np.concatenate(terms), n_runs * p * p)
         return sums.reshape(n_runs, p * p)
+
+
+def added_up(slots, terms, n) -> NDArray[np.float64]:
+    """Return the sums of the terms in each of n slots."""
+    # Without terms, bincount ignores their type and returns integers, which would
+    # truncate all numbers that are written into the sums later.
+    return np.bincount(slots, terms, n).astype(np.float64, copy=False)
