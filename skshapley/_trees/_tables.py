@@ -284,8 +284,19 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     return table.reshape(len(chunk.players), -1)
 
 
+def _reached(chunk, masks, values) -> NDArray[np.float64]:
+    """Return the value of the leaf that rows reach, ``(n_groups * 2 ** n_bits,)``.
+
+    It is 0 for patterns of rows that leave the path to the group above it.
+    """
+    n = len(chunk.leaf_group)
+    of_group = (values, (chunk.leaf_group, np.arange(n)))
+    shape = chunk.players.shape[1], n
+    return (sparse.csr_array(of_group, shape=shape) @ (masks == 0)).ravel()
+
+
 def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
-    """Return the table of the values in a chunk, as a list.
+    """Return the table of the values and predictions in a chunk, as a list.
 
     Parameters
     ----------
@@ -294,7 +305,7 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     masks, law : ndarray
         From `References.law`.
     shape : tuple of int
-        The numbers of outputs and of players.
+        The number of outputs, and of players and the prediction, which comes last.
     index : Index
     grid : float
         See `grid_of`.
@@ -308,31 +319,42 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
         # in any order.
         np.rint(scaled, out=scaled)
         scaled *= grid
-        made.append(
-            scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled)
-        )
+        leaves = np.rint(value) * grid
+        if chunk.is_single_leaves:
+            predictions = np.zeros(scaled.shape[1])
+            predictions[np.cumsum(size) - size] = leaves
+            made.append(np.stack([*scaled, predictions]))
+        else:
+            predictions = _reached(chunk, masks, leaves)
+            made.append(np.stack([*_summed(chunk, masks, *scaled), predictions]))
     mean = np.zeros(shape[0])
     # Mask 0, the first of each leaf, has the background rows that reach the leaf.
     mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
     k, n = chunk.players.shape
+    n_players = shape[1] - 1
     start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
-    real = np.broadcast_to(chunk.players < shape[1], (len(chunk.outputs), k, n))
+    real = np.broadcast_to(chunk.players < n_players, (len(chunk.outputs), k, n))
     output, column, number = np.nonzero(real)
     player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
+    of_predictions, leaf = np.divmod(np.arange(len(chunk.outputs) * n), n)
+    prediction = chunk.outputs[of_predictions] * shape[1] + n_players
     n_sums = math.prod(shape)
     if not chunk.is_single_leaves:
-        owner = np.stack([number, output * k + column, player])
+        owner = np.stack([number, output * (k + 1) + column, player])
+        last = np.stack([leaf, of_predictions * (k + 1) + k, prediction])
+        owner = np.concatenate([owner, last], axis=1)
         entries = np.concatenate(made)
         return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
-    # Look up the own mean for all players, then the joint means player by player.
-    # Tables of single leaves keep two numbers per mask instead of one per player and
-    # mask.
+    # Look up the own mean for all players, then the joint means player by player, and
+    # the prediction. Tables of single leaves keep three numbers per mask instead of one
+    # per player and mask.
     own, joint = ([at, output, player] for at in (number, n + n * column + number))
+    last = [n + n * k + leaf, of_predictions, prediction]
     entries = np.stack(made).reshape(len(made), -1)
-    start = np.concatenate([start, np.tile(start + (n << k), k)])
-    flag = np.repeat(np.concatenate([[0], 1 << np.arange(k)]), n)
-    owner = np.concatenate([own, joint], axis=1)
-    return [Table(entries, start, np.tile(group, 1 + k), flag, owner, n_sums, mean)]
+    start = np.concatenate([start, np.tile(start + (n << k), k), start + (2 * n << k)])
+    flag = np.repeat(np.concatenate([[0], 1 << np.arange(k), [0]]), n)
+    owner = np.concatenate([own, joint, last], axis=1)
+    return [Table(entries, start, np.tile(group, 2 + k), flag, owner, n_sums, mean)]
 
 
 class Tables:

@@ -115,10 +115,8 @@ class TreeValues:
         self._pair_tables: dict[Any, Tables] = {}  # by index
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._value_tables().keep()
-            kept, trees = self._tables.kept or [], self.trees
-            # Trees without splits are in no group
-            stumps = trees.base + trees.value[trees.roots].sum(axis=0)
-            self.base_values = stumps + sum(
+            kept = self._tables.kept or []
+            self.base_values = self._constant + sum(
                 table.mean for tables in kept for table in tables
             )
         elif background is None:
@@ -126,6 +124,12 @@ class TreeValues:
         else:
             self.base_values = weights @ self._predict(self._references.codes)
         return self
+
+    @cached_property
+    def _constant(self) -> NDArray[np.float64]:
+        """The response of the trees without splits, which are in no group."""
+        trees = self.trees
+        return trees.base + trees.value[trees.roots].sum(axis=0)
 
     @property
     def _n_references(self) -> int | None:
@@ -142,7 +146,7 @@ class TreeValues:
         )
 
     def _value_tables(self) -> Tables:
-        shape = self.trees.n_outputs, self.n_players
+        shape = self.trees.n_outputs, self.n_players + 1
         make = partial(
             value_tables, shape=shape, index=self.index, grid=grid_of(self.trees)
         )
@@ -176,14 +180,30 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
-        codes, b = self.codes(X), self._n_references
-        if self._tables is None and (
-            self._costs.prefers_pairs(len(X), b) or not self._divide()
+        return self.values_and_predictions(X)[0]
+
+    def values_and_predictions(
+        self, X
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `values`, and the leaves that the rows reach, ``(r, n_outputs)``.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+        """
+        codes = self.codes(X)
+        tables = self._tables
+        if tables is None and (
+            self._costs.prefers_pairs(len(X), self._n_references) or not self._divide()
         ):
-            found = self._descended("values", codes, self.index)
-        else:
-            found = self._looked_up(self._tables or self._value_tables(), codes)
-        return np.ascontiguousarray(np.concatenate(found, axis=-1).transpose(2, 1, 0))
+            parts = self._descended("values", codes, self.index)
+            values = np.concatenate(parts, axis=-1).transpose(2, 1, 0)
+            return np.ascontiguousarray(values), self._predict(codes)
+        parts = self._looked_up(tables or self._value_tables(), codes)
+        sums = np.concatenate(parts, axis=-1).transpose(2, 1, 0)
+        # An own sum: the attributions are not added up to a prediction.
+        predictions = sums[:, self.n_players] + self._constant
+        return np.ascontiguousarray(sums[:, : self.n_players]), predictions
 
     def _descended(self, kind, codes, index) -> list[NDArray[np.float64]]:
         """Return the "values" or the "pairs" of rows that descend all trees."""

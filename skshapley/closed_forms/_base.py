@@ -14,9 +14,12 @@ from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
+from skshapley.rewards._response import finite_numbers
 
 SHAPLEY = INDICES["shapley"]
 ROUNDING = 1e-12  # rounding error of a sum of weights
+# Largest gap between the sum of values and the prediction, relative to their sizes
+GAP_RTOL = 1e-6
 
 
 class ClosedForm(Portable, ABC):
@@ -179,6 +182,15 @@ class ClosedForm(Portable, ABC):
         among players in cooperative games, International Journal of Game Theory 28.
         """
 
+    def attributions_and_predictions(self, X: Any) -> tuple[Any, Any]:
+        """Return `attributions` and `predict`, for forms that compute both at once.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        """
+        return self.attributions(X), self.predict(X)
+
     def attributions_and_pairs(self, X: Any, index: Index) -> tuple[Any, Any]:
         """Return `attributions` and `pairs`, for forms that compute both at once.
 
@@ -282,17 +294,53 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     -------
     Outcome
         Its standard errors are zero. The model is not called.
+
+    Raises
+    ------
+    ModelOutputError
+        For infinite or missing predictions.
+    UnreadableModelError
+        If the values do not add up to the prediction.
     """
-    both = None if pairs is None else form.attributions_and_pairs(X, pairs)
-    values = form.attributions(X) if both is None else both[0]
+    # Overflow becomes an error below, as for sampled values.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if pairs is None:
+            values, v_full = form.attributions_and_predictions(X)
+        else:
+            values, interactions = form.attributions_and_pairs(X, pairs)
+            v_full = form.predict(X)
+    v_full = finite_numbers(v_full, f"The closed form, {form.label},", "row")
     v_empty = np.tile(form.base_values_, (len(values), 1))
-    # The sum, not a second prediction: attributions then add up to the last bit.
-    v_full = v_empty + values.sum(axis=1) if form.index.adds_up else form.predict(X)
+    if form.index.adds_up:
+        _check_gap(form, values, v_empty, v_full)
     outcome = Outcome.exact(values, v_empty, v_full)
-    if both is None:
+    if pairs is None:
         return outcome
     first, second = np.triu_indices(form.n_players_, 1)
-    return outcome.with_pairs(both[1][:, first, second])
+    return outcome.with_pairs(interactions[:, first, second])
+
+
+def _check_gap(
+    form: ClosedForm,
+    values: NDArray[np.float64],
+    v_empty: NDArray[np.float64],
+    v_full: NDArray[np.float64],
+) -> None:
+    """Raise UnreadableModelError if values do not add up to the prediction.
+
+    The predictions are computed without the values, so a fault in either shows.
+    """
+    total = v_empty + values.sum(axis=1)
+    size = np.abs(v_empty) + np.abs(v_full) + np.abs(values).sum(axis=1)
+    # NaN in the values is a gap too
+    close = np.abs(total - v_full) <= GAP_RTOL * size
+    if not close.all():
+        row, output = np.argwhere(~close)[0]
+        raise UnreadableModelError(
+            f"The exact values of {form.label} add up to {total[row, output]:.9g} in row"
+            f" {row}, but their prediction is {v_full[row, output]:.9g}",
+            'choose sampler="antithetic", and report the model, please',
+        )
 
 
 def explained(

@@ -183,6 +183,12 @@ class Sum(ClosedForm):
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         return self._sum(lambda form, rows: form.attributions(rows), X)
 
+    def attributions_and_predictions(self, X: Any) -> tuple[Any, Any]:
+        """Return the sums of the parts' values and predictions."""
+        parts = [part.form.attributions_and_predictions(part(X)) for part in self.parts]
+        values, predictions = zip(*parts, strict=True)
+        return sum(values), sum(predictions)
+
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         return self._sum(lambda form, rows: form.pairs(rows, index), X)

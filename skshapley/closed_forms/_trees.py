@@ -89,6 +89,10 @@ class Trees(ClosedForm):
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         return self.solver_.values(self._matrix(X))
 
+    def attributions_and_predictions(self, X: Any) -> tuple[Any, Any]:
+        """Return the values of the players, and the sum of the trees."""
+        return self.solver_.values_and_predictions(self._matrix(X))
+
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         return self.solver_.pairs(self._matrix(X), index)
