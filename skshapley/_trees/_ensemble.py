@@ -128,6 +128,12 @@ class TreeEnsemble:
         """Return which nodes are leaves, ``(n_nodes,)`` bool."""
         return self.left < 0
 
+    @property
+    def largest_sum(self) -> float:
+        """Return the sum over the trees of their largest leaf in absolute value."""
+        largest = np.abs(self.value).max(axis=1)
+        return float(np.maximum.reduceat(largest, self.roots).sum())
+
     def to_matrix(self, X) -> NDArray[np.float64]:
         """Return the input as the matrix that the nodes compare with their thresholds.
 

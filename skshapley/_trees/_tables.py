@@ -170,7 +170,7 @@ def grid_of(trees) -> float:
 
     The grid is about 2^-50 of the largest possible sum of all trees.
     """
-    largest = np.maximum.reduceat(np.abs(trees.value).max(axis=1), trees.roots).sum()
+    largest = trees.largest_sum
     # 2^50 grid steps leave 3 of the 53 bits of a double, so partial sums of rounded
     # terms stay exact.
     return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0

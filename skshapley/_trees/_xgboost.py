@@ -25,6 +25,8 @@ _IDENTITY = {
     "reg:quantileerror", "reg:expectileerror", "binary:logitraw", "rank:pairwise", "rank:ndcg",
     "rank:map",
 }  # fmt: skip
+# Objectives whose several outputs are sorted in each row
+SORTED = {"reg:quantileerror", "reg:expectileerror"}
 _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
 
 
@@ -90,14 +92,18 @@ def read_xgboost(model) -> TreeEnsemble:
         encode=None
         if np.isnan(missing) and not known
         else partial(_encode, missing, known),
-        methods=_methods(model, learner["objective"]["name"]),
+        methods=_methods(model, learner["objective"]["name"], n_outputs),
         raw_response=partial(_margin, model),
     )
 
 
-def _methods(model, objective) -> tuple[str, ...]:
+def _methods(model, objective, n_outputs) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
+    # XGBoost sorts several quantiles of a row, so they are no sums over trees. Few
+    # background rows may have none that cross.
+    if objective in SORTED and n_outputs > 1:
+        return ()
     return ("predict",) if objective in _IDENTITY else ()
 
 

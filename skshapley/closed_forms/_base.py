@@ -127,6 +127,11 @@ class ClosedForm(Portable, ABC):
         """
         return 0.0
 
+    @property
+    def size(self) -> float:
+        """The size of the terms that the response adds up, where it is known."""
+        return 0.0
+
     def _fit(self) -> NDArray[np.float64]:
         """Prepare for the background, and return the base values ``(k,)``."""
         return self.weights_ @ self.predict(self.background_)

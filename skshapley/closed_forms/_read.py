@@ -24,6 +24,8 @@ SCORES = ("log_odds", "decision_function")
 CHECKED_ROWS = 256
 # relative to the largest response: models may compute in single precision
 RESPONSE_RTOL = 1e-5
+# relative to the size of the terms: eight roundings of single precision
+TERMS_RTOL = 5e-7
 # Log-odds beyond are left out of the comparison: they are the logit of a probability
 # that rounds
 MOST_LOG_ODDS = 15.0
@@ -168,18 +170,15 @@ def compare_with(reward: Reward, form: ClosedForm, background: Any) -> None:
     rows = checked_rows(len(masked.weights))
     said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
-    compare(
-        form.predict(take_rows(background, rows)),
-        said,
-        rows,
-        str(masked.response.method),
-    )
+    predictions = form.predict(take_rows(background, rows))
+    compare(predictions, said, rows, form.size, str(masked.response.method))
 
 
 def compare(
     ours: NDArray[np.float64],
     theirs: NDArray[np.float64],
     rows: NDArray[np.intp],
+    size: float = 0.0,
     method: str = "raw",
 ) -> None:
     """Raise UnreadableModelError if a form differs from the response on some background rows.
@@ -189,13 +188,15 @@ def compare(
     ours, theirs : ndarray of shape (n, k)
     rows : ndarray of shape (n,), int
         Positions in the background.
+    size : float, default=0.0
+        Size of the terms that the response adds up (`ClosedForm.size`).
     method : str, default="raw"
         The response.
     """
-    # Relative to the largest response: responses near 0 are differences of large terms.
-    off = np.abs(ours - theirs) > RESPONSE_RTOL * (
-        np.abs(theirs).max() + np.abs(ours).max()
-    )
+    # Relative to the largest response, and to its terms: a response near 0 is a
+    # difference of large terms, and keeps their rounding.
+    largest = np.abs(theirs).max() + np.abs(ours).max()
+    off = np.abs(ours - theirs) > RESPONSE_RTOL * largest + TERMS_RTOL * size
     if method == "log_odds":
         off &= np.abs(theirs) < MOST_LOG_ODDS
     if off.any():

@@ -176,6 +176,11 @@ class Sum(ClosedForm):
             for part in self.parts
         )  # type: ignore[return-value]
 
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        """The sum of the parts' sizes."""
+        return sum(part.form.size for part in self.parts)
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the parts' predictions, ``(r, k)``."""
         return self._sum(lambda form, rows: form.predict(rows), X)

@@ -82,6 +82,11 @@ class Trees(ClosedForm):
             self._counted = column_player, costs
         return costs.model_rows(n_references)
 
+    @property
+    def size(self) -> float:
+        """The largest sum of leaves, one for each tree, in absolute value."""
+        return self.trees.largest_sum
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the trees, ``(r, k)``."""
         return self.solver_.predict(self._matrix(X))

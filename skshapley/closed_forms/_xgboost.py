@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from skshapley._tables._model_columns import in_model_columns
+from skshapley._trees._xgboost import SORTED
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sklearn_linear import probability
@@ -28,9 +29,11 @@ def read_xgboost(model: Any, method: str, ask: Ask) -> ClosedForm:
         ]
     elif objective.startswith("reg:") and objective != "reg:logistic":
         readable = ["predict"]
-    check_method(model, method, readable, readable[0] if readable else None)
     d = model.n_features_in_
     weights = np.reshape(learner["gradient_booster"]["model"]["weights"], (d + 1, -1))
+    if objective in SORTED and weights.shape[1] > 1:
+        readable = []
+    check_method(model, method, readable, readable[0] if readable else None)
     margin = model.predict(
         in_model_columns(model, np.zeros((1, d))), output_margin=True
     )

@@ -193,7 +193,7 @@ class TreeExplainer(Attributor):
         if trees.raw_response is not None and not from_paths:
             some = take_rows(self.background_, slice(0, CHECKED_ROWS))
             theirs = trees.raw_response(form.in_its_container(some))
-            compare(form.predict(some), theirs, np.arange(len(theirs)))
+            compare(form.predict(some), theirs, np.arange(len(theirs)), form.size)
         self.exact_ = form
         self._keep_settings(**self._facts())
         return self

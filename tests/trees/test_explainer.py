@@ -379,3 +379,17 @@ def test_single_references_add_up(fitted, name):
         rtol=0,
         atol=1e-12 * np.abs(values).max(),
     )
+
+
+def test_log_odds_near_zero_are_read():
+    """Their rounding is that of the trees: 3 of these 100 rows were refused."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 6))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + 3 * rng.normal(size=6000) > 0
+    model = xgboost.XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1)
+    model.fit(X, y)
+    margin = model.predict(X, output_margin=True)
+    for row in np.argsort(np.abs(margin))[:100]:
+        explainer = TreeExplainer(model, response_method="log_odds")
+        base = explainer.fit(X[[row]]).explain(X[:1]).base_values
+        np.testing.assert_allclose(base, margin[row], atol=1e-5)
