@@ -349,11 +349,11 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     # the prediction. Tables of single leaves keep three numbers per mask instead of one
     # per player and mask.
     own, joint = ([at, output, player] for at in (number, n + n * column + number))
-    last = [n + n * k + leaf, of_predictions, prediction]
+    leaves_of_rows = np.stack([n + n * k + leaf, of_predictions, prediction])
     entries = np.stack(made).reshape(len(made), -1)
     start = np.concatenate([start, np.tile(start + (n << k), k), start + (2 * n << k)])
     flag = np.repeat(np.concatenate([[0], 1 << np.arange(k), [0]]), n)
-    owner = np.concatenate([own, joint, last], axis=1)
+    owner = np.concatenate([own, joint, leaves_of_rows], axis=1)
     return [Table(entries, start, np.tile(group, 2 + k), flag, owner, n_sums, mean)]
 
 

@@ -177,7 +177,7 @@ class Sum(ClosedForm):
         )  # type: ignore[return-value]
 
     @property
-    def size(self) -> float:  # type: ignore[override]
+    def size(self) -> float:
         """The sum of the parts' sizes."""
         return sum(part.form.size for part in self.parts)
 
