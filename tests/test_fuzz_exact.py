@@ -304,7 +304,7 @@ def test_more_random_models_against_few_rows(name, start):
 
 
 def test_stumps_against_five_rows():
-    """One row whose stumps agree with all background rows has no branching."""
+    """A row that agrees with all background rows in each stump has no branching."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(200, 5)), columns=list("abcde"))
     y = X["a"] * 2 + X["b"].clip(0) + rng.normal(size=200)

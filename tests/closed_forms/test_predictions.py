@@ -14,7 +14,7 @@ X = RNG.normal(size=(100, 4))
 
 
 class Halved(LinearTerms):
-    """Linear terms with a fault: every attribution is half as large as it should be."""
+    """Linear terms with a fault: halved attributions."""
 
     def _attributions(self, X):
         return super()._attributions(X) / 2
