@@ -34,12 +34,11 @@ API = [
     ),
     (
         "Closed forms",
-        "Responses with exact values; ``READERS`` has the functions that read models.",
+        "Responses with exact values.",
         "skshapley.closed_forms",
         [
             *(
                 "ClosedForm",
-                "read_model",
                 "Trees",
                 "LinearTerms",
                 "Logistic",
@@ -56,6 +55,12 @@ API = [
                 "View",
             ),
         ],
+    ),
+    (
+        "Readers",
+        "From fitted models to closed forms; ``READERS`` is their table.",
+        "skshapley.readers",
+        ["read_model", "TreeReader"],
     ),
     (
         "Clusters",

@@ -13,9 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
 from skshapley._tools._params import installed as installed_components
-from skshapley._trees import TREE_MODELS
-from skshapley.closed_forms._registry import READERS
-from skshapley.closed_forms._trees import read_tree_model
+from skshapley.readers import READERS, TreeReader
 from skshapley.samplers import Classical, draw_permutations
 from skshapley.solvers import PermutationMean
 from skshapley.testing import (
@@ -221,8 +219,7 @@ def test_an_external_tree_reader_is_one_line_in_the_table(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     model = stumps.Stumps().fit(X, X @ [1.0, 2.0, 0.0, -1.0])
-    monkeypatch.setitem(TREE_MODELS, "stumps.Stumps", stumps.read_stumps)
-    monkeypatch.setitem(READERS, "stumps.Stumps", read_tree_model)
+    monkeypatch.setitem(READERS, "stumps.Stumps", TreeReader(stumps.read_stumps))
     explainer = ShapleyExplainer(model).fit(X[:20])
     explanation = explainer.explain(X[20:25])
     assert explanation.settings.closed_form == "trees"

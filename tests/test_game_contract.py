@@ -28,6 +28,7 @@ from xgboost import XGBRegressor
 
 import skshapley
 from skshapley import GlobalImportance, ShapleyExplainer
+from skshapley._tables._rows import RowPool
 from skshapley.datasets import make_couples
 from skshapley.rewards import (
     REWARDS,
@@ -41,7 +42,6 @@ from skshapley.rewards import (
     TokenReward,
 )
 from skshapley.rewards._loss import LossGame
-from skshapley.rewards._rows import RowPool
 from skshapley.rewards._tokens import TokenGame
 from skshapley.testing import HybridGame, RandomGame, StackedGame
 from skshapley.testing.contracts import CONTRACTS

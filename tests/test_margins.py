@@ -8,7 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms._margins import Margins
+from skshapley._ways._margins import Margins
 
 RNG = np.random.default_rng(0)
 P = 6

@@ -13,9 +13,9 @@ from sklearn.preprocessing import MaxAbsScaler
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._references import RowOrder
 from skshapley._tables._keys import row_keys
+from skshapley._tables._rows import SparsePool
 from skshapley.background import herd
 from skshapley.rewards import InterventionalReward, Players, Response
-from skshapley.rewards._rows import SparsePool
 from skshapley.trees import TreeExplainer
 
 D = 7

@@ -20,11 +20,11 @@ from skshapley._tools._constraints import check_parameters
 from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._tools._texts import corrected
+from skshapley._ways._exact import explained
+from skshapley._ways._margins import LEAST_ROWS, Margins
+from skshapley._ways._read import fitted_form
+from skshapley._ways._sampled_trees import SampledTrees
 from skshapley.closed_forms import ClosedForm
-from skshapley.closed_forms._base import explained
-from skshapley.closed_forms._margins import LEAST_ROWS, Margins
-from skshapley.closed_forms._read import fitted_form
-from skshapley.closed_forms._sampled_trees import SampledTrees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index

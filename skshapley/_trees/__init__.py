@@ -1,7 +1,6 @@
-"""Tree ensembles and their exact values, shared by `skshapley.trees` and the solvers."""
+"""Tree ensembles and their exact values."""
 
 from skshapley._trees._ensemble import TreeEnsemble, concatenate
-from skshapley._trees._read import TREE_MODELS, read_trees
 from skshapley._trees._values import TreeValues
 
-__all__ = ["TREE_MODELS", "TreeEnsemble", "TreeValues", "concatenate", "read_trees"]
+__all__ = ["TreeEnsemble", "TreeValues", "concatenate"]

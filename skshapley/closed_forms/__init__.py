@@ -5,7 +5,6 @@ from skshapley.closed_forms._curves import Curve, Exponential, Logistic
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._linear_leaves import LinearLeaves
-from skshapley.closed_forms._registry import READERS, read_model
 from skshapley.closed_forms._sums import Part, Sum, View
 from skshapley.closed_forms._tables import Tables
 from skshapley.closed_forms._trees import Trees
@@ -25,7 +24,6 @@ CLOSED_FORMS: dict[str, type[ClosedForm]] = {
 
 __all__ = [
     "CLOSED_FORMS",
-    "READERS",
     "ClosedForm",
     "Curve",
     "Exponential",
@@ -39,5 +37,4 @@ __all__ = [
     "Tables",
     "Trees",
     "View",
-    "read_model",
 ]

@@ -20,15 +20,8 @@ from numpy.typing import NDArray
 from skshapley._tables._inputs import take_rows
 from skshapley._trees import TreeEnsemble
 from skshapley._trees._ensemble import NODES
-from skshapley._trees._lightgbm import read_linear_leaves
-from skshapley.closed_forms._base import (
-    SHAPLEY,
-    Ask,
-    ClosedForm,
-    as_dense,
-    check_method,
-)
-from skshapley.closed_forms._trees import Trees, read_tree_model
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense
+from skshapley.closed_forms._trees import Trees
 from skshapley.indices import Index
 
 
@@ -220,12 +213,3 @@ def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
         category_splits=tuple(splits),
         **made,
     )
-
-
-def read_lightgbm_model(model: Any, method: str, ask: Ask) -> ClosedForm:
-    """Return the trees of a LightGBM model, which may have linear leaves."""
-    trees, slopes = read_linear_leaves(model)
-    if not slopes:
-        return read_tree_model(model, method, ask)
-    check_method(model, method, trees.methods, next(iter(trees.methods), None))
-    return LinearLeaves(trees, slopes, getattr(model, "feature_names_in_", None))

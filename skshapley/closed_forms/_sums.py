@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skshapley._tables._inputs import as_array, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, concatenate
-from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
@@ -92,11 +92,6 @@ class Part:
         return column_player[self.view.source]
 
 
-# Result of a reader: a closed form, or the parts of a sum
-Found = list[Part] | ClosedForm
-Reader = Callable[[Any, Any, Ask], Found]
-
-
 class Sum(ClosedForm):
     """A sum of closed forms, each of some of the columns or of columns made of them.
 
@@ -110,7 +105,7 @@ class Sum(ClosedForm):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.ensemble import RandomForestRegressor, VotingRegressor
     >>> from sklearn.linear_model import Ridge
-    >>> from skshapley.closed_forms import read_model
+    >>> from skshapley.readers import read_model
     >>> X, y = load_diabetes(return_X_y=True)
     >>> forest = RandomForestRegressor(5, max_depth=3, random_state=0)
     >>> model = VotingRegressor([("forest", forest), ("ridge", Ridge())]).fit(X, y)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas, is_frame, take_rows
-from skshapley._trees import TreeEnsemble, TreeValues, read_trees
+from skshapley._trees import TreeEnsemble, TreeValues
 from skshapley._trees._costs import count_costs
-from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.indices import Index
 
 
@@ -37,7 +37,7 @@ class Trees(ClosedForm):
     --------
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from skshapley.closed_forms import read_model
+    >>> from skshapley.readers import read_model
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> model = DecisionTreeRegressor().fit(X, X[:, 0] * X[:, 1])
     >>> form = read_model(model, "predict").fit(X[:1])
@@ -134,8 +134,3 @@ class Trees(ClosedForm):
             if self.column_names is None
             else pd.DataFrame(X, columns=self.column_names)
         )
-
-
-def read_tree_model(model: Any, method: str, ask: Ask) -> Trees:
-    """Return the sum of a model's trees."""
-    return Trees(read_trees(model, method), getattr(model, "feature_names_in_", None))

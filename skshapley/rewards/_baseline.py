@@ -14,10 +14,10 @@ from skshapley._tables._inputs import (
     is_frame,
     narwhal,
 )
+from skshapley._tables._rows import codes_of
 from skshapley._tables._service import as_rows_of
 from skshapley._tools._constraints import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
-from skshapley.rewards._rows import codes_of
 
 
 def is_row(baseline: object) -> bool:

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from skshapley._tables._arrow import Portable
+from skshapley._tables._columnwise import MixedColumnsError, passes, sources_or_trial
 from skshapley._tables._inputs import (
     as_pandas,
     column_names,
@@ -25,10 +26,9 @@ from skshapley._tables._inputs import (
     n_rows,
     take_rows,
 )
-from skshapley.rewards._columnwise import MixedColumnsError, passes, sources_or_trial
+from skshapley._tables._rows import RowPool, row_pool
 from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import RowPool, row_pool
 
 # Mixed background rows for the comparison with the pipeline's own columns
 CHECKED_ROWS = 512

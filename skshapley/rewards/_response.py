@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
 from skshapley._tables._model_columns import model_columns
+from skshapley._tables._rows import row_chunks
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (
     BY_CLASS,
@@ -22,7 +23,6 @@ from skshapley.rewards._methods import (
     log_odds,
     refuse_unfitted,
 )
-from skshapley.rewards._rows import row_chunks
 from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
 
 LARGEST = 1e306  # room for differences and sums

@@ -11,6 +11,7 @@ from skshapley._references import MOST_PLACES, RowOrder
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
+from skshapley._tables._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
@@ -18,7 +19,6 @@ from skshapley.rewards._linked import LINK, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
 
 HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one call
 

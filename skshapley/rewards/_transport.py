@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from skshapley._tables._inputs import as_pandas, is_frame, narwhal
+from skshapley._tables._rows import RowPool
 from skshapley.rewards._gaussian import chain_starts, location, moves, regressed
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._quadratic import KnownPart
-from skshapley.rewards._rows import RowPool
 
 # Kinds of columns, as pandas infers them
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")

@@ -8,9 +8,10 @@ from sklearn.exceptions import NotFittedError
 
 from skshapley._tools._constraints import Constraint
 from skshapley._tools._counting import all_coalitions
-from skshapley._trees import TreeValues, read_trees
+from skshapley._trees import TreeValues
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, enumerated
+from skshapley.readers import read_trees
 
 SURROGATES = ("linear", "tree")
 MOST_ENUMERATED = 14  # players

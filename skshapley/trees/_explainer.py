@@ -13,12 +13,13 @@ from skshapley._tables._inputs import take_rows
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
 from skshapley._tools._texts import corrected
-from skshapley._trees import TreeEnsemble, read_trees
+from skshapley._trees import TreeEnsemble
+from skshapley._ways._exact import exact_outcome
+from skshapley._ways._read import compare
 from skshapley.closed_forms import Trees
-from skshapley.closed_forms._base import exact_outcome
-from skshapley.closed_forms._read import compare
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index, player_index
+from skshapley.readers import read_trees
 
 PERTURBATIONS = ("interventional", "path_dependent")
 # Background rows on which the trees are compared with the model

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from skshapley import ShapleyExplainer
+from skshapley._ways._read import fitted_form
 from skshapley.closed_forms import CLOSED_FORMS, Tables
-from skshapley.closed_forms._read import fitted_form
 
 from .models import MODELS, Y
 

@@ -8,8 +8,9 @@ from sklearn.linear_model import Ridge
 
 from skshapley import ShapleyExplainer
 from skshapley._tools._params import installed as installed_components
-from skshapley.closed_forms import READERS, ClosedForm, LinearTerms
+from skshapley.closed_forms import ClosedForm, LinearTerms
 from skshapley.indices import INDICES
+from skshapley.readers import READERS
 
 
 class Squares(RegressorMixin, BaseEstimator):

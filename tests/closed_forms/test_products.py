@@ -8,8 +8,8 @@ import sklearn
 from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
+from skshapley._ways._read import fitted_form
 from skshapley.closed_forms._products import ProductForm
-from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES
 

@@ -40,8 +40,8 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms import read_model
 from skshapley.exceptions import UnreadableModelError
+from skshapley.readers import read_model
 from skshapley.rewards import BaselineReward
 
 RNG = np.random.default_rng(0)

@@ -39,8 +39,8 @@ from sklearn.preprocessing import (
 )
 
 from skshapley import ShapleyExplainer
+from skshapley._tables._columnwise import MixedColumnsError, sources
 from skshapley.rewards import InterventionalReward
-from skshapley.rewards._columnwise import MixedColumnsError, sources
 
 N = 120
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley.rewards._rows import (
+from skshapley._tables._rows import (
     ArrayPool,
     FramePool,
     NarwhalsPool,

@@ -17,8 +17,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms._base import exact_outcome
-from skshapley.closed_forms._read import read_outputs
+from skshapley._ways._exact import exact_outcome
+from skshapley._ways._read import read_outputs
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards import Response
 from skshapley.trees import TreeExplainer
@@ -231,7 +231,7 @@ def test_unsupported_models_are_refused(frame_model):
 
 def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model with an unknown link is refused."""
-    monkeypatch.setattr("skshapley._trees._xgboost._LOG", set())
+    monkeypatch.setattr("skshapley.readers._xgboost._LOG", set())
     model, X = fitted("xgboost, poisson")
     with pytest.raises(
         UnreadableModelError, match=r"adds up to .*, but the model returns"

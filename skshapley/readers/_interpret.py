@@ -9,14 +9,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley.closed_forms._base import Ask, ClosedForm, check_method
+from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sklearn_linear import probability, shares_of
-from skshapley.closed_forms._sklearn_sums import wrapper_of
-from skshapley.closed_forms._sums import Found, Part, Reader, view_by
+from skshapley.closed_forms._sums import Part, view_by
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
+from skshapley.readers._base import Ask, Form, Reader, check_method
+from skshapley.readers._sklearn_linear import probability, shares_of
+from skshapley.readers._sklearn_sums import wrapper_of
 
 # (link, response) -> the curve of a sum of terms of one feature each
 CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
@@ -65,7 +66,7 @@ def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
     )
 
 
-def read_machine(model: Any, method: str, ask: Ask) -> Found:
+def read_machine(model: Any, method: str, ask: Ask) -> Form:
     """Return the sum of a machine's tables: its prediction, or the log-odds of two classes."""
     n_classes = len(getattr(model, "classes_", ()))
     several = n_classes > 2

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from skshapley._tables._inputs import as_pandas
-from skshapley.rewards._rows import row_pool
+from skshapley._tables._rows import row_pool
 
 
 class MixedColumnsError(ValueError):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley.closed_forms._read import checked_rows, read_outputs
+from skshapley._ways._read import checked_rows, read_outputs
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards import InterventionalReward, Reward

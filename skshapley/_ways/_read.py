@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from skshapley._tables._inputs import take_rows
 from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._registry import read_model
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
+from skshapley.readers._registry import read_model
 from skshapley.responses import SurvivalAt
 from skshapley.rewards import InterventionalReward, Reward
 from skshapley.rewards._methods import FUNCTION

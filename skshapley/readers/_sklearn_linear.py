@@ -10,10 +10,11 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.extmath import softmax
 
 from skshapley._tables._model_columns import in_model_columns
-from skshapley.closed_forms._base import Ask, ClosedForm, check_method
+from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Curve, Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Found, Part, Reader, View, view_by
+from skshapley.closed_forms._sums import Part, View, view_by
+from skshapley.readers._base import Ask, Form, Reader, check_method
 
 REGRESSORS = (
     *(
@@ -87,12 +88,12 @@ def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     return LinearTerms(said[1:] - said[0], said[0])
 
 
-def _of_regressor(model: Any, method: str, ask: Ask) -> Found:
+def _of_regressor(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["predict"], "predict")
     return affine(model)
 
 
-def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
+def _of_classifier(model: Any, method: str, ask: Ask) -> Form:
     odds = getattr(model, "loss", "log_loss") == "log_loss" and hasattr(
         model, "predict_proba"
     )
@@ -115,7 +116,7 @@ def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
     return affine(model)
 
 
-def _of_glm(model: Any, method: str, ask: Ask) -> Found:
+def _of_glm(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["predict"], "predict")
     # TweedieRegressor's link "auto" is the identity for normal targets only
     link = getattr(model, "link", "log")
@@ -124,7 +125,7 @@ def _of_glm(model: Any, method: str, ask: Ask) -> Found:
     return Exponential(model.coef_, model.intercept_)
 
 
-def _of_detector(model: Any, method: str, ask: Ask) -> Found:
+def _of_detector(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["decision_function", "score_samples"], "score_samples")
     coef, offset = coefficients(model), np.asarray(model.offset_, dtype=np.float64)
     shift = -offset if method == "decision_function" else 0.0
@@ -142,7 +143,7 @@ def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
     return odds if method == "log_odds" else probability(odds)
 
 
-def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
+def _of_bayes(model: Any, method: str, ask: Ask) -> Form:
     """Return naive Bayes of counts or flags: its log-odds are linear."""
     logs, prior = (
         model.feature_log_prob_,
@@ -158,7 +159,7 @@ def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
     return _posterior(model, method, LinearTerms(logs.T, prior))
 
 
-def _of_flags(model: Any, method: str, ask: Ask) -> Found:
+def _of_flags(model: Any, method: str, ask: Ask) -> Form:
     """Return naive Bayes of flags, after the conversion of columns to 0 and 1."""
     if model.binarize is None:
         return _of_bayes(model, method, ask)
@@ -180,7 +181,7 @@ def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
     return np.column_stack([away, away**2])
 
 
-def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
+def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
     """Return naive Bayes of normal columns: its log-odds are linear in columns and squares."""
     mean, variance, d = model.theta_, model.var_, model.n_features_in_
     # Squares of columns far from 0 would cancel; squares of distances from the centre

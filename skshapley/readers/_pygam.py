@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley.closed_forms._base import Ask, ClosedForm, check_method
+from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sums import Part, view_by
 from skshapley.exceptions import UnreadableModelError
+from skshapley.readers._base import Ask, check_method
 
 # Link -> the curve of a sum of terms; only the first may have terms of several columns
 CURVES: dict[str, Callable[..., ClosedForm]] = {

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._model_columns import in_model_columns
-from skshapley._trees._sklearn import of_estimator, read_tree
-from skshapley.closed_forms._base import Ask, ClosedForm, check_method
+from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Curve, Exponential
-from skshapley.closed_forms._sklearn_linear import line_of
-from skshapley.closed_forms._sums import Reader
 from skshapley.closed_forms._trees import Trees
+from skshapley.readers._base import Ask, Reader, check_method
+from skshapley.readers._sklearn_linear import line_of
+from skshapley.readers._sklearn_trees import of_estimator, read_tree
 from skshapley.responses import SurvivalAt
 
 

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from skshapley._tables._inputs import is_frame
 from skshapley._trees._assemble import assemble
 from skshapley._trees._ensemble import ZERO, TreeEnsemble, frame_to_matrix
+from skshapley.closed_forms import LinearLeaves, Trees
 from skshapley.exceptions import UnreadableModelError
+from skshapley.readers._base import (
+    Ask,
+    Form,
+    TreeReader,
+    check_method,
+    check_sum,
+    names_of,
+)
 
 # Objectives with predictions on the scale of the raw score.
 _IDENTITY = {
@@ -230,3 +239,16 @@ def _encode(frame_categories, categorical, X) -> NDArray[np.float64]:
     # The cast to int gives the category: -0.5 is category 0.
     matrix[:, categorical] = np.trunc(matrix[:, categorical])
     return matrix
+
+
+class LightGBMReader(TreeReader):
+    """Reader of LightGBM's models, which may have a linear model in each leaf."""
+
+    def __call__(self, model: Any, method: Any, ask: Ask) -> Form:
+        """Return the sum of trees as a closed form."""
+        trees, slopes = read_linear_leaves(model)
+        if slopes:
+            check_method(model, method, trees.methods, next(iter(trees.methods), None))
+            return LinearLeaves(trees, slopes, names_of(model))
+        check_sum(model, trees, method)
+        return Trees(trees, names_of(model))

@@ -22,8 +22,8 @@ from skshapley._tools._degrees import effective_degrees, widening
 from skshapley._tools._random import row_generators
 from skshapley._trees import TreeValues
 from skshapley._trees._tables import each
+from skshapley._ways._read import compare_with
 from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._read import compare_with
 from skshapley.closed_forms._sums import Part, Sum
 from skshapley.closed_forms._trees import Trees
 from skshapley.solvers._base import without_gap

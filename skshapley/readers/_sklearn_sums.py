@@ -12,19 +12,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skshapley.closed_forms._base import Ask, ClosedForm, check_method
-from skshapley.closed_forms._curves import Curve, Exponential
-from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sklearn_linear import probability
-from skshapley.closed_forms._sums import Found, Part, Reader, Sum, View
-from skshapley.exceptions import UnreadableModelError
-from skshapley.rewards._columnwise import (
+from skshapley._tables._columnwise import (
     MixedColumnsError,
     chosen_columns,
     passes,
     sources,
     take_columns,
 )
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._curves import Curve, Exponential
+from skshapley.closed_forms._linear import LinearTerms, Monomials
+from skshapley.closed_forms._sums import Part, Sum, View
+from skshapley.exceptions import UnreadableModelError
+from skshapley.readers._base import Ask, Form, Reader, check_method
+from skshapley.readers._sklearn_linear import probability
 
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
@@ -57,7 +58,7 @@ def _bent(
     return None
 
 
-def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
+def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Form:
     """Return the last step, on the columns made by the other steps."""
     final = pipeline.steps[-1][1]
     transformers = [
@@ -146,13 +147,13 @@ def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
     return parts
 
 
-def _of_selector(selector: Any, method: str, ask: Ask) -> Found:
+def _of_selector(selector: Any, method: str, ask: Ask) -> Form:
     """Return the model behind a recursive elimination of features."""
     view = View(selector.get_support(indices=True), selector.n_features_in_)
     return [Part(ask(selector.estimator_, method), view)]
 
 
-def _of_voting(model: Any, method: str, ask: Ask) -> Found:
+def _of_voting(model: Any, method: str, ask: Ask) -> Form:
     readable = {"soft": ["predict_proba"], "hard": []}
     check_method(
         model,
@@ -172,7 +173,7 @@ def _of_voting(model: Any, method: str, ask: Ask) -> Found:
     ]
 
 
-def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
+def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
     classify = hasattr(model, "classes_")
     check_method(
         model,
@@ -204,7 +205,7 @@ class _Scores(ClassifierMixin, BaseEstimator):
         return X[:, 0] if X.shape[1] == 1 else X
 
 
-def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
+def _of_calibrated(model: Any, method: str, ask: Ask) -> Form:
     """Return the mean of calibrated classifiers, curves of sums of decision values."""
     members = model.calibrated_classifiers_
     check_method(model, method, ["predict_proba"])
@@ -229,7 +230,7 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
     return parts
 
 
-def _of_several(model: Any, method: str, ask: Ask) -> Found:
+def _of_several(model: Any, method: str, ask: Ask) -> Form:
     """Return one output for each member: several targets, or one class against the rest."""
     if (
         method == "predict_proba"
@@ -259,7 +260,7 @@ def _shares(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     return single / single.sum(axis=1, keepdims=True)
 
 
-def _of_targets(model: Any, method: str, ask: Ask) -> Found:
+def _of_targets(model: Any, method: str, ask: Ask) -> Form:
     """Return the classes of each target in turn; of two classes, the second."""
     check_method(model, method, ["predict_proba", "log_odds"])
     forms = [_member(model, one, method, ask) for one in model.estimators_]
@@ -281,7 +282,7 @@ def _side_by_side(forms: list[ClosedForm]) -> list[Part]:
     ]
 
 
-def _of_chain(model: Any, method: str, ask: Ask) -> Found:
+def _of_chain(model: Any, method: str, ask: Ask) -> Form:
     """Return a chain of linear models; each sees the responses of the earlier ones."""
     classify = hasattr(model, "classes_")
     response = "decision_function" if classify else "predict"
@@ -306,7 +307,7 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Found:
     return LinearTerms(coef[:, order], intercept[order])
 
 
-def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
+def _of_stacking(model: Any, method: str, ask: Ask) -> Form:
     final = _member(model, model.final_estimator_, method, ask)
     if not isinstance(final, LinearTerms):
         raise UnreadableModelError(
@@ -332,7 +333,7 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
     return parts
 
 
-def _of_target(model: Any, method: str, ask: Ask) -> Found:
+def _of_target(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["predict"])
     form, transformer = ask(model.regressor_, method), model.transformer_
     function = getattr(transformer, "inverse_func", None)

@@ -13,6 +13,7 @@ from skshapley._tables._model_columns import in_model_columns
 from skshapley._trees._assemble import assemble
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
+from skshapley.readers._base import TreeReader
 
 
 def read_forest(model) -> TreeEnsemble:
@@ -232,3 +233,16 @@ def read_tree(tree, value) -> dict[str, Any]:
         "value": value,
         "cover": tree.weighted_n_node_samples,
     }
+
+
+READERS: dict[str, TreeReader] = {
+    **{
+        f"{name}{kind}": TreeReader(read_forest)
+        for name in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees")
+        for kind in ("Regressor", "Classifier")
+    },
+    "GradientBoostingRegressor": TreeReader(read_gradient_boosting),
+    "GradientBoostingClassifier": TreeReader(read_gradient_boosting),
+    "AdaBoostClassifier": TreeReader(read_ada_boost),
+    "IsolationForest": TreeReader(read_isolation_forest),
+}

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley.closed_forms._base import Ask, check_method
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sklearn_linear import affine, coefficients
-from skshapley.closed_forms._sums import Found, Part, Reader
+from skshapley.closed_forms._sums import Part
 from skshapley.exceptions import UnreadableModelError
+from skshapley.readers._base import Ask, Form, Reader, check_method
+from skshapley.readers._sklearn_linear import affine, coefficients
 
 POWERS = {"rbf": 2, "laplacian": 1}
 # Products use all columns, and a model of a sparse table only the stored ones
@@ -39,7 +39,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     return np.asarray(matrix, dtype=np.float64)
 
 
-def _of_machine(model: Any, method: str, ask: Ask) -> Found:
+def _of_machine(model: Any, method: str, ask: Ask) -> Form:
     """Return a support vector machine: linear terms, or kernels around its vectors."""
     linear = model.kernel == "linear"
     if not linear:
@@ -74,7 +74,7 @@ def _response_of(model: Any) -> str | None:
     return "decision_function" if pairs or not several else None
 
 
-def _of_ridge(model: Any, method: str, ask: Ask) -> Found:
+def _of_ridge(model: Any, method: str, ask: Ask) -> Form:
     _check_kernel(model, [*POWERS, "linear"])
     check_method(model, method, ["predict"])
     if model.kernel == "linear":
@@ -172,7 +172,7 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
     )
 
 
-def _of_process(model: Any, method: str, ask: Ask) -> Found:
+def _of_process(model: Any, method: str, ask: Ask) -> Form:
     """Return the mean of a Gaussian process regressor: kernels and a linear part."""
     check_method(model, method, ["predict"], "predict")
     rows, alpha = model.X_train_, np.asarray(model.alpha_)

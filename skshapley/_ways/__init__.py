@@ -1,0 +1,1 @@
+"""How the rows of a fitted explainer are explained."""

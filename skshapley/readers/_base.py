@@ -1,0 +1,95 @@
+"""The protocol of readers: from a fitted model and a response to a closed form."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from skshapley._trees import TreeEnsemble
+from skshapley.closed_forms import ClosedForm, Part, Trees
+from skshapley.exceptions import UnreadableModelError
+
+# Reads a member of a model: the member, and its response
+Ask = Callable[[Any, Any], ClosedForm]
+# Result of a reader: a closed form, or the parts of a sum
+Form = list[Part] | ClosedForm
+# A model, its response, and the function that reads its members
+Reader = Callable[[Any, Any, Ask], Form]
+# Responses to name instead of one that is not the sum of trees, best first
+PREFERRED = ("log_odds", "decision_function", "predict", "predict_proba")
+
+
+def check_method(
+    model: Any, method: Any, readable: Sequence[str | None], instead: str | None = None
+) -> None:
+    """Raise UnreadableModelError unless the response of a model is readable.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str or callable
+        The response.
+    readable : sequence of str
+    instead : str or None, default=None
+        A response of the model that can be read.
+    """
+    if method not in readable:
+        reason = f"{type(model).__name__}.{method} has no closed form here"
+        raise UnreadableModelError(reason, instead=instead)
+
+
+def names_of(model: Any) -> Any:
+    """Return the names of the columns that a model was fitted on, or None."""
+    return getattr(model, "feature_names_in_", None)
+
+
+@dataclass(frozen=True)
+class TreeReader:
+    """Reader of models that are sums of trees.
+
+    Parameters
+    ----------
+    ensemble : callable
+        From a fitted model to its `TreeEnsemble`, with all outputs.
+    """
+
+    ensemble: Callable[[Any], TreeEnsemble]
+
+    def __call__(self, model: Any, method: Any, ask: Ask) -> Form:
+        """Return the sum of a model's trees as a closed form."""
+        return Trees(self.trees(model, method), names_of(model))
+
+    def trees(self, model: Any, method: str) -> TreeEnsemble:
+        """Return the trees of a model if their sum is the response.
+
+        Parameters
+        ----------
+        model : fitted model
+        method : str
+            The response, or "raw" for the sum itself.
+
+        Raises
+        ------
+        UnreadableModelError
+            If the response is not the sum.
+        NotFittedError
+            If the model is not fitted.
+        """
+        if hasattr(model, "fit"):
+            check_is_fitted(model)
+        trees = self.ensemble(model)
+        check_sum(model, trees, method)
+        return trees
+
+
+def check_sum(model: Any, trees: TreeEnsemble, method: str) -> None:
+    """Raise UnreadableModelError unless a response is "raw" or the sum of the trees."""
+    if method == "raw" or method in trees.methods:
+        return
+    choices = f", or choose one of {trees.methods}" if trees.methods else ""
+    raise UnreadableModelError(
+        f"{type(model).__name__}.{method} is not the sum of its trees",
+        f"leave response_method at its default{choices}, or explain it by sampling",
+        next((method for method in PREFERRED if method in trees.methods), None),
+    )
