@@ -11,7 +11,7 @@ from skshapley._tools._counting import all_coalitions
 from skshapley._trees import TreeValues
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, enumerated
-from skshapley.readers import read_trees
+from skshapley.readers._registry import read_trees
 
 SURROGATES = ("linear", "tree")
 MOST_ENUMERATED = 14  # players

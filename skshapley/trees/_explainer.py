@@ -19,7 +19,7 @@ from skshapley._ways._read import compare
 from skshapley.closed_forms import Trees
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index, player_index
-from skshapley.readers import read_trees
+from skshapley.readers._registry import read_trees
 
 PERTURBATIONS = ("interventional", "path_dependent")
 # Background rows on which the trees are compared with the model
