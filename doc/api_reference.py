@@ -292,6 +292,7 @@ API = [
                 "check_consistent",
             ),
             *("check_standard_errors", "check_unbiased", "check_reward", "check_game"),
+            "check_way",
             "parametrize_contract",
         ],
     ),

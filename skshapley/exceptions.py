@@ -16,11 +16,9 @@ class UnreadableModelError(ValueError):
         The remedy. None: choose the other response, or else sample.
     instead : str or None, default=None
         A response of the same model that can be read.
-    form : ClosedForm or None, default=None
-        The closed form, if it costs more than sampling.
     """
 
-    def __init__(self, reason, hint=None, instead=None, form=None) -> None:
+    def __init__(self, reason, hint=None, instead=None) -> None:
         if hint is None and instead is not None:
             hint = f"choose response_method={instead!r}"
         hint = hint or "explain it by sampling"
@@ -28,7 +26,6 @@ class UnreadableModelError(ValueError):
         self.reason = reason
         self.hint = hint
         self.instead = instead
-        self.form = form
 
     def __str__(self) -> str:
         return f"{self.reason}, so it has no exact values here: {self.hint}."

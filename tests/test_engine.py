@@ -7,7 +7,7 @@ from joblib import parallel_config
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run._engine import Interrupted, run
-from skshapley._run._plan import Size, make_plan
+from skshapley._run._plan import Request, Size
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
@@ -217,15 +217,15 @@ def test_each_row_has_its_own_design():
 
 
 def plan(game, sampler="antithetic", max_evals=40, stopping=None):
-    return make_plan(
+    request = Request.of(
+        "test",
         sampler=sampler,
         solver="auto",
         max_evals=max_evals,
         stopping=stopping,
         random_state=0,
-        size=Size.of(game),
-        owner="test",
     )
+    return request.plan(Size.of(game))
 
 
 def arrays(outcome):

@@ -1,6 +1,7 @@
 """Probabilities of boosted trees: the known log-odds correct sampled values without bias."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_the_mean_over_seeds_has_no_bias(case):
 def known(explainer):
     """The values of the log-odds of the rows."""
     game = explainer.reward_.game(ROWS)
-    return explainer._margins(ROWS, game.full(np.arange(len(ROWS))))
+    return explainer._way.margins(ROWS, game.full(np.arange(len(ROWS))))
 
 
 def test_known_values_are_those_of_the_log_odds():
@@ -94,7 +95,7 @@ def test_rows_with_a_probability_next_to_one_do_without():
     assert np.isfinite(known[0]).all()
     assert np.isnan(known[1]).all()
     assert steep(60).predict_proba(TABLE).max() > 1 - 1e-6
-    assert ShapleyExplainer(steep(60), max_rows=2001).fit(TABLE)._margins is None
+    assert ShapleyExplainer(steep(60), max_rows=2001).fit(TABLE)._way.margins is None
 
 
 def steep(n_estimators):
@@ -112,14 +113,15 @@ def test_a_classifier_that_is_nearly_certain_of_most_rows_does_without():
     ]
     assert spreads[0] < 4
     assert spreads[1] > 5
-    assert ShapleyExplainer(steep(4), max_rows=2001).fit(TABLE)._margins is not None
-    assert ShapleyExplainer(steep(10), max_rows=2001).fit(TABLE)._margins is None
+    assert ShapleyExplainer(steep(4), max_rows=2001).fit(TABLE)._way.margins is not None
+    assert ShapleyExplainer(steep(10), max_rows=2001).fit(TABLE)._way.margins is None
 
 
 def test_a_small_budget_does_without():
     """Tables would take longer than the model rows of many rows to explain."""
     found = [
-        ShapleyExplainer(MODEL, max_rows=n).fit(TABLE)._margins for n in (2000, 2001)
+        ShapleyExplainer(MODEL, max_rows=n).fit(TABLE)._way.margins
+        for n in (2000, 2001)
     ]
     assert [margins is None for margins in found] == [True, False]
 
@@ -127,17 +129,17 @@ def test_a_small_budget_does_without():
 def test_a_row_without_margins_does_not_change_others():
     """Rows are estimated together, whether or not they have a control variate."""
     explainer = ShapleyExplainer(MODEL, max_rows=2001, random_state=0).fit(TABLE)
-    plain, margins = explainer.explain(ROWS), explainer._margins
+    plain, margins = explainer.explain(ROWS), explainer._way.margins
 
     def first_unknown(rows, probabilities):
         known = margins(rows, probabilities)
         known[0] = np.nan
         return known
 
-    explainer._margins = first_unknown
+    explainer._way = replace(explainer._way, margins=first_unknown)
     mixed = explainer.explain(ROWS)
     np.testing.assert_array_equal(mixed.values[1:], plain.values[1:])
-    explainer._margins = None
+    explainer._way = replace(explainer._way, margins=None)
     np.testing.assert_array_equal(
         mixed.values[0], explainer.explain(ROWS[:1]).values[0]
     )
@@ -155,7 +157,7 @@ def test_a_row_without_margins_does_not_change_others():
 )
 def test_other_ways_have_no_margins(model, how):
     explainer = ShapleyExplainer(model, max_rows=2001, random_state=0, **how).fit(TABLE)
-    assert explainer._margins is None
+    assert explainer._way.margins is None
 
 
 def test_a_row_has_the_same_values_alone_and_after_pickling():

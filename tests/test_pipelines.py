@@ -39,7 +39,8 @@ from sklearn.utils.fixes import parse_version
 from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer
-from skshapley.rewards import BaselineReward, InterventionalReward, _columnwise
+from skshapley._tables import _columnwise
+from skshapley.rewards import BaselineReward, InterventionalReward
 
 N, B, R = 150, 12, 4
 RNG = np.random.default_rng(0)

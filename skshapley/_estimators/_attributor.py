@@ -1,9 +1,8 @@
 """Base classes of estimators of tables: sampling, records and the transformer."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,21 +10,20 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skshapley._estimators._background import Background
-from skshapley._records._interactions import Interactions
-from skshapley._records._outcome import Outcome, Settings, label
-from skshapley._run._engine import Interrupted, run
-from skshapley._run._plan import Plan, Size, make_plan
+from skshapley._records._outcome import Settings, label
+from skshapley._run._plan import Request, Rule
 from skshapley._tables._inputs import is_frame, n_rows
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_parameters
 from skshapley._tools._params import resolve
-from skshapley._tools._progress import progress, span
 from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._tools._texts import Hinting
-from skshapley.exceptions import PartialExplanationError
+from skshapley._ways._background import Background
+from skshapley._ways._base import Way
+from skshapley._ways._labels import Labels
+from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation
-from skshapley.indices import pair_index
-from skshapley.rewards import REWARDS, Game, Players, Response, Reward
+from skshapley.indices import Index
+from skshapley.rewards import REWARDS, Players, Response, Reward
 
 COUNTS = {
     "max_background": Maybe(Count()),
@@ -42,8 +40,6 @@ NOT_FITTED = (
     "This %(name)s instance is not fitted yet. Fit it to background rows first, such "
     "as the training rows: %(name)s(model).fit(X_train)."
 )
-# Long work suggests a tenth of the model rows, but at least 300.
-LESS, LEAST_MAX_ROWS = 10, 300
 # Names in shap and elsewhere, and the equivalent calls here
 INSTEAD = {
     "shap_values": "explain(X).values",
@@ -69,26 +65,6 @@ INSTEAD = {
 }
 
 
-def faster(estimator: Any, plan: Plan, seconds: float) -> str:
-    """Return a text with the calls that would be faster than the given seconds."""
-    calls = []
-    unread = getattr(estimator, "_unread", None)
-    if unread is not None and unread.instead is not None:
-        calls.append(
-            f"response_method={unread.instead!r} would be exact and take seconds"
-        )
-    fewer = int(float(f"{plan.max_rows / LESS:.0e}"))
-    if fewer >= LEAST_MAX_ROWS:
-        share = fewer / plan.max_rows
-        # a row that stops early saves less
-        price = "" if plan.stopping is None else " or more"
-        calls.append(
-            f"max_rows={fewer} would take {span(seconds * share)}{price}, with errors "
-            f"up to {share**-0.5:.0f} times as large"
-        )
-    return "; ".join(calls)
-
-
 class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     """Base class of estimators that explain the rows of a table against a background."""
 
@@ -100,7 +76,6 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     random_state: Any
     verbose: Any
     _background: Background
-    _common: Settings
     _decided_by: tuple[str, ...] = ()  # parameters
 
     @property
@@ -118,14 +93,10 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         """Their weights, ``(b,)``, with sum 1."""
         return self._background.weights
 
-    @property
-    @abstractmethod
-    def _output_names(self) -> list | None:
-        """Labels of the explained outputs, or None for a single one."""
-
     def _checked_reward(self) -> Reward:
         """Return the reward that the user asked for, with checked parameters."""
         check_parameters(self, COUNTS)
+        self._counts = {name: getattr(self, name) for name in COUNTS}
         self._given = {
             parameter: getattr(self, parameter) for parameter in self._decided_by
         }
@@ -157,58 +128,55 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         b, most = len(self.background_weights_), self.max_background
         return b if most is None else min(b, most)
 
-    def _fit_reward(self, reward: Reward, response: Response) -> None:
-        """Fit the reward to the background, reduced to `max_background` rows."""
+    def _fitted(self, reward: Reward, response: Response) -> Reward:
+        """Return the reward, fitted to the background of at most `max_background` rows."""
         background, n = self._background, self._n_background
         if n < len(background.weights):
             predictions = response.over(background.rows, "background rows")
             rng = generator(self._entropy, Stream.HERD)
             self._background = background.herded(n, predictions, rng)
-        self.reward_ = reward.fit(
+        return reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
 
-    def _planned(self, size: Size, **rules: bool) -> Plan:
-        """Return the plan for a game of some size, with `process` and `read` of `make_plan`."""
+    def _requested(self, rule: Rule | None = None) -> Request:
+        """Return the request for a run; it raises for invalid parameters."""
         names = ("sampler", "solver", "max_rows", "stopping", "index", "interactions")
-        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        parameters = {
+            name: getattr(self, name) for name in names if hasattr(self, name)
+        }
         owner = type(self).__name__
-        return make_plan(
-            **given, random_state=self._entropy, size=size, owner=owner, **rules
-        )
+        return Request.of(owner, **parameters, random_state=self._entropy, rule=rule)
 
-    def _run(self, game: Game, plan: Plan, record: Callable[[Outcome], Any]) -> Any:
-        """Spend a plan on the game's rows, with progress, and return the user's result.
+    def _labels(
+        self, output_names: list | None, pairs: Index | None = None, **facts: Any
+    ) -> Labels:
+        """Return the names and settings of all explanations.
 
         Parameters
         ----------
-        game : Game
-        plan : Plan
-        record : callable
-            Makes the result from the outcome, of the first rows only if the run breaks
-            off.
-
-        Raises
-        ------
-        PartialExplanationError
-            If an error or an interruption comes after some rows were finished.
+        output_names : list or None
+        pairs : Index or None, default=None
+        **facts
+            Of the settings.
         """
-        try:
-            with progress(
-                game.n_rows, self.verbose, advice=partial(faster, self, plan)
-            ) as bar:
-                outcome = run(game, plan, n_jobs=self.n_jobs, progress=bar)
-        except Interrupted as error:
-            raise PartialExplanationError(
-                f"Explaining stopped by {type(error.__cause__).__name__} after "
-                f"{len(error.outcome.values)} of {game.n_rows} rows; the finished ones "
-                "are in this error's .explanation.",
-                record(error.outcome),
-            ) from error.__cause__
-        return record(outcome)
+        rows = self.background_
+        n_background = None if rows is None else n_rows(rows)
+        settings = Settings(
+            model=label(self.estimator), n_background=n_background, **facts
+        )
+        seed = getattr(self, "random_state", None)
+        return Labels(settings, self._background, output_names, pairs, seed)
+
+    def _table(self, X: Any) -> Any:
+        """Return rows to explain, checked against the background."""
+        return self._background.table(self, X)
 
     def _check_decisions(self) -> None:
-        """Raise an error if a parameter was changed after ``fit`` used it."""
+        """Raise an error if a parameter is invalid, or was changed after ``fit`` used it."""
+        # Unchanged parameters were checked in `fit`.
+        if any(getattr(self, name) is not old for name, old in self._counts.items()):
+            check_parameters(self, COUNTS)
         for name, given in self._given.items():
             now = getattr(self, name)
             # Clones and pickles have equal parameters instead of the same ones, so
@@ -219,67 +187,6 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                     f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} "
                     "now: call fit(X_train) again."
                 )
-
-    def _keep_settings(self, **facts: Any) -> None:
-        """Store the settings that all explanations share; making them takes as long as a row."""
-        rows = self.background_
-        n_background = None if rows is None else n_rows(rows)
-        self._common = Settings(
-            model=label(self.estimator), n_background=n_background, **facts
-        )
-
-    def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
-        """Return the settings of an outcome, without a plan if nothing was sampled."""
-        return (
-            self._common
-            if plan is None
-            else self._common.sampled(outcome, plan, self.random_state)
-        )
-
-    def _recorded(
-        self, outcome: Outcome, X: Any, plan: Plan | None = None
-    ) -> Explanation:
-        """Return the public record of an outcome of the engine, for the first rows of X or all."""
-        names = self._output_names
-
-        def shaped(array: np.ndarray) -> np.ndarray:
-            return array[..., 0] if names is None else array
-
-        values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
-        # Never known for exact values
-        apart = None if plan is None else shaped(outcome.background_errors)
-        outputs = None if names is None else np.array(names, dtype=object)
-        interactions, data = None, self.players_.table(X)
-        if len(values) < len(data):
-            data = data[: len(values)]
-        if outcome.entries.shape[1] > 1 and getattr(self, "interactions", False):
-            pairs: Any = pair_index(self.interactions, type(self).__name__)
-            p = outcome.n_players
-            interactions = Interactions.of_outcome(
-                outcome,
-                names is None,
-                feature_names=self.players_.names,
-                index=pairs.name,
-                rows=data.index,
-                output_names=outputs,
-            )
-            values, errors = values[:, :p], errors[:, :p]
-            apart = None if apart is None else apart[:, :p]
-        return Explanation(
-            values=values,
-            standard_errors=_known(errors),
-            base_values=shaped(outcome.v_empty),
-            predictions=shaped(outcome.v_full),
-            data=data,
-            feature_names=self.players_.names,
-            output_names=outputs,
-            n_evaluations=outcome.n_evaluations,
-            n_model_rows=outcome.n_model_rows,
-            converged=outcome.converged,
-            settings=self._settings(outcome, plan),
-            background_errors=_known(apart),
-            interactions=interactions,
-        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -293,15 +200,11 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _known(errors: np.ndarray | None) -> np.ndarray | None:
-    """Return errors, or None if all are unknown."""
-    return None if errors is None or np.isnan(errors).all() else errors
-
-
 class Attributor(TransformerMixin, TableEstimator):
     """Base class of explainers: attributions of the response, row by row."""
 
     _instead = INSTEAD
+    _way: Way
 
     @abstractmethod
     def explain(self, X) -> Explanation:
@@ -311,14 +214,24 @@ class Attributor(TransformerMixin, TableEstimator):
         """Explain the predictions for the rows of X, as ``explain(X)`` does."""
         return self.explain(*args, **kwargs)
 
-    def _exact_outcome(self, X: Any) -> Outcome:
-        """Return the outcome of the closed form `exact_` at a checked table."""
-        raise NotImplementedError
+    @property
+    def exact_(self) -> ClosedForm | None:
+        """The closed form of the response, if the values are exact."""
+        return self._way.form
 
-    def _exactly(self, X: Any) -> Explanation:
-        """Return the explanation by the closed form `exact_`."""
-        X = self._background.table(self, X)
-        return self._recorded(self._exact_outcome(X), X)
+    @property
+    def reward_(self) -> Any:
+        """The fitted reward."""
+        if self._way.reward is None:
+            raise AttributeError(f"{type(self).__name__} has a formula, and no reward.")
+        return self._way.reward
+
+    def _redrawn(self, entropy: int) -> Self:
+        """Return a copy of this explainer with other entropy, equal to one fitted with it."""
+        redrawn = copy(self)
+        if entropy != self._way.entropy:
+            redrawn._way = self._way.with_entropy(entropy)
+        return redrawn
 
     def values(self, X) -> np.ndarray:
         """Return the attributions without a record, for services.
@@ -333,11 +246,9 @@ class Attributor(TransformerMixin, TableEstimator):
         values : ndarray of shape (r, p) or (r, p, k)
             The `values` of the explanation.
         """
-        if getattr(self, "exact_", None) is None:
-            return self.explain(X).values
-        outcome = self._exact_outcome(self._background.table(self, X))
-        values = outcome.values[:, : self.players_.n_players]
-        return values[..., 0] if self._output_names is None else values
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
+        verbose = getattr(self, "verbose", False)
+        return self._way.values(self._table(X), self.n_jobs, verbose)
 
     def transform(self, X) -> np.ndarray:
         """Return the attributions of X as a table, for pipelines.
@@ -377,8 +288,7 @@ class Attributor(TransformerMixin, TableEstimator):
         """
         check_is_fitted(self, "players_")
         names = list(self.players_.names)
-        if self._output_names is not None:
-            names = [
-                f"{name}_{output}" for name in names for output in self._output_names
-            ]
+        outputs = self._way.labels.output_names
+        if outputs is not None:
+            names = [f"{name}_{output}" for name in names for output in outputs]
         return np.array(names, dtype=object)

@@ -1,39 +1,27 @@
 """ShapleyExplainer: fit / explain / transform, the public face of the engine."""
 
 from collections.abc import Callable
-from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
-from skshapley._estimators._background import Background
-from skshapley._estimators._documents import DocumentExplainer
-from skshapley._records._outcome import Outcome, label
-from skshapley._run._engine import run
-from skshapley._run._plan import Plan, Size, is_auto
-from skshapley._tables._documents import as_documents, takes_documents
-from skshapley._tables._inputs import take_rows
-from skshapley._tools._constraints import check_parameters
-from skshapley._tools._progress import progress
-from skshapley._tools._random import Stream, entropy_from, generator
+from skshapley._estimators._attributor import NOT_FITTED, Attributor
+from skshapley._records._outcome import label
+from skshapley._run._plan import Plan, Request, Size
+from skshapley._tables._documents import as_documents, container_for, takes_documents
+from skshapley._tools._random import entropy_from
 from skshapley._tools._texts import corrected
-from skshapley._ways._exact import explained
-from skshapley._ways._margins import LEAST_ROWS, Margins
-from skshapley._ways._read import fitted_form
-from skshapley._ways._sampled_trees import SampledTrees
-from skshapley.closed_forms import ClosedForm
-from skshapley.exceptions import UnreadableModelError
+from skshapley._ways._background import Tokens
+from skshapley._ways._choose import choose
+from skshapley._ways._documents import Documents
 from skshapley.explanation import Explanation
-from skshapley.indices import Index, pair_index, player_index
+from skshapley.indices import Index
 from skshapley.rewards import InterventionalReward, Response, Reward
+from skshapley.rewards._tokens import CHUNK_TEXTS, DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
-
-SINGLE_ROWS = 64  # background rows that estimate the spread over single ones
 
 
 class ShapleyExplainer(Attributor):
@@ -229,119 +217,84 @@ class ShapleyExplainer(Attributor):
             self.estimator, self.response_method, self.output, owner=name
         )
         if takes_documents(self.estimator, X):
-            self._entropy = entropy_from(self.random_state, name)
-            self._background = Background.of_documents()
-            self.documents_: DocumentExplainer | None = DocumentExplainer.fitted(
-                self, X, response, sample_weight
-            )
-            self.reward_: Any = self.documents_.reward
-            self.exact_, self._unread = None, None
+            self._fit_documents(X, response, sample_weight)
             return self
-        self.documents_ = None
         self._take_background(X, sample_weight, reward)
-        self._wanted = self._indices  # raises for invalid parameters
+        request = self._requested()
         # other rewards know the cost of an evaluation after their fit
-        plan, b = None, self._n_background
+        draft, p, b = None, self.players_.n_players, self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
-            plan = self._planned(Size(self.players_.n_players, b, b), read=self._auto)
-        self._fit_reward(reward, response)
-        if plan is None:
-            r = self.reward_
-            size = Size(self.players_.n_players, r.n_references_, r.rows_per_value_)
-            plan = self._planned(size, read=self._auto)
-        self.exact_, self._unread = self._short_cut(plan.max_rows)
-        self._margins: Margins | None = None
-        self._trees: SampledTrees | None = None
-        self._plan = plan if self.exact_ is not None else self._prepared(plan)
-        self._keep_settings(**self._facts())
+            draft = self._draft(request, Size(p, b, b))
+        reward_: Any = self._fitted(reward, response)
+        if draft is None:
+            size = Size(p, reward_.n_references_, reward_.rows_per_value_)
+            draft = self._draft(request, size)
+        labels = self._labels(
+            response.output_names,
+            request.pairs,
+            **self._facts(response, request.index),
+            reward=label(reward_),
+            masked=reward_.masked_columns_,
+        )
+        self._way = choose(labels, reward_, request, draft, self.n_jobs)
         return self
 
-    @property
-    def _auto(self) -> bool:
-        return is_auto(self.sampler) and is_auto(self.solver)
+    def _draft(self, request: Request, size: Size) -> Plan:
+        """Return the plan of sampling; indices matter later if a closed form may exist."""
+        return request.draft(size) if request.automatic else request.plan(size)
 
-    @property
-    def _indices(self) -> tuple[Index, Index | None]:
-        """The index of the values, and the index of the interactions or None."""
+    def _fit_documents(self, X: Any, response: Response, sample_weight: Any) -> None:
+        """Call the model on documents once to learn its outputs.
+
+        Parameters
+        ----------
+        X : list, Series, array or frame of one column
+        response : Response
+        sample_weight : object
+            Refused unless None.
+        """
         name = type(self).__name__
-        return player_index(self.index, name), pair_index(self.interactions, name)
+        texts = as_documents(X, name).tolist()
+        for parameter, value, default in (
+            ("reward", self.reward, "interventional"),
+            ("groups", self.groups, None),
+            ("interactions", self.interactions, False),
+            ("sample_weight", sample_weight, None),
+        ):
+            if not (value is default or (isinstance(value, str) and value == default)):
+                raise ValueError(
+                    f"{name} got {parameter}={value!r} for documents, but players are "
+                    f"their tokens: choose {parameter}={default!r}, or pass one "
+                    "document to shapley_values as a TokenReward."
+                )
+        self._entropy = entropy_from(self.random_state, name)
+        self._background = Tokens.none()
+        request = self._requested()
+        request.plan(Size(1))  # raises for invalid parameters
+        reward = DocumentReward(response, container_for(self.estimator, X))
+        response.probe(reward.container_(texts[:CHUNK_TEXTS]), " on documents")
+        labels = self._labels(
+            response.output_names,
+            **self._facts(response, request.index),
+            reward="tokens left out",
+            masked="tokens of the documents",
+            why_sampled="The model must be called on documents with some tokens removed",
+        )
+        self._way = Documents(labels, reward, request)
 
-    def _prepared(self, plan: Plan) -> Plan:
-        """Fit the plan to the background, and return it with its tuned parameters."""
-        plan = replace(plan, read=False).sized(plan.size)  # without a closed form
-        if plan.takes_parts:
-            self.reward_.split(generator(plan.entropy, Stream.SPLIT))
-        if plan.size.n_players > 1 and plan.bought().samples:
-            if (
-                plan.takes_parts
-                and plan.max_rows >= LEAST_ROWS
-                and self._margins is None
-            ):
-                self._margins = Margins.of(self.reward_)
-            self.reward_.sort_background(generator(plan.entropy, Stream.ORDER))
-            form = None if self._unread is None else self._unread.form
-            self._trees = SampledTrees.of(form, self.reward_)
-        return plan if self._auto else replace(plan, tuned=self._tuned(plan))
-
-    def _tuned(self, plan: Plan) -> Any:
-        """Return parameters tuned on a few background rows, or None."""
-        _, solver = plan.usual
-        likely = self.background_weights_
-        n = min(solver.tuning_rows, len(likely))
-        if not n:
-            return None
-        rng = generator(plan.entropy, Stream.TUNING)
-        rows = rng.choice(len(likely), n, replace=False, p=likely)
-        game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        # A rule would stop these rows early, with fewer pairs to fit hyper-parameters
-        # to.
-        plan, tuned = replace(plan, stopping=None), None
-        for row in range(n):
-            ran = run(game.take(np.array([row])), plan, n_jobs=self.n_jobs).solver
-            tuned = tuned if ran is None else ran.tuned(tuned)
-        return tuned
+    def _facts(self, response: Response, index: Index) -> dict[str, Any]:
+        """Return the settings about the response and the index."""
+        return {
+            "response_method": label(response.method),
+            "output": self.output,
+            "explained_class": response.explained_class,
+            "index": None if index.adds_up else index.name,
+        }
 
     def _with(self, **parameters: Any) -> Self:
         """Return an explainer of the same model with other parameters, and this background."""
         other = type(self)(**{**self.get_params(deep=False), **parameters})
         return other.fit(self.background_, sample_weight=self.background_weights_)
-
-    def _redrawn(self, entropy: int) -> Self:
-        """Return a copy of this explainer with other entropy, equal to one fitted with it."""
-        other = copy(self)
-        if entropy != self._entropy:
-            other._entropy, other.reward_ = entropy, copy(self.reward_)
-            if self.documents_ is not None:
-                other.documents_ = self.documents_.redrawn(entropy)
-            elif self.exact_ is None:
-                other._plan = other._prepared(
-                    replace(self._plan, entropy=entropy, tuned=None)
-                )
-        return other
-
-    def _short_cut(
-        self, rows: int
-    ) -> tuple[ClosedForm | None, UnreadableModelError | None]:
-        """Return the closed form of the response and None, or None and the reason for sampling.
-
-        Exact values may cost as many model rows as sampling.
-        """
-        if not self._auto:
-            return None, UnreadableModelError(
-                "a sampler or solver was chosen", 'leave them "auto"'
-            )
-        try:
-            return fitted_form(self.reward_, rows, self.n_jobs, *self._indices), None
-        except UnreadableModelError as reason:
-            return None, reason
-
-    def _exact_outcome(self, X: Any) -> Outcome:
-        response, rows = (
-            self.reward_.masked_.response,
-            self.reward_.masked_.transform(X),
-        )
-        form: Any = self.exact_
-        return explained(form, response, rows, self._wanted[1])
 
     @corrected
     def explain(self, X) -> Explanation:
@@ -369,27 +322,11 @@ class ShapleyExplainer(Attributor):
             If an error or an interruption occurs after some rows were finished; it has
             their explanation.
         """
-        if self.background is not None and not hasattr(self, "reward_"):
+        if self.background is not None and not hasattr(self, "_way"):
             self.fit(self.background)
-        check_is_fitted(self, "reward_", msg=NOT_FITTED)
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         self._check_decisions()
-        if self.exact_ is not None:
-            return self._exactly(X)
-        check_parameters(self, COUNTS)
-        if self.documents_ is not None:
-            documents = as_documents(X, type(self).__name__)
-            with progress(len(documents), self.verbose) as report:
-                return self.documents_.explain(documents, self.n_jobs, report)
-        X = self._background.table(self, X)
-        game = self.reward_.game(X)
-        if self._margins is not None:
-            game.margins = self._margins(
-                game.instances.X, game.full(np.arange(game.n_rows))
-            )
-        game.trees = self._trees
-        return self._run(
-            game, self._plan, lambda outcome: self._recorded(outcome, X, self._plan)
-        )
+        return self._way.explain(self._table(X), self.n_jobs, self.verbose)
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.
@@ -424,52 +361,5 @@ class ShapleyExplainer(Attributor):
         >>> explainer.background_errors(X[:1]).shape
         (1, 2)
         """
-        check_is_fitted(self, "reward_")
-        if getattr(self.reward_, "link", None) is not None:
-            game = self.reward_.influences(self._background.table(self, X))
-            values = run(
-                game, replace(self._plan, tuned=None), n_jobs=self.n_jobs
-            ).values
-            errors = game.errors(values)
-            return errors[..., 0] if self._output_names is None else errors
-        form: Any = self.exact_ if self._trees is None else self._trees.form
-        if form is None:
-            explanation = self.explain(X)
-            known = explanation.background_errors
-            return np.full(explanation.values.shape, np.nan) if known is None else known
-        X = self._background.table(self, X)
-        weights = self.reward_.masked_.weights
-        # With 64 rows, the standard deviation of normal numbers is known to 9 %.
-        n = min(len(weights), SINGLE_ROWS)
-        rng = generator(self._entropy, Stream.SINGLE_ROWS)
-        rows = rng.choice(len(weights), n, replace=False, p=weights)
-        response = self.reward_.masked_.response
-        given = response.in_its_container(self.reward_.masked_.transform(X))
-        single = form.references(given, np.sort(rows))
-        if response.predicted:
-            winners = response.winners(given, form.predict(given))
-            single = response.choose(single, winners[:, None, None])
-        spread = (
-            single.std(axis=1, ddof=1) if n > 1 else np.full(single[:, 0].shape, np.nan)
-        )
-        errors = spread * np.linalg.norm(self.background_weights_)
-        return errors[..., 0] if self._output_names is None else errors
-
-    @property
-    def _output_names(self) -> list | None:
-        return self.reward_.response_.output_names
-
-    def _facts(self) -> dict[str, Any]:
-        """Return the settings about the response, the reward and the closed form."""
-        index = self._wanted[0] if self.exact_ is None else self.exact_.index
-        return {
-            "response_method": label(self.reward_.response_.method),
-            "output": self.output,
-            "explained_class": self.reward_.response_.explained_class,
-            "reward": label(self.reward_),
-            "masked": self.reward_.masked_columns_,
-            "index": None if index.adds_up else index.name,
-            "closed_form": None if self.exact_ is None else self.exact_.label,
-            "why_sampled": None if self._unread is None else self._unread.reason,
-            "exact_response": None if self._unread is None else self._unread.instead,
-        }
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
+        return self._way.background_errors(self._table(X), self.n_jobs)

@@ -7,10 +7,10 @@ import numpy as np
 
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
-from skshapley._run._plan import Size, make_plan
+from skshapley._run._plan import Request, Size
 from skshapley._tools._constraints import Count
 from skshapley._tools._texts import corrected
-from skshapley.indices import Index, pair_index
+from skshapley.indices import Index
 from skshapley.rewards import FunctionGame
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -105,19 +105,18 @@ def shapley_values(
             f"shapley_values needs n_players as a positive int; got {n_players!r}."
             f" Pass n_players=, or a reward that has it as an attribute."
         )
-    plan = make_plan(
+    request = Request.of(
+        "shapley_values",
         sampler=sampler,
         solver=solver,
         max_evals=max_evals,
         stopping=stopping,
         random_state=random_state,
-        size=Size(int(n_players)),
-        owner="shapley_values",
         interactions=interactions,
         index=index,
     )
+    plan = request.plan(Size(int(n_players)))
     game = FunctionGame(reward, int(n_players))
     outcome = run(game, plan, n_jobs=n_jobs)
-    pairs = pair_index(interactions, "shapley_values")
-    name = None if pairs is None else pairs.name
+    name = None if plan.pairs is None else plan.pairs.name
     return ShapleyResult.from_outcome(outcome, game.one_output, name)

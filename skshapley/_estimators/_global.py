@@ -1,20 +1,21 @@
 """GlobalImportance: the contribution of each feature to a model's accuracy, by SAGE values."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skshapley._estimators._attributor import COUNTS, TableEstimator
+from skshapley._estimators._attributor import TableEstimator
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._outcome import Outcome, label
-from skshapley._run._plan import Plan, Size, is_auto
+from skshapley._run._plan import Plan, Size, is_auto, sampler_by_steps
 from skshapley._tables._inputs import checked_weights, n_rows
-from skshapley._tools._constraints import check_parameters
 from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import corrected
+from skshapley._ways._coalitions import recorded_run
 from skshapley.rewards import Game, InterventionalReward, Response, Reward
 from skshapley.rewards._loss import LossGame, resolve_loss
 from skshapley.samplers import Sampler
@@ -184,15 +185,17 @@ class GlobalImportance(TableEstimator):
         # model row
         plain = type(reward) is InterventionalReward
         least = self._sized(min(self._n_background, REFERENCES_A_ROW) if plain else 1)
-        self._plan = self._planned(least, process=False)  # raises for invalid values
-        self._fit_reward(reward, response)
+        self._request = self._requested(sampler_by_steps)
+        self._plan = self._request.plan(least)  # raises for invalid values
+        self.reward_: Any = self._fitted(reward, response)
         if self._samples:
             self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
-        facts = {
-            "response_method": label(response.method),
-            "reward": label(self.reward_),
-        }
-        self._keep_settings(loss=self.loss_.name, **facts)
+        self._named = self._labels(
+            None,
+            response_method=label(response.method),
+            reward=label(self.reward_),
+            loss=self.loss_.name,
+        )
         return self
 
     @corrected
@@ -225,28 +228,25 @@ class GlobalImportance(TableEstimator):
             their explanation.
         """
         check_is_fitted(self, "reward_")
-        check_parameters(self, COUNTS)
         self._check_decisions()
         owner = type(self).__name__
         X = self._background.table(self, X)
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, n_rows(X))
         weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
-        plan = self._plan.sized(self._size, self._max_rows(n_rows(X)))
+        request = replace(self._request, limit=self._max_rows(n_rows(X)))
+        plan = request.plan(self._size)
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
 
         def record(outcome: Outcome) -> GlobalExplanation:
             finished = weights[: len(outcome.values)]
-            return GlobalExplanation(
-                self._recorded(outcome, X, plan), finished / finished.sum()
-            )
+            explanation = self._named.explanation(outcome, X, plan)
+            return GlobalExplanation(explanation, finished / finished.sum())
 
-        return self._run(game, plan, record)
-
-    @property
-    def _output_names(self) -> None:
-        return None
+        settings = self._named.settings
+        workers = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        return recorded_run(game, plan, settings, record, **workers)
 
     @property
     def _samples(self) -> bool:

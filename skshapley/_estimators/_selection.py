@@ -36,13 +36,13 @@ from sklearn.utils.validation import (
 )
 
 from skshapley._estimators._attributor import COUNTS
-from skshapley._estimators._background import checked_table
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._tables._inputs import column_names, is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._constraints import Count, Number, check_parameters
 from skshapley._tools._random import entropy_from, generator
 from skshapley._tools._texts import corrected
+from skshapley._ways._background import checked_table
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
 
@@ -65,7 +65,7 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
     # Exact log-odds have no sampling error, and the link leads from them to
     # probabilities.
     logistic = isinstance(explainer.exact_, Logistic)
-    exact = "log_odds" if logistic else explainer._common.exact_response
+    exact = "log_odds" if logistic else explainer._way.labels.settings.exact_response
     if exact is not None:
         background = explainer.background_
         by_odds = ShapleyExplainer(

@@ -12,7 +12,7 @@ from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._knn_valuation import Neighbours
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
-from skshapley._run._plan import Size, is_auto, make_plan
+from skshapley._run._plan import Request, Size, is_auto
 from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley._tools._texts import Hinting, corrected
@@ -182,7 +182,8 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 return self._keep(
                     ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
                 )
-        plan = make_plan(
+        request = Request.of(
+            type(self).__name__,
             # truncated values need permutations
             sampler="antithetic"
             if self._auto and self.truncation is not None
@@ -191,10 +192,9 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
             max_evals=self.max_evals,
             stopping=self.stopping,
             random_state=self.random_state,
-            size=Size(len(self.players_)),
-            owner=type(self).__name__,
             index=self.index,
         )
+        plan = request.plan(Size(len(self.players_)))
         if near is not None:
             game: Any = FunctionGame(near, near.n_players)
         else:

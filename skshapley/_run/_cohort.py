@@ -118,11 +118,11 @@ class Cohort:
         # Keys depend on the content of a row, so its design does too, in any order of
         # the table.
         numbers, shared = (keys % N_DESIGNS).astype(np.intp).tolist(), None
-        if plan.tuned is not None:
+        if block.tuned is not None:
             # rows with equal numbers have equal generators, and therefore equal designs
             own = Stream.DESIGN, self.count
             shared = [generator(plan.entropy, *own, number) for number in numbers]
-        drawn = (plan.tuned, numbers, shared, self.row_order, part)
+        drawn = (block.tuned, numbers, shared, self.row_order, part)
         self.sampler.start(
             SamplerTask(self.count, rngs, self.left, weights, players, *drawn)
         )
@@ -242,8 +242,8 @@ class Cohort:
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver in units that make the first values about 1."""
         ends = self.v_empty / units[:, 0], self.v_full / units[:, 0]
-        plan, margins = self.block.plan, self.block.game.margins
-        wanted = (plan.tuned, self.row_order, plan.index, plan.pairs)
+        plan, margins = self.block.plan, self.block.margins
+        wanted = (self.block.tuned, self.row_order, plan.index, plan.pairs)
         if margins is not None:
             margins = margins[self.block.rows[self.members][:, None], self.players]
         self.solver.start(SolverTask(self.count, *ends, self.players, *wanted, margins))

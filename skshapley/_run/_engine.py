@@ -6,6 +6,7 @@ are evaluated together.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,9 @@ def run(
     n_jobs: int | None = None,
     progress: Callable[[int], object] | None = None,
     evaluations: Callable[[int], object] | None = None,
+    tuned: Any = None,
+    margins: np.ndarray | None = None,
+    fill: Callable[["Block", Outcome, Evaluator], None] | None = None,
 ) -> Outcome:
     """Execute a plan for every row of a game.
 
@@ -55,6 +59,13 @@ def run(
     evaluations : callable or None
         Called with the number of evaluated coalitions, for a game of few rows and slow
         values.
+    tuned : object or None
+        Hyper-parameters tuned on a few background rows (`Solver.tuned`).
+    margins : ndarray of shape (n_rows, p) or None
+        Known Shapley values of the log-odds, if the values are probabilities of one
+        class: a control variate. NaN for rows without.
+    fill : callable, default=Block.fill
+        Writes the values of a block to the outcome.
 
     Returns
     -------
@@ -65,8 +76,8 @@ def run(
     Interrupted
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
-    whole, part = game, game.remainder() if plan.takes_parts else None
-    game, known = (game, None) if part is None else part
+    whole, remainder = game, game.remainder() if plan.takes_parts else None
+    game, known = (game, None) if remainder is None else remainder
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
@@ -74,11 +85,9 @@ def run(
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                block = Block(game, plan, rows, None if known is None else known(rows))
-                if game.trees is None:
-                    block.fill(outcome, evaluator)
-                else:
-                    game.trees.fill(outcome, block, n_jobs)
+                part = None if known is None else known(rows)
+                block = Block(game, plan, rows, part, tuned, margins)
+                (fill or Block.fill)(block, outcome, evaluator)
                 outcome.v_empty[rows] = empty_values(whole, rows)
                 outcome.v_full[rows] = whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:
@@ -126,6 +135,8 @@ class Block:
         The rows to explain, contiguous.
     known : Known or None
         The known values of the part subtracted from the game.
+    tuned, margins
+        As of `run`.
 
     Attributes
     ----------
@@ -136,9 +147,16 @@ class Block:
     """
 
     def __init__(
-        self, game: Game, plan: Plan, rows: np.ndarray, known: Known | None
+        self,
+        game: Game,
+        plan: Plan,
+        rows: np.ndarray,
+        known: Known | None,
+        tuned: Any = None,
+        margins: np.ndarray | None = None,
     ) -> None:
         self.game, self.plan, self.rows, self.known = game, plan, rows, known
+        self.tuned, self.margins = tuned, margins
         self.empty, self.v_empty = game.empty(rows), empty_values(game, rows)
         self.v_full = game.full(rows)
         self.spent, self.asked = np.zeros((2, len(rows)), dtype=np.int64)

@@ -1,5 +1,6 @@
 """The plan of a run: sampler, solver and budget."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
@@ -179,19 +180,27 @@ LEAST_PAIRED = (
 TIMES_WITH_STOPPING = 16  # times the usual budget, so that the stopping rule decides
 
 
+# The automatic choice of a sampler: from the request, the size of the game and the
+# number of players that matter
+Rule = Callable[["Request", Size, int], Sampler]
+
+
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """A run planned in ``fit`` and executed by ``explain``.
+class Request:
+    """The checked parameters of a run, as the user passed them.
 
     Attributes
     ----------
-    budget : Budget
-        The requested budget.
+    owner : str
+        For errors.
     sampler, solver : Sampler and Solver, or None
-        None: the rule of "auto" chooses, by the number of players that matter.
-    max_rows : int
-        Model rows per row to explain, its own included.
-    stopping : StoppingRule or None
+        None: the rule chooses, by the number of players that matter.
+    limit : int or "auto"
+        The budget in model rows or in evaluations.
+    in_evals : bool
+        Whether the budget counts evaluations of a game rather than model rows.
+    stopping : StoppingRule, None or "auto"
+        "auto": permutations stop at a relative error if no budget is given.
     entropy : int
         Source of all random streams: by key for a row (`Game.keys`), by name for other
         streams.
@@ -199,33 +208,188 @@ class Plan:
         The index of the players' values.
     pairs : Index or None
         The index of the requested interactions.
-    process : bool
-        Whether "auto" may choose the Gaussian-process estimator without interactions.
-    tuned : object or None
-        Hyper-parameters tuned on a few background rows in ``fit`` (`Solver.tuned`).
-    by_precision : bool
-        Whether permutations stop at a relative error if no budget is given.
-    read : bool
-        Whether a closed form may give indices that sampling cannot.
+    rule : callable
     """
 
-    budget: Budget
+    owner: str
     sampler: Sampler | None
     solver: Solver | None
-    max_rows: int
-    stopping: StoppingRule | None
+    limit: Any
+    in_evals: bool
+    stopping: Any
     entropy: int
-    index: Index = INDICES["shapley"]
-    pairs: Index | None = None
-    process: bool = True
-    tuned: Any = None
-    by_precision: bool = False
-    read: bool = False
+    index: Index
+    pairs: Index | None
+    rule: Rule
+
+    @classmethod
+    def of(
+        cls,
+        owner: str,
+        *,
+        sampler: Any,
+        solver: Any,
+        stopping: Any,
+        random_state: Any,
+        max_rows: Any = None,
+        max_evals: Any = None,
+        interactions: Any = False,
+        index: Any = "shapley",
+        rule: Rule | None = None,
+    ) -> Self:
+        """Check the parameters of a run and its components.
+
+        Parameters
+        ----------
+        owner : str
+            For errors.
+        sampler, solver, stopping, random_state, interactions, index
+            As users pass them.
+        max_rows, max_evals : int or "auto"
+            The budget in model rows; if None, in evaluations.
+        rule : callable, default=usual_sampler
+
+        Raises
+        ------
+        TypeError
+            If sampler and solver do not fit.
+        ValueError
+            For unknown names or wrong parameters.
+        """
+        values, pairs = player_index(index, owner), pair_index(interactions, owner)
+        if not (stopping is None or is_auto(stopping)):
+            if not isinstance(stopping, StoppingRule):
+                raise TypeError(
+                    f'{owner} takes stopping as "auto", None or a stopping rule; got '
+                    f"{stopping!r}. Try skshapley.stopping.StandardError(rtol=0.05)."
+                )
+            stopping.check()
+        if is_auto(sampler) and is_auto(solver):
+            sampler, solver = None, None
+        else:
+            sampler, solver = _pair(sampler, solver, owner)
+            # All errors of parameters come before the first call of the model.
+            sampler.check()
+            solver.check()
+        return cls(
+            owner,
+            sampler,
+            solver,
+            limit=max_evals if max_rows is None else max_rows,
+            in_evals=max_rows is None,
+            stopping=stopping,
+            entropy=entropy_from(random_state, owner),
+            index=values,
+            pairs=pairs,
+            rule=usual_sampler if rule is None else rule,
+        )
 
     @property
-    def size(self) -> Size:
-        """The size of the budget's game."""
-        return self.budget.size
+    def automatic(self) -> bool:
+        """True if the rule chooses sampler and solver."""
+        return self.sampler is None
+
+    def budget(self, size: Size) -> Budget:
+        """Return the requested budget for a game of some size."""
+        return Budget(self.owner, self.limit, size, self.in_evals)
+
+    def methods(self, size: Size, n_players: int) -> tuple[Sampler, Solver]:
+        """Return a fresh sampler and solver for a number of players that matter."""
+        if self.sampler is not None and self.solver is not None:
+            return clone(self.sampler), clone(self.solver)
+        sampler = self.rule(self, size, n_players)
+        return sampler, _default_solver(sampler)
+
+    def plan(self, size: Size) -> "Plan":
+        """Return the plan for a game of some size.
+
+        Raises
+        ------
+        ValueError
+            For a budget below the smallest design, or for unsuitable methods.
+        """
+        request = self
+        asymmetric = self.pairs is not None and not self.pairs.symmetric
+        if asymmetric and self.sampler is None and size.n_players <= MOST_PLAYERS:
+            # Interactions of an asymmetric index are only known from all coalitions.
+            request = replace(self, rule=all_coalitions)
+        plan = request.draft(size)
+        plan.check_indices()
+        return plan
+
+    def draft(self, size: Size) -> "Plan":
+        """Return the plan without regard to indices, which a closed form may give.
+
+        Raises
+        ------
+        ValueError
+            As `plan`, except for indices.
+        """
+        p, budget = size.n_players, self.budget(size)
+        sampler, solver = self.methods(size, p)
+        automatic = is_auto(self.stopping)
+        stopping = None if automatic else self.stopping
+        # room until the rule stops, for a sampler with several designs
+        again = stopping is not None and (
+            self.sampler is None or not sampler.traits.one_shot
+        )
+        n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
+        # the usual budget is too small for a method with a single design
+        if is_auto(self.limit) and isinstance(sampler, Exact) and p <= MOST_PLAYERS:
+            # A user who names "exact" and no budget wants all coalitions.
+            n_rows = max(n_rows, size.rows(2**p))
+        walks = (
+            issubclass(sampler.produces, StepwiseDesign) and not sampler.traits.one_shot
+        )
+        errors = solver.traits.standard_errors
+        if automatic and is_auto(self.limit) and walks and errors:
+            stopping = RelativeError()
+        solver.check_players(p)
+        if stopping is not None and not errors:
+            raise ValueError(
+                f"{self.owner} got stopping={stopping!r}, but "
+                f"{type(solver).__name__} has no standard errors to stop by; choose "
+                "another solver or stopping=None."
+            )
+        if p > 1:
+            name = "" if self.sampler is None else f"for {type(sampler).__name__} "
+            budget.check(n_rows, sampler, name, again)
+        return Plan(self, size, n_rows, stopping)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run planned in ``fit`` and executed by ``explain``.
+
+    Attributes
+    ----------
+    request : Request
+    size : Size
+        The size of the game.
+    max_rows : int
+        Model rows per row to explain, its own included.
+    stopping : StoppingRule or None
+    """
+
+    request: Request
+    size: Size
+    max_rows: int
+    stopping: StoppingRule | None
+
+    @property
+    def entropy(self) -> int:
+        """Source of all random streams."""
+        return self.request.entropy
+
+    @property
+    def index(self) -> Index:
+        """The index of the players' values."""
+        return self.request.index
+
+    @property
+    def pairs(self) -> Index | None:
+        """The index of the requested interactions."""
+        return self.request.pairs
 
     @cached_property
     def usual(self) -> tuple[Sampler, Solver]:
@@ -234,64 +398,15 @@ class Plan:
 
     def methods(self, n_players: int) -> tuple[Sampler, Solver]:
         """Return a fresh sampler and solver for a number of players that matter."""
-        if self.sampler is not None and self.solver is not None:
-            return clone(self.sampler), clone(self.solver)
-        sampler = _ruled(self, n_players)
-        return sampler, _default_solver(sampler)
+        return self.request.methods(self.size, n_players)
 
-    def sized(self, size: Size, given: Any = None) -> Self:
-        """Return the plan for a game of another size.
+    def with_entropy(self, entropy: int) -> Self:
+        """Return the plan with other random numbers."""
+        return replace(self, request=replace(self.request, entropy=entropy))
 
-        Parameters
-        ----------
-        size : Size
-        given : int, "auto" or None
-            Another budget; None for the same.
-
-        Raises
-        ------
-        ValueError
-            For a budget below the smallest design, or for unsuitable methods.
-        """
-        p, chosen = size.n_players, self.sampler
-        given = self.budget.given if given is None else given
-        budget = replace(self.budget, size=size, given=given)
-        # The rule of the automatic precision depends on the method, so it is chosen
-        # again below.
-        stopping = None if self.by_precision else self.stopping
-        plan = replace(self, budget=budget, stopping=stopping)
-        sampler, solver = plan.usual
-        # room until the rule stops, for a sampler with several designs
-        again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
-        n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
-        # the usual budget is too small for a method with a single design
-        if is_auto(given) and isinstance(sampler, Exact) and p <= MOST_PLAYERS:
-            # A user who names "exact" and no budget wants all coalitions.
-            n_rows = max(n_rows, size.rows(2**p))
-        plan = replace(plan, max_rows=n_rows)
-        walks = (
-            issubclass(sampler.produces, StepwiseDesign) and not sampler.traits.one_shot
-        )
-        if (
-            self.by_precision
-            and is_auto(given)
-            and walks
-            and solver.traits.standard_errors
-        ):
-            plan = replace(plan, stopping=RelativeError())
-        solver.check_players(p)
-        if not self.read:
-            plan.check_indices()
-        if stopping is not None and not solver.traits.standard_errors:
-            raise ValueError(
-                f"{budget.owner} got stopping={stopping!r}, but "
-                f"{type(solver).__name__} has no standard errors to stop by; choose "
-                "another solver or stopping=None."
-            )
-        if p > 1:
-            name = "" if chosen is None else f"for {type(sampler).__name__} "
-            budget.check(n_rows, sampler, name, again)
-        return plan
+    def unstopped(self) -> Self:
+        """Return the plan that spends its budget."""
+        return replace(self, stopping=None)
 
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""
@@ -307,13 +422,19 @@ class Plan:
         )
         return self.size.n_players > 1 and parts
 
+    @property
+    def samples(self) -> bool:
+        """True if a sample of the coalitions is evaluated."""
+        return self.size.n_players > 1 and self.bought().samples
+
     def check_indices(self) -> None:
         """Raise ValueError for an index that the methods do not give."""
-        owner, size = self.budget.owner, self.size
+        owner, size = self.request.owner, self.size
         sampler, solver = self.usual
         # Two pairs per player are the least for the Gaussian-process estimator, less
         # both known ends.
-        least = self.budget.as_text((4 * size.n_players - 2) * size.n_references)
+        budget = self.request.budget(size)
+        least = budget.as_text((4 * size.n_players - 2) * size.n_references)
         odd = f', or sampler="odd" with at least {least}'
         what, design = f'index="{self.index.name}"', sampler.produces
         if solver.traits.gives(design, self.index):
@@ -327,114 +448,50 @@ class Plan:
         )
 
 
-def make_plan(
-    *,
-    sampler: Any,
-    solver: Any,
-    stopping: Any,
-    random_state: Any,
-    size: Size,
-    owner: str,
-    max_rows: Any = None,
-    max_evals: Any = None,
-    process: bool = True,
-    interactions: Any = False,
-    index: Any = "shapley",
-    read: bool = False,
-) -> Plan:
-    """Check the parameters of a run and its components, and return its plan.
-
-    Parameters
-    ----------
-    sampler, solver, stopping, random_state, interactions, index
-        As users pass them. With stopping "auto" and no budget given, permutations stop
-        at a relative error; other methods spend the usual budget.
-    size : Size
-        Of the game.
-    owner : str
-        For errors.
-    max_rows, max_evals : int or "auto"
-        The budget in model rows; if None, in evaluations.
-    process : bool, default=True
-        Whether "auto" may choose the Gaussian-process estimator without interactions.
-    read : bool, default=False
-        Whether a closed form may give indices that sampling cannot. The caller then
-        calls `Plan.check_indices`.
-
-    Raises
-    ------
-    TypeError
-        If sampler and solver do not fit.
-    ValueError
-        For unknown names, wrong parameters, or a budget below the smallest design.
-    """
-    wanted, pairs = player_index(index, owner), pair_index(interactions, owner)
-    by_precision = is_auto(stopping)
-    if by_precision:
-        stopping = None
-    elif stopping is not None:
-        if not isinstance(stopping, StoppingRule):
-            raise TypeError(
-                f'{owner} takes stopping as "auto", None or a stopping rule; got '
-                f"{stopping!r}. Try skshapley.stopping.StandardError(rtol=0.05)."
-            )
-        stopping.check()
-    ruled = is_auto(solver) and is_auto(sampler)
-    chosen, solving = (None, None) if ruled else _pair(sampler, solver, owner)
-    for component in (chosen, solving):
-        if component is not None:
-            # All errors of parameters come before the first call of the model.
-            component.check()
-    budget = Budget(
-        owner, max_evals if max_rows is None else max_rows, size, max_rows is None
-    )
-    entropy = entropy_from(random_state, owner)
-    decided = Plan(
-        budget, chosen, solving, 0, stopping, entropy, wanted, pairs, process
-    )
-    return replace(decided, by_precision=by_precision, read=read).sized(size)
-
-
 def is_auto(value: Any) -> bool:
     """Return True if a parameter is "auto"; objects may define their own comparison with a str."""
     return isinstance(value, str) and value == "auto"
 
 
-def _ruled(plan: Plan, count: int) -> Sampler:
+def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
     """Return the sampler for ``sampler="auto", solver="auto"``.
 
-    If the budget covers all coalitions, or only they give the interactions, all of
-    them. With one background row, or with interactions, the Gaussian-process estimator.
-    Otherwise, antithetic permutations, with one background row per pair. Budgets below
-    a pair buy single permutations.
+    If the budget covers all coalitions, all of them. With one background row, or with
+    interactions, the Gaussian-process estimator. Otherwise, antithetic permutations,
+    with one background row per pair. Budgets below a pair buy single permutations.
 
     With one background row, the Gaussian-process estimator needs four evaluations per
     player and at most `MOST_IN_A_PROCESS` players.
     """
-    # with a stopping rule, all coalitions only if they are few
-    b, values = plan.size.n_references, plan.size.values(plan.budget.rows(1))
-    if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
-        return Exact()
-    if plan.pairs is not None and plan.pairs.symmetric:
-        return Odd()
-    # Interactions of an asymmetric index are only known from all coalitions.
-    if plan.pairs is not None and count <= MOST_PLAYERS and not plan.read:
-        return Exact()
+    sampler = sampler_by_steps(request, size, count)
+    if isinstance(sampler, Exact):
+        return sampler
     # Against 3,000 background rows, permutations have half the squared error of the
     # Gaussian process or less: 1.3e-3 and 2.4e-3 at 4 evaluations per player, 4.4e-4
     # and 1.2e-3 at 10 (18 columns, boosted trees).
-    if (
-        plan.process
-        and b == 1
-        and count <= MOST_IN_A_PROCESS
-        and 4 * count - 2 <= values
-    ):
+    enough = 4 * count - 2 <= size.values(request.budget(size).rows(1))
+    single = size.n_references == 1 and count <= MOST_IN_A_PROCESS and enough
+    if single or (request.pairs is not None and request.pairs.symmetric):
         return Odd()
+    return sampler
+
+
+def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
+    """Return all coalitions if the budget covers them, and permutations otherwise."""
+    # with a stopping rule, all coalitions only if they are few
+    b, values = size.n_references, size.values(request.budget(size).rows(1))
+    if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
+        return Exact()
     # Fewer than this many pairs cover too few background rows: single permutations see
     # twice as many.
     if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
         return Antithetic()
     return MonteCarlo()
+
+
+def all_coalitions(request: Request, size: Size, count: int) -> Sampler:
+    """Return the sampler of all coalitions."""
+    return Exact()
 
 
 def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:

@@ -1,18 +1,25 @@
 """Exact values of a closed form, without a call of the model."""
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._records._outcome import Outcome
+from skshapley._tools._random import Stream, generator
+from skshapley._ways._base import Way
+from skshapley._ways._labels import Labels
+from skshapley._ways._probes import probe_values, response_of
 from skshapley.closed_forms import ClosedForm
 from skshapley.exceptions import UnreadableModelError
+from skshapley.explanation import Explanation
 from skshapley.indices import Index
 from skshapley.rewards._response import finite_numbers
 
 # Largest gap between the sum of values and the prediction, relative to their sizes
 GAP_RTOL = 1e-6
+SINGLE_ROWS = 64  # background rows that estimate the spread over single ones
 
 
 def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outcome:
@@ -78,34 +85,96 @@ def _check_gap(
         )
 
 
-def explained(
-    form: ClosedForm, response: Any, X: Any, pairs: Index | None = None
-) -> Outcome:
-    """Explain a response at a table of rows.
+@dataclass(frozen=True, eq=False)
+class Exact(Way):
+    """Exact values of a closed form.
+
+    Attributes
+    ----------
+    labels : Labels
+    form : ClosedForm
+        Fitted to the background.
+    reward : Reward or None
+        None if the form takes the columns of the table.
+    entropy : int
+        Source of the single background rows.
+    """
+
+    labels: Labels
+    form: ClosedForm
+    reward: Any = None
+    entropy: int = 0
+
+    def outcome(self, X: Any) -> Outcome:
+        """Return the exact values of checked rows, for each row's predicted class if asked."""
+        pairs = self.labels.pairs
+        if self.reward is None:
+            return exact_outcome(self.form, X, pairs)
+        response = self.reward.masked_.response
+        X = response.in_its_container(self.reward.masked_.transform(X))
+        outcome = exact_outcome(self.form, X, pairs)
+        if not response.predicted:
+            return outcome
+        # The predicted class differs between rows, so all classes are explained before
+        # one is chosen.
+        winners = response.winners(X, outcome.v_full)
+        values = response.choose(outcome.values, winners[:, None])
+        v_empty = response.choose(outcome.v_empty, winners)
+        v_full = response.choose(outcome.v_full, winners)
+        p = self.form.n_players_
+        outcome = Outcome.exact(values[:, :p], v_empty, v_full)
+        return outcome if pairs is None else outcome.with_pairs(values[:, p:])
+
+    def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
+        """Return the exact explanation of checked rows."""
+        return self.labels.explanation(self.outcome(X), X)
+
+    def values(self, X: Any, n_jobs: int | None, verbose: Any) -> np.ndarray:
+        """Return the exact values without a record."""
+        values = self.outcome(X).values[:, : self.form.n_players_]
+        return self.labels.shaped(values)
+
+    def predictions(self, X: Any) -> np.ndarray:
+        """Return the predictions of the model, or of the trees without a reward."""
+        return self.form.predict(X) if self.reward is None else response_of(self, X)
+
+    def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
+        """Return the errors by the spread over single background rows."""
+        return self.labels.shaped(single_row_errors(self, self.form, X))
+
+    def with_entropy(self, entropy: int) -> Self:
+        """Return this way with other single background rows."""
+        return replace(self, entropy=entropy)
+
+    def state(self) -> dict[str, Any]:
+        """Return the arrays of the form, and the responses of the model to probes."""
+        probes = [] if self.reward is None else probe_values(self)
+        return {"form": self.form.state(), "responses": probes}
+
+
+def single_row_errors(way: Way, form: ClosedForm, X: Any) -> NDArray[np.float64]:
+    """Return the errors due to the choice of the background, ``(r, p, k)``.
 
     Parameters
     ----------
+    way : Way
+        With a reward.
     form : ClosedForm
-        The fitted form of the response.
-    response : Response
+        Of its response.
     X : array, sparse matrix or frame of shape (r, d)
-    pairs : Index or None, default=None
-        Index of additional interactions in the outcome.
-
-    Returns
-    -------
-    Outcome
-        For each row's predicted class, if this is the output.
     """
-    X = response.in_its_container(X)
-    outcome = exact_outcome(form, X, pairs)
-    if not response.predicted:
-        return outcome
-    # The predicted class differs between rows, so all classes are explained before one
-    # is chosen.
-    winners = response.winners(X, outcome.v_full)
-    values = response.choose(outcome.values, winners[:, None])
-    ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
-    p = form.n_players_
-    chosen = Outcome.exact(values[:, :p], *ends)
-    return chosen if pairs is None else chosen.with_pairs(values[:, p:])
+    masked = way.reward.masked_
+    weights, response = masked.weights, masked.response
+    # With 64 rows, the standard deviation of normal numbers is known to 9 %.
+    n = min(len(weights), SINGLE_ROWS)
+    rng = generator(way.entropy, Stream.SINGLE_ROWS)
+    rows = rng.choice(len(weights), n, replace=False, p=weights)
+    X = response.in_its_container(masked.transform(X))
+    values = form.references(X, np.sort(rows))
+    if response.predicted:
+        winners = response.winners(X, form.predict(X))
+        values = response.choose(values, winners[:, None, None])
+    if n == 1:
+        return np.full(values[:, 0].shape, np.nan)
+    spread = values.std(axis=1, ddof=1)
+    return spread * np.linalg.norm(way.labels.background.weights)

@@ -1,6 +1,7 @@
 """The closed form of a response, fitted to the background and compared with the model."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,38 @@ TERMS_RTOL = 5e-7
 MOST_LOG_ODDS = 15.0
 
 
-def fitted_form(
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The closed form of a response, or the reason to sample it.
+
+    Attributes
+    ----------
+    form : ClosedForm or None
+        Fitted, unless it costs more than sampling.
+    reason : str or None
+        The obstacle; None if the form is to be used.
+    instead : str or None
+        A response of the model that can be read.
+    """
+
+    form: ClosedForm | None = None
+    reason: str | None = None
+    instead: str | None = None
+
+    @property
+    def exact(self) -> bool:
+        """True if the form is to be used."""
+        return self.reason is None
+
+
+def read(
     reward: Reward,
     most_rows: float = np.inf,
     n_jobs: int | None = None,
     index: Index = INDICES["shapley"],
     pairs: Index | None = None,
-) -> ClosedForm:
-    """Return the closed form of a reward's response, fitted to its background.
+) -> Reading:
+    """Read the response of a fitted reward, and fit its closed form to the background.
 
     Parameters
     ----------
@@ -52,57 +77,58 @@ def fitted_form(
         Of the attributions.
     pairs : Index or None, default=None
         Index of the requested interactions.
-
-    Returns
-    -------
-    form : ClosedForm
-        The form of the explained outputs.
-
-    Raises
-    ------
-    UnreadableModelError
-        If the response has no closed form, the form differs from the model, it does not
-        give an index, or sampling is cheaper.
     """
     if not isinstance(reward, InterventionalReward):
-        raise UnreadableModelError(
-            f"{type(reward).__name__} has no exact values",
-            'choose reward="interventional", or explain it by sampling',
-        )
+        return Reading(reason=f"{type(reward).__name__} has no exact values")
     if reward.link is not None:
-        raise UnreadableModelError(
-            f"A link after the mean, {reward.link!r}, has no exact values"
-        )
+        reason = f"A link after the mean, {reward.link!r}, has no exact values"
+        return Reading(reason=reason)
+    try:
+        form = read_outputs(reward.masked_.response)
+        _check_indices(form, index, pairs)
+        # Set before fit, since tables depend on the index.
+        form.index = index
+        cost = _fitted_cost(form, reward, most_rows, n_jobs, pairs)
+        if cost <= most_rows:
+            compare_with(reward, form, form.background_)
+            return Reading(form)
+    except UnreadableModelError as error:
+        return Reading(None, error.reason, error.instead)
+    reason = (
+        f"Exact values from {form.label} would cost as much as {cost:.3g} model rows "
+        f"per row, and sampling costs {most_rows:.3g}"
+    )
+    # never for trees, which take milliseconds to read
+    trees = isinstance(form, Trees)
+    score = None if trees else _additive_score(reward.masked_.response.estimator)
+    return Reading(form, reason, score)
+
+
+def _check_indices(form: ClosedForm, index: Index, pairs: Index | None) -> None:
+    """Raise UnreadableModelError for an index that a form does not have."""
+    what = f"{form.label} have no exact values for the index"
+    if form.indices is not None and index.name not in form.indices:
+        raise UnreadableModelError(f'{what} "{index.name}"')
+    if pairs is None or form.pair_indices is None:
+        return
+    if pairs.name not in form.pair_indices:
+        raise UnreadableModelError(f'{what} of pairs "{pairs.name}"')
+
+
+def _fitted_cost(
+    form: ClosedForm, reward: Any, most_rows: float, n_jobs: Any, pairs: Index | None
+) -> float:
+    """Return the cost of a row in model rows, and fit the form unless it is too large."""
     masked = reward.masked_
-    form = read_outputs(masked.response)
-    for wanted, given in ((index, form.indices), (pairs, form.pair_indices)):
-        if wanted is not None and given is not None and wanted.name not in given:
-            what = "" if wanted is index else " of pairs"
-            raise UnreadableModelError(
-                f'{form.label} have no exact values for the index{what} "{wanted.name}"'
-            )
-    # Set before fit, since tables depend on the index.
-    form.index = index
+    # Sampled interactions are so much less precise that exact ones may take longer.
+    if pairs is None:
+        cost = form.expected_cost(masked.column_player, len(masked.weights))
+        if cost > most_rows:
+            return cost
     background = masked.response.in_its_container(masked.background)
     players = masked.column_player, reward.players_.n_players
-    # Sampled interactions are so much less precise that exact ones may take longer.
-    cost = form.expected_cost(players[0], len(masked.weights)) if pairs is None else 0.0
-    if cost <= most_rows:
-        form.fit(background, masked.weights, *players, n_jobs)
-        cost = form.cost_
-    if cost > most_rows:
-        raise UnreadableModelError(
-            f"Exact values from {form.label} would cost as much as {cost:.3g} model "
-            f"rows per row, and sampling costs {most_rows:.3g}",
-            "raise the budget, or fit on fewer background rows",
-            # never for trees, which take milliseconds to read
-            None
-            if isinstance(form, Trees)
-            else _additive_score(masked.response.estimator),
-            form,
-        )
-    compare_with(reward, form, background)
-    return form
+    form.fit(background, masked.weights, *players, n_jobs)
+    return form.cost_
 
 
 def checked_rows(b: int) -> np.ndarray:

@@ -9,23 +9,34 @@ squared errors are 10 to 20 times smaller in equal time.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._records._outcome import Outcome
 from skshapley._run._cohort import GROWTH
+from skshapley._run._engine import Block
+from skshapley._run._plan import Plan
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._degrees import effective_degrees, widening
 from skshapley._tools._random import row_generators
 from skshapley._trees import TreeValues
 from skshapley._trees._tables import each
+from skshapley._ways._base import Way
+from skshapley._ways._coalitions import prepare, recorded_run
+from skshapley._ways._exact import single_row_errors
+from skshapley._ways._labels import Labels
+from skshapley._ways._probes import probe_values, response_of
 from skshapley._ways._read import compare_with
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._sums import Part, Sum
 from skshapley.closed_forms._trees import Trees
+from skshapley.explanation import Explanation
 from skshapley.solvers._base import without_gap
 from skshapley.solvers._spread import Scale, unseen
 
@@ -38,12 +49,16 @@ FIRST_UNITS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class SampledTrees:
+class SampledTrees(Way):
     """Trees that are sampled, as exact values would cost more.
 
     Attributes
     ----------
-    form : Trees or Sum
+    labels : Labels
+    reward : InterventionalReward
+        Its background is in balanced order.
+    plan : Plan
+    trees : Trees or Sum
         The trees, without tables, or their sum on the columns of a pipeline.
     part : Part
         The trees and their columns.
@@ -53,30 +68,35 @@ class SampledTrees:
         Cost of one background row, in model rows.
     """
 
-    form: ClosedForm
+    labels: Labels
+    reward: Any
+    plan: Plan
+    trees: ClosedForm
     part: Any
     codes: NDArray[Any]
     cost: float
 
     @classmethod
-    def of(cls, form: Any, reward: Any) -> "SampledTrees | None":
-        """Return the trees of a fitted reward, compared with the model; None for other forms.
+    def of(
+        cls, labels: Labels, reward: Any, plan: Plan, form: ClosedForm
+    ) -> Self | None:
+        """Return the trees of a reward, compared with the model; None for other forms.
 
         Parameters
         ----------
-        form : ClosedForm or None
-        reward : InterventionalReward
-            With its background in balanced order.
+        labels : Labels
+        reward : Reward
+            Fitted, with its background in balanced order.
+        plan : Plan
+        form : ClosedForm
         """
-        part = (
-            form.parts[0]
-            if isinstance(form, Sum) and len(form.parts) == 1
-            else Part(form)
-        )
+        part = Part(form)
+        if isinstance(form, Sum) and len(form.parts) == 1:
+            part = form.parts[0]
         trees: Any = part.form
-        masked = reward.masked_
-        if not isinstance(trees, Trees) or len(masked.weights) < LEAST_ROWS:
+        if not isinstance(trees, Trees) or len(reward.masked_.weights) < LEAST_ROWS:
             return None
+        masked = reward.masked_
         background = masked.response.in_its_container(masked.background)
         players = part.owners(masked.column_player)
         n_players = reward.players_.n_players
@@ -86,29 +106,61 @@ class SampledTrees:
         compare_with(reward, form, background)
         trees.background_ = part(background)
         codes = np.asfortranarray(trees.solver_.codes(trees._matrix(trees.background_)))
-        return cls(form, part, codes, trees.expected_cost(players, 1))
+        cost = trees.expected_cost(players, 1)
+        return cls(labels, reward, plan, form, part, codes, cost)
 
-    def fill(self, outcome: Any, block: Any, n_jobs: int | None) -> None:
-        """Write the attributions of the rows of a block.
+    @property
+    def entropy(self) -> int:  # type: ignore[override]
+        """Source of all random numbers."""
+        return self.plan.entropy
 
-        Parameters
-        ----------
-        outcome : Outcome
-        block : Block
-        n_jobs : int or None
-            Threads over rows.
-        """
-        game, plan, rows = block.game, block.plan, block.rows
+    def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
+        """Return the explanation of checked rows."""
+        return recorded_run(
+            self.reward.game(X),
+            self.plan,
+            self.labels.settings,
+            partial(self.labels.explanation, X=X, plan=self.plan),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            fill=partial(self._fill, n_jobs),
+        )
+
+    def predictions(self, X: Any) -> NDArray[np.float64]:
+        """Return the response of the model, ``(r, k)``."""
+        return response_of(self, X)
+
+    def background_errors(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
+        """Return the errors by the spread over single background rows."""
+        errors = single_row_errors(self, self.trees, X)
+        return self.labels.shaped(errors)
+
+    def with_entropy(self, entropy: int) -> Self:
+        """Return this way with other random numbers."""
+        plan, reward = self.plan.with_entropy(entropy), copy(self.reward)
+        prepare(reward, plan)
+        return replace(self, plan=plan, reward=reward)
+
+    def state(self) -> dict[str, Any]:
+        """Return the responses of the model to probes."""
+        return {"responses": probe_values(self)}
+
+    def _fill(
+        self, n_jobs: int | None, block: Block, outcome: Outcome, evaluator: Any
+    ) -> None:
+        """Write the attributions of the rows of a block."""
+        game: Any = block.game
+        plan, rows = block.plan, block.rows
         response, order = game.shared.response, game.row_order
         winners, gains = game.instances.winners[rows], block.v_full - block.v_empty
         X = response.in_its_container(take_rows(game.instances.X, rows))
 
         def explain(row, code, rng, winner, gain) -> None:
-            for found in self._estimates(code, order, rng, plan.max_rows):
+            for estimate in self._estimates(code, order, rng, plan.max_rows):
                 if response.predicted:
-                    found = found[..., [winner]]
-                values, errors = found[:, None]
-                if self.form.index.adds_up:
+                    estimate = estimate[..., [winner]]
+                values, errors = estimate[:, None]
+                if self.trees.index.adds_up:
                     values, shares = without_gap(values, errors**2, gain[None])
                     errors = errors * np.sqrt(1 - shares)
                 done = (
@@ -124,10 +176,7 @@ class SampledTrees:
         each(explain, zip(rows, codes, rngs, winners, gains, strict=True), n_jobs)
         # Only the row itself is passed to the model.
         outcome.n_model_rows[rows], outcome.n_evaluations[rows] = 1, 2
-        outcome.used(self, "exact values of trees")
-
-    def __repr__(self) -> str:
-        return "background rows for each tree"
+        outcome.used("background rows for each tree", "exact values of trees")
 
     def _estimates(self, code, order, rng, max_rows) -> Iterator[NDArray[np.float64]]:
         """Yield values and standard errors of a row, ``(2, p, k)``, from more and more units."""
@@ -142,8 +191,8 @@ class SampledTrees:
         # The trees begin at different units and use all equally often, so that their
         # common errors cancel.
         start = np.arange(n_trees)[:, None] * len(units) // n_trees
-        sums, squares = np.zeros((2, n_trees, self.form.n_outputs, solver.n_players))
-        scale = Scale(self.form.n_outputs, solver.n_players, 1)
+        sums, squares = np.zeros((2, n_trees, self.trees.n_outputs, solver.n_players))
+        scale = Scale(self.trees.n_outputs, solver.n_players, 1)
         n, wanted = 0, max(2, ceil(FIRST_UNITS / n_trees))
         while n < most:
             n, last = min(wanted, most), n

@@ -20,12 +20,8 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skshapley._tables._documents import as_documents
-from skshapley._tables._inputs import as_pandas, check_columns, n_rows, take_rows
-from skshapley._tools._random import generator
+from skshapley._tables._inputs import as_pandas
 from skshapley._tools._texts import unaddressed
-from skshapley.batches._sources import OWNER
-from skshapley.rewards._tokens import TokenGame
 
 LONGEST = 400
 PLAIN = (str, bytes, int, float, complex, np.generic, type(None))
@@ -87,41 +83,7 @@ def described(value: Any) -> str:
 LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 # Parameters of explainers that do not change the results, or are recorded separately
 SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
-PROBE_ROWS, PROBES_EACH = 32, 8
 CODE = "model's code"
-
-
-def explains_documents(explainer: Any) -> bool:
-    """Return True if an explainer was fitted on documents."""
-    return getattr(explainer, "documents_", None) is not None
-
-
-def answers_digest(explainer: Any) -> str:
-    """Return the hash of the model's predictions and of its closed form.
-
-    The model predicts the background and mixtures of its rows, to the last bit. For
-    documents there is no background, so it predicts an empty document.
-    """
-    exact = getattr(explainer, "exact_", None)
-    form = None if exact is None else digest_of(*exact.state())
-    if explains_documents(explainer):
-        return digest_of(form, _of_documents(explainer, [""]))
-    return digest_of(
-        form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None
-    )
-
-
-def _hybrids_digest(explainer: Any) -> str:
-    b = n_rows(explainer.background_)
-    # Few probes: the hash should cost less than one row's explanation.
-    some = np.arange(min(b, PROBE_ROWS)) * b // min(b, PROBE_ROWS)
-    game = explainer.reward_.game(take_rows(explainer.background_, some))
-    r, p, b = game.n_rows, game.n_players, game.n_references
-    rng = generator(0, 2)
-    present = rng.random((r, PROBES_EACH, p)) < 0.5
-    references = rng.integers(b, size=(r, PROBES_EACH, 1))
-    rows = np.arange(r)
-    return digest_of(game.empty(rows), game.full(rows), game(present, rows, references))
 
 
 def predictions(explainer: Any, X: Any) -> np.ndarray | None:
@@ -129,25 +91,18 @@ def predictions(explainer: Any, X: Any) -> np.ndarray | None:
 
     None for closed forms, which do not call the model.
     """
-    asked = getattr(explainer, "exact_", None) is None
-    found = answers(explainer, X) if asked else None
-    return None if found is None else found.ravel()
-
-
-def answers(explainer: Any, X: Any) -> np.ndarray | None:
-    """Return the model's predictions of some rows; None for explainers that never call it."""
-    if not hasattr(explainer, "reward_"):
+    if explainer.exact_ is not None:
         return None
-    if explains_documents(explainer):
-        return _of_documents(explainer, as_documents(X, OWNER).tolist())
-    game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
-    return game.full(np.arange(game.n_rows))
+    return explainer._way.predictions(explainer._table(X)).ravel()
 
 
-def _of_documents(explainer: Any, texts: list[str]) -> np.ndarray:
-    """Return the responses to documents, ``(r, k)``, as their games have them."""
-    games = [TokenGame(explainer.reward_.of(text)) for text in texts]
-    return np.concatenate([game.full(np.arange(1)) for game in games])
+def state_digest(state: dict[str, Any]) -> str:
+    """Return the hash of the arrays and tables of a way."""
+    parts: list = []
+    for name, content in state.items():
+        arrays = content if isinstance(content, list) else [table_digest(content)]
+        parts += [name, *arrays]
+    return digest_of(*parts)
 
 
 def explainer_facts(explainer: Any) -> dict:
@@ -163,7 +118,7 @@ def explainer_facts(explainer: Any) -> dict:
     code = code_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
     facts["model"] = described(explainer.estimator)
-    facts["model's answers"] = answers_digest(explainer)
+    facts["model's answers"] = state_digest(explainer._way.state())
     # a function that changes with each call, such as a counter, is compared by its
     # predictions
     facts[CODE] = code if code == code_digest(explainer.estimator) else None
@@ -171,8 +126,6 @@ def explainer_facts(explainer: Any) -> dict:
     if explainer.background_ is not None:
         weights = explainer.background_weights_
         facts["background"] = digest_of(table_digest(explainer.background_), weights)
-    if hasattr(explainer, "training_rows_"):
-        facts["training rows"] = table_digest(explainer.training_rows_)
     return facts
 
 

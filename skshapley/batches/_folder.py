@@ -279,7 +279,7 @@ class Folder:
         try:
             old = read_json(manifest)
         except FileNotFoundError:
-            entropy = str(getattr(explainer, "_entropy", 0))
+            entropy = str(explainer._way.entropy)
             old = {"entropy": entropy, "n_rows": None, **new}
             write_json(manifest, old)
         except DamagedFileError as error:

@@ -22,7 +22,7 @@ from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._file_sources import framed, open_source
-from skshapley.batches._fingerprint import answers, explains_documents, predictions
+from skshapley.batches._fingerprint import predictions
 from skshapley.batches._folder import CHANGED, Attempt, BatchFile, Folder
 from skshapley.batches._sources import (
     OWNER,
@@ -35,7 +35,6 @@ from skshapley.batches._sources import (
 )
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
-from skshapley.rewards._tokens import side_by_side
 
 CONSTRAINTS = {
     "batch_rows": Maybe(Count()),
@@ -154,7 +153,7 @@ def explain_batches(  # type: ignore[misc]
     """
     _check(explainer, batch_rows=batch_rows, n_sample=n_sample, on_error=on_error)
     if batch_rows is None:
-        batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
+        batch_rows = BATCH_DOCUMENTS if explainer._way.container else BATCH_ROWS
     source, request = opened(explainer, source, columns, keys)
 
     def parts(entropy: int) -> tuple[int | None, Iterator[Batch]]:
@@ -167,7 +166,7 @@ def explain_batches(  # type: ignore[misc]
 
     if out is None:
         run = Attempts(explainer, None, on_error)
-        return _stream(run, *parts(getattr(explainer, "_entropy", 0)), verbose)
+        return _stream(run, *parts(explainer._way.entropy), verbose)
     folder = Folder(Path(out))
     with folder.held():
         settings = {
@@ -203,8 +202,9 @@ def opened(
         raise ValueError(f"{OWNER} takes keys that differ; got {keys}.")
     columns = None if columns is None else list(columns)
     background = explainer.background_
-    if explains_documents(explainer):
-        text_column = column_of(explainer.reward_.container_)
+    container = explainer._way.container
+    if container is not None:
+        text_column = column_of(container)
         request = Wanted(columns, keys, None, documents=True, usual=text_column)
         source = framed(source, text_column)
     elif columns is None and background is not None and is_frame(background):
@@ -289,10 +289,7 @@ def sampled(
 
 def _predictions(explainer: Any, batch: Batch) -> np.ndarray:
     """Return the predictions of a batch, ``(r, k)``."""
-    predicted = answers(explainer, batch.X)
-    predicted = (
-        explainer.explain(batch.X).predictions if predicted is None else predicted
-    )
+    predicted = explainer._way.predictions(explainer._table(batch.X))
     return np.asarray(predicted, dtype=float).reshape(len(batch), -1)
 
 
@@ -309,7 +306,7 @@ class Attempts:
 
     def __init__(self, explainer: Any, entropy: int | None, on_error: str) -> None:
         self.explainer, self.on_error = copy(explainer), on_error
-        if entropy is not None and hasattr(explainer, "_redrawn"):
+        if entropy is not None:
             self.explainer = explainer._redrawn(entropy)
         if hasattr(explainer, "verbose"):
             # Batches have their own progress; a bar for each of them would hide it.
@@ -331,9 +328,7 @@ class Attempts:
         finished, failures = self._halved(batch)
         pieces = [[part.first_row, part.first_row + len(part)] for part, _ in finished]
         explanations = [explanation for _, explanation in finished]
-        merge = (
-            side_by_side if explains_documents(self.explainer) else Explanation.merge
-        )
+        merge = self.explainer._way.merge
         return Attempt(merge(explanations) if finished else None, pieces, failures)
 
     def _halved(

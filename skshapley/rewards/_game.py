@@ -72,11 +72,6 @@ class Game(ABC):
     v_empty : ndarray of shape (n_rows, k) or None
         v(empty) against the whole table, if the background rows are a sample; None: the
         mean over these rows.
-    margins : ndarray of shape (n_rows, p) or None
-        Known Shapley values of the log-odds, if the values are probabilities of one
-        class: a control variate. NaN for rows without.
-    trees : SampledTrees or None
-        The trees of the model, if they are sampled instead of coalitions.
     unvalued : Unvalued or None
         Record of coalitions that may be NaN; None: NaN raises ModelOutputError.
     shared : object or None
@@ -95,8 +90,6 @@ class Game(ABC):
     most_values: int = 8192
     parted_by_instance: bool = False
     v_empty: NDArray[np.float64] | None = None
-    margins: NDArray[np.float64] | None = None
-    trees: Any = None
     unvalued: Unvalued | None = None
     shared: Any = None
 

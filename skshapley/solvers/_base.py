@@ -181,7 +181,7 @@ class SolverTask:
     pairs : Index or None
         Index of the requested interactions; None for no interactions.
     margins : ndarray of shape (r, n_players) or None
-        Known Shapley values of the log-odds of the values (`Game.margins`).
+        Known Shapley values of the log-odds of the values (`run`).
     """
 
     n_players: int

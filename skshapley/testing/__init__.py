@@ -11,6 +11,7 @@ from skshapley.testing._statistics import (
     check_standard_errors,
     check_unbiased,
 )
+from skshapley.testing._way_contract import check_way
 from skshapley.testing.contracts import parametrize_contract
 from skshapley.testing.games import (
     AdditiveGame,
@@ -52,6 +53,7 @@ __all__ = [
     "check_solver",
     "check_standard_errors",
     "check_unbiased",
+    "check_way",
     "explain_game",
     "parametrize_contract",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import run
-from skshapley._run._plan import Size, make_plan
+from skshapley._run._plan import Request, Size
 from skshapley.rewards import Game
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -193,13 +193,12 @@ def explain_game(
     array([[ 1., -1.],
            [ 2., -5.]])
     """
-    plan = make_plan(
+    request = Request.of(
+        "explain_game",
         sampler=sampler,
         solver=solver,
         max_evals=max_evals,
         stopping=stopping,
         random_state=random_state,
-        size=Size.of(game),
-        owner="explain_game",
     )
-    return run(game, plan, n_jobs=n_jobs)
+    return run(game, request.plan(Size.of(game)), n_jobs=n_jobs)

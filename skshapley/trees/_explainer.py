@@ -7,18 +7,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
-from skshapley._estimators._background import Background
-from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
 from skshapley._tools._texts import corrected
 from skshapley._trees import TreeEnsemble
-from skshapley._ways._exact import exact_outcome
+from skshapley._ways._background import Background
+from skshapley._ways._base import Way
+from skshapley._ways._exact import Exact
 from skshapley._ways._read import compare
 from skshapley.closed_forms import Trees
 from skshapley.explanation import Explanation
-from skshapley.indices import pair_index, player_index
+from skshapley.indices import Index, pair_index, player_index
 from skshapley.readers._registry import read_trees
 
 PERTURBATIONS = ("interventional", "path_dependent")
@@ -170,7 +170,10 @@ class TreeExplainer(Attributor):
         """
         name = type(self).__name__
         check_parameters(self, self._constraints)
-        index, _ = player_index(self.index, name), pair_index(self.interactions, name)
+        index, pairs = (
+            player_index(self.index, name),
+            pair_index(self.interactions, name),
+        )
         from_paths = self.feature_perturbation == "path_dependent"
         if X is None and not from_paths:
             raise ValueError(
@@ -179,24 +182,24 @@ class TreeExplainer(Attributor):
             )
         trees, self.output_names_ = self._read_output(name)
         form = Trees(trees, model_columns(self.estimator))
+        form.index = index
         if X is None:  # a row of zeros has the columns that the players are made of
             zeros = form.in_its_container(np.zeros((1, trees.n_features)))
             background = Background.of(self, zeros, None, self.groups)
             self._background = replace(background, rows=None, weights=np.empty(0))
         else:
             self._background = Background.of(self, X, sample_weight, self.groups)
-        form.index = index
-        players = self.players_.column_player, self.players_.n_players
+        rows, weights = self.background_, self.background_weights_
         if from_paths:
-            form.fit(None, np.ones(1), *players, self.n_jobs)
-        else:
-            form.fit(self.background_, self.background_weights_, *players, self.n_jobs)
-        if trees.raw_response is not None and not from_paths:
-            some = take_rows(self.background_, slice(0, CHECKED_ROWS))
-            theirs = trees.raw_response(form.in_its_container(some))
-            compare(form.predict(some), theirs, np.arange(len(theirs)), form.size)
-        self.exact_ = form
-        self._keep_settings(**self._facts())
+            rows, weights = None, np.ones(1)
+        players = self.players_.column_player, self.players_.n_players
+        form.fit(rows, weights, *players, self.n_jobs)
+        if trees.raw_response is not None and rows is not None:
+            probes = take_rows(rows, slice(0, CHECKED_ROWS))
+            response = trees.raw_response(form.in_its_container(probes))
+            compare(form.predict(probes), response, np.arange(len(response)), form.size)
+        labels = self._labels(self.output_names_, pairs, **self._facts(index))
+        self._way: Way = Exact(labels, form)
         return self
 
     @corrected
@@ -218,15 +221,10 @@ class TreeExplainer(Attributor):
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
         """
-        check_is_fitted(self, "exact_", msg=NOT_FITTED)
-        return self._exactly(X)
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
+        return self._way.explain(self._table(X), self.n_jobs, False)
 
-    def _exact_outcome(self, X: Any) -> Outcome:
-        return exact_outcome(
-            self.exact_, X, pair_index(self.interactions, type(self).__name__)
-        )
-
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self, index: Index) -> dict[str, Any]:
         """Return the settings about the response and the perturbation."""
         classes = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
         chosen = classes[-1:] if self.output is None else [self.output]
@@ -235,13 +233,9 @@ class TreeExplainer(Attributor):
             "output": self.output,
             "explained_class": chosen[0] if len(classes) == 2 else None,
             "reward": self.feature_perturbation,
-            "index": None if self.exact_.index.adds_up else self.exact_.index.name,
+            "index": None if index.adds_up else index.name,
             "closed_form": "trees",
         }
-
-    @property
-    def _output_names(self) -> list | None:
-        return self.output_names_
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""

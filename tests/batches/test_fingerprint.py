@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
-from skshapley.batches._fingerprint import answers_digest, code_digest, described
+from skshapley.batches._fingerprint import code_digest, described, state_digest
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
@@ -133,9 +133,8 @@ def test_predictions_of_mixed_rows_distinguish_models(background):
     alike = background.assign(b=background["a"])
 
     def digest(add):
-        return answers_digest(
-            fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"]))
-        )
+        explainer = fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"]))
+        return state_digest(explainer._way.state())
 
     assert digest(0.0) == digest(0.0) != digest(1e-9)
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from skshapley import ShapleyExplainer
-from skshapley._ways._read import fitted_form
+from skshapley._ways._read import read
 from skshapley.closed_forms import CLOSED_FORMS, Tables
 
 from .models import MODELS, Y
@@ -143,7 +143,7 @@ SOME = [
 
 def form_of(name, groups=None):
     exact, _, X = explainers(name, groups=groups)
-    return fitted_form(exact.reward_), X
+    return read(exact.reward_).form, X
 
 
 @pytest.mark.thinned

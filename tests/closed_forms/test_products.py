@@ -1,5 +1,6 @@
 """Products of one factor per player: values by enumeration, factors of zero, and costs."""
 
+import re
 from math import comb
 
 import numpy as np
@@ -8,9 +9,8 @@ import sklearn
 from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
-from skshapley._ways._read import fitted_form
+from skshapley._ways._read import read
 from skshapley.closed_forms._products import ProductForm
-from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES
 
 RNG = np.random.default_rng(0)
@@ -129,11 +129,9 @@ def test_the_cheaper_of_closed_form_and_sampling_is_used():
     explainer = ShapleyExplainer(SVR().fit(X, X[:, 0] * X[:, 1])).fit(X)
     assert explainer.exact_.label == "product kernels"
     cost = explainer.exact_.cost_
-    assert fitted_form(explainer.reward_, cost).label == "product kernels"
-    with pytest.raises(
-        UnreadableModelError, match=r"product kernels would cost .* model rows"
-    ):
-        fitted_form(explainer.reward_, 0.99 * cost)
+    assert read(explainer.reward_, cost).form.label == "product kernels"
+    reading = read(explainer.reward_, 0.99 * cost)
+    assert re.search(r"product kernels would cost .* model rows", reading.reason)
 
 
 def test_many_players_are_sampled():

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from skshapley._references import herded
 from skshapley._tables._arrow import Portable
+from skshapley._tables._documents import as_documents
 from skshapley._tables._inputs import (
     check_columns,
     check_container,
@@ -69,13 +70,6 @@ class Background(Portable):
         # Rows of weight 0 cost predictions and change nothing, so they are left out.
         return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
 
-    @classmethod
-    def of_documents(cls) -> Self:
-        """Return the background of an explainer of documents: no rows, and no players."""
-        return cls(
-            None, np.empty(0), Players(np.empty(0, dtype=object), np.empty(0, np.intp))
-        )
-
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
         """Return a background of n of these rows that together resemble all rows.
 
@@ -114,6 +108,20 @@ class Background(Portable):
         if is_frame(self.rows) and not is_frame(X):
             X = as_rows_of(X, self.rows, type(owner).__name__)
         return checked_table(owner, X, self.rows, owner.estimator)
+
+
+class Tokens(Background):
+    """The background of an explainer of documents: no rows, and no players."""
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return the background."""
+        players = Players(np.empty(0, dtype=object), np.empty(0, np.intp))
+        return cls(None, np.empty(0), players)
+
+    def table(self, owner: BaseEstimator, X: Any) -> Any:
+        """Return documents to explain as a Series of str."""
+        return as_documents(X, type(owner).__name__)
 
 
 def checked_table(

@@ -32,7 +32,7 @@ BLOCK_ROWS = 512  # rows per block of kernels
 
 
 @dataclass(frozen=True, eq=False)
-class Learner:
+class Ridge:
     """A fitted ridge with a Matern kernel of smoothness 5/2 and a linear one.
 
     Attributes

@@ -1,0 +1,52 @@
+"""The choice of a way, the only place that decides how rows are explained."""
+
+from dataclasses import replace
+from typing import Any
+
+from skshapley._run._plan import Plan, Request
+from skshapley._ways._base import Way
+from skshapley._ways._coalitions import Coalitions
+from skshapley._ways._exact import Exact
+from skshapley._ways._labels import Labels
+from skshapley._ways._read import Reading, read
+from skshapley._ways._sampled_trees import SampledTrees
+
+
+def choose(
+    labels: Labels, reward: Any, request: Request, draft: Plan, n_jobs: int | None
+) -> Way:
+    """Return the way to explain rows by a fitted reward.
+
+    Parameters
+    ----------
+    labels : Labels
+    reward : Reward
+        Fitted.
+    request : Request
+    draft : Plan
+        The plan of sampling, without regard to indices.
+    n_jobs : int or None
+    """
+    reading = Reading(reason="a sampler or solver was chosen")
+    if request.automatic:
+        index, pairs = request.index, request.pairs
+        reading = read(reward, draft.max_rows, n_jobs, index, pairs)
+    labels = _with_reading(labels, reading)
+    if reading.form is not None and reading.reason is None:
+        return Exact(labels, reading.form, reward, request.entropy)
+    way = Coalitions.prepared(labels, reward, request.plan(draft.size), n_jobs)
+    if reading.form is None or not way.plan.samples:
+        return way
+    return SampledTrees.of(labels, reward, way.plan, reading.form) or way
+
+
+def _with_reading(labels: Labels, reading: Reading) -> Labels:
+    """Return labels with the closed form in the settings, or with the obstacle."""
+    name = reading.form.label if reading.exact and reading.form else None
+    settings = replace(
+        labels.settings,
+        closed_form=name,
+        why_sampled=reading.reason,
+        exact_response=reading.instead,
+    )
+    return replace(labels, settings=settings)
