@@ -631,6 +631,8 @@ class Explanation(Hinting, Frozen):
         ValueError
             If two features have the same name, or the path ends in another format's
             suffix.
+        OSError
+            If the file cannot be written, as on a full disk. An existing file is kept.
 
         Examples
         --------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from skshapley._report._content import content
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
+from skshapley._tools._files import write_whole
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
@@ -79,6 +80,8 @@ def write_report(
     ------
     ValueError, TypeError
         For an invalid title, max_rows or max_features, or an explanation without rows.
+    OSError
+        If the file cannot be written, as on a full disk. An existing file is kept.
     """
     given: dict[str, Any] = {
         "title": title,
@@ -107,7 +110,8 @@ def write_report(
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     # Labels may have single surrogates, which UTF-8 cannot encode.
-    path.write_bytes(text.encode("utf-8", "replace"))
+    page = text.encode("utf-8", "replace")
+    write_whole(path, lambda file: file.write(page))
     return path
 
 

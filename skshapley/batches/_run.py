@@ -17,6 +17,7 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._tables._documents import column_of
 from skshapley._tables._inputs import column_names, is_frame, n_rows, take_rows
 from skshapley._tools._constraints import Count, Maybe, OneOf, check_values
+from skshapley._tools._files import UnwrittenFileError
 from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import unaddressed
@@ -131,7 +132,8 @@ def explain_batches(  # type: ignore[misc]
         If another process is writing to `out`.
     OSError
         If the manifest in `out` is damaged, or the folder cannot be written to or
-        locked. Damaged parts are replaced.
+        locked, as on a full disk. Finished batches are kept, and damaged parts are
+        replaced.
 
     Notes
     -----
@@ -438,7 +440,14 @@ def _write(
     with progress(n_rows, verbose) as report:
         for batch in parts:
             batch_file = folder.found(batch)
-            skipped, is_new = _settled(run, folder, batch, batch_file)
+            try:
+                skipped, is_new = _settled(run, folder, batch, batch_file)
+            except UnwrittenFileError as error:
+                raise OSError(
+                    f"{OWNER} cannot write {batch} into out={str(folder.path)!r}: "
+                    f"{error.strerror}. The {done} rows before are finished. Free space "
+                    "or restore the folder, and repeat the call to continue."
+                ) from error
             before += 0 if is_new else len(batch)
             n_skipped, done = n_skipped + skipped, done + len(batch)
             report(done, before)

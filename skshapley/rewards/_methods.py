@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._tables._columnwise import passes
 from skshapley._tools._logit import clipped_logit
 from skshapley._tools._texts import suggested
 from skshapley.rewards._tensors import is_torch_module
@@ -170,8 +171,11 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     are clipped at the resolution of float64, so that 0 and 1 give about -36 and 36.
     """
     estimator = unwrapped(estimator)
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        return log_odds(estimator[-1], estimator[:-1].transform(X))
+    if isinstance(estimator, Pipeline):
+        transformers = [step for _, step in estimator.steps[:-1] if not passes(step)]
+        for transformer in transformers:
+            X = transformer.transform(X)
+        return log_odds(estimator.steps[-1][1], X)
     score = _raw_score(estimator)
     if score is not None:
         return score(X)

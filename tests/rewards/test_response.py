@@ -20,8 +20,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -300,6 +301,25 @@ def test_log_odds_of_xgboost_is_its_margin(wrap):
     # the margin itself: a logit of float32 probabilities would be off by 1e-7 / (p (1 -
     # p))
     assert np.isin(explained(response, raw)[:, 0], raw.astype(np.float32)).all()
+
+
+class Resampler(BaseEstimator):
+    """A step as in imbalanced-learn, which draws rows in `fit` and cannot transform."""
+
+    def fit_resample(self, X, y):
+        return X[::2], y[::2]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_log_odds_skip_steps_that_draw_rows(place):
+    scaler = StandardScaler().fit(X)
+    model = GaussianNB().fit(scaler.transform(X), TWO)
+    steps = [("scaler", scaler), ("model", model)]
+    steps.insert(place, ("sampler", Resampler()))
+    pipeline = Pipeline(steps)
+    response, raw = probed(pipeline, "log_odds")
+    expected = logit(model.predict_proba(scaler.transform(X))[:, 1])
+    np.testing.assert_allclose(explained(response, raw)[:, 0], expected, rtol=1e-6)
 
 
 def test_log_odds_of_xgboost_with_several_classes():
