@@ -21,7 +21,7 @@ TABLE = pd.DataFrame(np.arange(60.0).reshape(20, 3) % 7, columns=list("abc"))
 
 @contextmanager
 def full_disk(free=1024):
-    """Refuse to write files of more bytes."""
+    """Limit the size of files that can be written, in bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (free, hard))
     try:
@@ -110,7 +110,7 @@ def test_runs_on_a_full_disk_continue(tmp_path):
     )
 
 
-def test_runs_whose_folder_is_removed(tmp_path):
+def test_runs_in_a_removed_folder_name_it(tmp_path):
     folder = tmp_path / "run"
     with pytest.raises(OSError, match=r"rows 10 to 19 into .*restore the folder"):
         explain_batches(

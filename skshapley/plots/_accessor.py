@@ -64,9 +64,9 @@ def _method(
     parameters = list(signature.parameters.values())[1:]
     method.__name__, method.__qualname__ = name, f"PlotAccessor.{name}"
     # The accessor supplies the explanation, so its entry must not appear in the help.
-    method.__doc__ = re.sub(
-        r" *explanation : Explanation\n( {12}.*\n)*", "", make.__doc__ or ""
-    )
+    # Python 3.13 removes the indentation of docstrings, `getdoc` in any version.
+    text = inspect.getdoc(make) or ""
+    method.__doc__ = re.sub(r"explanation : Explanation\n( {4}.*\n)*", "", text)
     method.__signature__ = signature.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
     return method
 
