@@ -348,6 +348,62 @@ def test_headers_that_contradict_their_table_are_refused(name, written, tmp_path
     assert refused(tmp_path / "eye")
 
 
+def with_error(table, kind, error):
+    """Return a table with another first error."""
+    name = kind if kind == "interaction_error" else f"{kind}:a"
+    numbers = table[name].to_pylist()
+    if kind == "interaction_error":
+        numbers[0] = [error, *numbers[0][1:]]
+    else:
+        numbers[0] = error
+    column = pa.array(numbers, table.schema.field(name).type)
+    place = table.column_names.index(name)
+    return table.set_column(place, table.schema.field(name), column)
+
+
+@pytest.mark.parametrize("error", [-1e-9, np.inf, np.nan])
+@pytest.mark.parametrize("kind", ["error", "background", "interaction_error"])
+def test_invalid_errors_are_refused(kind, error, tmp_path):
+    """Unknown errors are NaN, and only in kinds of errors that the header names."""
+    X = pd.DataFrame(np.eye(3), columns=list("abc"))
+    exact = ShapleyExplainer(Ridge().fit(X, X["a"]), interactions=True).fit(X)
+    explanation = exact.explain(X)
+    replace(explanation, background_errors=explanation.standard_errors).save(
+        tmp_path / "eye"
+    )
+    table = pq.read_table(tmp_path / "eye")
+    header = json.loads(table.schema.metadata[META])
+    assert header["unknown"] == []
+    changed = with_error(table, kind, error)
+    assert refused(forged(tmp_path / "eye", changed, header))
+    assert not refused(forged(tmp_path / "eye", with_error(table, kind, 0.5), header))
+    for unknown in ({"unknown": [kind]}, {"unknown": None}):
+        forged(tmp_path / "eye", changed, header | unknown)
+        assert refused(tmp_path / "eye") == (not np.isnan(error))
+
+
+@pytest.mark.parametrize("error", [-1.0, np.inf])
+def test_invalid_errors_are_not_saved(error, mixed, tmp_path):
+    errors = np.full(mixed.values.shape, error)
+    with pytest.raises(ValueError, match=r"Explanation\.save: .*no standard error"):
+        replace(mixed, standard_errors=errors).save(tmp_path / "eye")
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_errors_survive_a_round_trip(mixed, tmp_path):
+    errors = np.where(mixed.values > 0, np.nan, mixed.standard_errors)
+    part = replace(mixed, standard_errors=errors)
+    part.save(tmp_path / "eye")
+    assert_same(Explanation.load(tmp_path / "eye"), part)
+
+
+def test_deeply_nested_headers_are_refused(written, tmp_path):
+    table, depth = pq.read_table(written), 10**6
+    text = b'{"settings": ' + b"[" * depth + b"]" * depth + b"}"
+    forged(tmp_path / "eye", table.replace_schema_metadata({META: text}))
+    assert refused(tmp_path / "eye")
+
+
 def test_small_files_of_large_tables_are_refused_before_they_are_read(tmp_path):
     """A million equal lines take some kilobytes when they are packed."""
     zeros = np.zeros((2, 1))

@@ -629,8 +629,8 @@ class Explanation(Hinting, Frozen):
         TypeError
             If a column of `data` contains objects other than numbers, texts and dates.
         ValueError
-            If two features have the same name, or the path ends in another format's
-            suffix.
+            If two features have the same name, the path ends in another format's
+            suffix, or an error is negative or infinite.
         OSError
             If the file cannot be written, as on a full disk. An existing file is kept.
 

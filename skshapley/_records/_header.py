@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, BinaryIO, Self
 
+import numpy as np
+
 from skshapley._records._outcome import Settings
 from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
@@ -53,6 +55,8 @@ class Header:
         The index of the interactions.
     part : dict
         The entry for this part from a run of batches.
+    unknown : list of str, or None
+        The kinds of errors with unknown ones, which are NaN. None: all may be unknown.
     """
 
     format: int
@@ -66,11 +70,16 @@ class Header:
     lacking: list
     interactions: str | None
     part: dict = field(default_factory=dict)
+    unknown: list | None = None
 
     @property
     def k(self) -> int:
         """The number of outputs."""
         return 1 if self.outputs is None else len(self.outputs["names"])
+
+    def may_lack(self, kind: str) -> bool:
+        """Return True if some errors of a kind may be unknown."""
+        return self.unknown is None or kind in self.unknown
 
     def metadata(self) -> dict[bytes, bytes]:
         """Return the header as metadata of a file."""
@@ -147,6 +156,17 @@ class Header:
 
 class FutureFormatError(Exception):
     """A file uses a format newer than this version."""
+
+
+def check_errors(kind: str, errors: np.ndarray, may_lack: bool) -> None:
+    """Raise an error for negative or infinite errors, and for unexpected unknown ones."""
+    invalid = (errors < 0) | np.isinf(errors)
+    if not may_lack:
+        invalid |= np.isnan(errors)
+    if invalid.any():
+        raise ValueError(
+            f"its column {kind!r} has {errors[invalid][0]}, which is no standard error"
+        )
 
 
 def _check_sizes(metadata: Any, size: int) -> None:

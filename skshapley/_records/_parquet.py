@@ -34,6 +34,7 @@ from skshapley._records._header import (
     PAIRS,
     FutureFormatError,
     Header,
+    check_errors,
     check_seal,
     key_column,
     kind_of,
@@ -87,6 +88,9 @@ def arrow_table(
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
     names, outputs = explanation.feature_names, explanation.output_names
     r, k = len(explanation), 1 if outputs is None else len(outputs)
+    errors = _errors(explanation)
+    for name, array in errors.items():
+        check_errors(name, array, may_lack=True)
     row, output = np.divmod(np.arange(r * k), k)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
     tokens = tokens_of(explanation)
@@ -106,6 +110,7 @@ def arrow_table(
         "data": notes,
         "lacking": [name for name in MAY_LACK if getattr(explanation, name) is None],
         "interactions": None,
+        "unknown": [name for name, array in errors.items() if np.isnan(array).any()],
     }
     columns: list[tuple[str, Any]] = [
         ("row", (np.arange(r) if rows is None else rows)[row])
@@ -197,6 +202,18 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
                 f"Column {column.name!r} cannot be saved: {error}"
             ) from error
     return [array for array, _ in found], [note for _, note in found]
+
+
+def _errors(explanation: "Explanation") -> dict[str, np.ndarray]:
+    """Return the errors of an explanation by the name of their column."""
+    errors = {
+        kind: errors_of(explanation, attribute)
+        for kind, attribute in KINDS.items()
+        if kind != "value"
+    }
+    if explanation.interactions is not None:
+        _, _, errors[PAIRS[1]] = by_pair(explanation.interactions)
+    return errors
 
 
 def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:
@@ -292,6 +309,7 @@ def _named(path: Path) -> Iterator[None]:
         IndexError,
         AttributeError,
         NotImplementedError,
+        RecursionError,
     )
     try:
         yield
@@ -330,6 +348,8 @@ def _parts(
         data = pd.DataFrame(dict(enumerate(columns)), index=range(len(heads)))
         data = data.set_axis(names, axis=1)
     data = data.set_axis(_index(header, heads), axis=0)
+    for kind in ("error", "background"):
+        check_errors(kind, numbers[kind], header.may_lack(kind))
 
     def shaped(array: np.ndarray) -> np.ndarray:
         return array[..., 0] if single else array
@@ -350,7 +370,9 @@ def _parts(
         settings=Settings(**settings),
     )
     if header.interactions is not None:
-        parts["interactions"] = _interactions(header.interactions, table, parts, k)
+        interactions = _interactions(header.interactions, table, parts, k)
+        check_errors(PAIRS[1], by_pair(interactions)[2], header.may_lack(PAIRS[1]))
+        parts["interactions"] = interactions
     return parts
 
 

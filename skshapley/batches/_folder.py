@@ -151,7 +151,13 @@ def read_json(path: Path) -> dict:
     try:
         content = json.loads(path.read_bytes())
         stored = content.pop("hash")
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (
+        ValueError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        RecursionError,
+    ) as error:
         raise DamagedFileError(path, error) from error
     if stored != _hash(content):
         raise DamagedFileError(path, "its hash is wrong")

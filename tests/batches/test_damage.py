@@ -99,6 +99,13 @@ def test_a_flipped_bit_never_changes_values_unnoticed(
     assert n_seen > 0.8 * n  # the others hit bytes that are not read
 
 
+def test_deeply_nested_manifests_are_damaged(table, explainer, tmp_path):
+    explain_batches(explainer, table, tmp_path, verbose=False)
+    (tmp_path / "_manifest.json").write_bytes(b"[" * 10**6 + b"]" * 10**6)
+    with pytest.raises(OSError, match=r"_manifest\.json' is damaged"):
+        ExplanationDataset(tmp_path)
+
+
 def test_saved_explanations_are_not_accepted_as_parts(
     table, explainer, whole, tmp_path
 ):
