@@ -13,10 +13,10 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-margins bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-313 test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-margins bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list all targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)-setup ## make .venv with the packages for tests and linters
 	@echo "$(VENV) is ready."
@@ -81,6 +81,12 @@ test-oldest: | $(BIN)/uv ## run the tests with the oldest versions that pyprojec
 test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packages and Python 3.13
 	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON313) $(VENV)/$@
 	$(BIN)/uv pip install --quiet --upgrade --python $(VENV)/$@/bin/python --editable . --group test
+	$(TESTED)
+
+test-313: | $(BIN)/uv ## run the tests with the versions of constraints.txt and Python 3.13
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON313) $(VENV)/$@
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)/$@/bin/python \
+		--constraints constraints.txt --build-constraints constraints.txt --editable . --group test
 	$(TESTED)
 
 test-ecosystem: | $(BIN)/uv ## explain models and pipelines of other libraries, in a separate environment

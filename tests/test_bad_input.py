@@ -1,5 +1,7 @@
 """Invalid input is refused in one sentence before the model is called; finished work is kept."""
 
+import multiprocessing
+import os
 import pickle
 
 import numpy as np
@@ -715,6 +717,20 @@ def test_finished_rows_survive_a_failing_worker(n_jobs):
     assert len(caught.value.explanation) == 4
 
 
+@pytest.mark.slow
+def test_finished_rows_survive_a_dead_worker():
+    explainer = ShapleyExplainer(_dies_on_large, max_rows=141, n_jobs=2).fit(BACKGROUND)
+    instances = np.vstack([X[:4], X[4:] + 100])
+    with (
+        sklearn.config_context(working_memory=1e-6),
+        pytest.raises(
+            PartialExplanationError, match="stopped by TerminatedWorkerError after 4"
+        ) as caught,
+    ):
+        explainer.explain(instances)
+    assert len(caught.value.explanation) == 4
+
+
 def mixed(rows):
     """Return True if a row mixes a large explained row with small background rows."""
     return ((rows > 50).any(axis=1) & (rows < 50).any(axis=1)).any()
@@ -723,4 +739,10 @@ def mixed(rows):
 def _fails_on_large(X):
     if mixed(X):
         raise OSError("disk full")
+    return X.prod(axis=1)
+
+
+def _dies_on_large(X):
+    if mixed(X) and multiprocessing.parent_process() is not None:
+        os._exit(1)
     return X.prod(axis=1)
