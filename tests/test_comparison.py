@@ -1,6 +1,7 @@
 """Comparisons, cohorts and drift: sums, independent code, and rates by repetition."""
 
 import dataclasses
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
+from skshapley._inference._permuted import limits_of_changes
 from skshapley.batches import explain_batches
 from skshapley.comparison import compare, drift, find_cohorts
 
@@ -308,6 +310,25 @@ def test_limits_of_a_single_feature_by_hand():
         # Dunnett
         assert half / (pooled * np.sqrt(1 / 30 + 1 / 60)) == pytest.approx(1.9, abs=0.1)
     assert not line.loc[["a", "b"], "alarm"].any()
+
+
+def test_limits_of_drift_have_the_stated_level():
+    """All 12,870 divisions into two periods give the exact probability of an alarm.
+
+    With 2,000 permutations for each of ten tables, its mean has a standard deviation of
+    at most .0022, and of .0007 if tables are independent.
+    """
+    rng = np.random.default_rng(5)
+    divisions = np.array([*combinations(range(16), 8)])
+    probabilities = []
+    for _ in range(10):
+        rows = rng.exponential(size=16)
+        first = rows[divisions].mean(axis=1)
+        later = (rows.sum() - 8 * first) / 8
+        sizes = np.abs(later - first) / (rows.std(ddof=1) * np.sqrt(2 / 8))
+        limit, _ = limits_of_changes(rows[:8, None], [rows[8:, None]], 0.99)
+        probabilities.append((sizes > limit * (1 + 1e-9)).mean())
+    assert 0.0065 < np.mean(probabilities) < 0.0135
 
 
 def test_drift_alarms_name_the_changed_column():

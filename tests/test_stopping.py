@@ -192,6 +192,15 @@ def test_a_relative_error_is_over_all_outputs():
     assert rule.done(values, errors).tolist() == [False, True]
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-160, 1.0, 1e160, 1e300])
+def test_a_relative_error_does_not_depend_on_units(size):
+    """The squares of the smallest and the largest numbers are 0 and infinite."""
+    values = size * np.array([[[3.0], [4.0]], [[0.0], [0.0]], [[0.0], [0.0]]])
+    errors = size * np.array([[[0.3], [0.4]], [[0.0], [0.0]], [[0.0], [0.1]]])
+    assert RelativeError(0.101).done(values, errors).tolist() == [True, True, False]
+    assert RelativeError(0.099).done(values, errors).tolist() == [False, True, False]
+
+
 @pytest.mark.parametrize("members", [3, 4])
 def test_rules_stop_on_a_conjunction_of_few_players(members):
     """All that few of twenty players bring, they bring together; permutations never meet it often.

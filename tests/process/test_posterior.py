@@ -5,7 +5,11 @@ import pytest
 from scipy import stats
 
 from skshapley._process._choice import choose_pairs
-from skshapley._process._errors import overlooked, standard_errors
+from skshapley._process._errors import (
+    background_errors,
+    overlooked,
+    standard_errors,
+)
 from skshapley._process._even import EvenKernel
 from skshapley._process._functionals import Interactions, OddValues
 from skshapley._process._odd import OddKernel
@@ -106,6 +110,10 @@ def test_blocks_agree_with_a_joint_normal(rows, weights, functional):
         found.means, between @ np.linalg.solve(seen, pairs.values), atol=1e-8
     )
     np.testing.assert_allclose(found.process.variance, np.diag(variance), atol=1e-7)
+    # only the parts of single background rows, without the game that all share
+    of_rows = np.diag(to @ np.kron(np.eye(b), own) @ to.T)
+    errors = background_errors(found)
+    np.testing.assert_allclose(errors**2, of_rows[:, None] * found.scale, rtol=1e-6)
 
 
 def test_blocks_that_cover_the_whole_background():
@@ -275,12 +283,14 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
     np.testing.assert_allclose(errors**2, jumps + silent, rtol=1e-5)
 
 
+@pytest.mark.parametrize("levels", [(0.0, 1.0), (3.0, 4.0)])
 @pytest.mark.parametrize("noise", [0.05, 50.0])
-def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
+def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise, levels):
     """The effect of omitting a point, from refits, or at least 3/n of its value."""
     rng = np.random.default_rng(4)
     p, n = 6, 24
-    values = np.where(rng.random((n, 1)) < 0.2, 1.0, 0.0)
+    low, high = levels
+    values = np.where(rng.random((n, 1)) < 0.2, high, low)
     points = Pairs(cube(p)[rng.permutation(31)[:n] + 1], values)
     kernel = EvenKernel(rng.uniform(0.1, 0.5, p), 3.0, noise, 0.2)
     found, counts = posterior_of(points, kernel, Interactions()), []
@@ -298,8 +308,9 @@ def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise):
     repeated = (n - 2) / n
     jumps = (3 * repeated * max(steady, plain)) ** 2
     stated = np.append(found.means, 0.0)
-    # larger than the other two terms; the largest step is 1
-    silent = (1.5 / n * max(stated.max() - stated.min(), 3.0)) ** 2
-    assert silent > (0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2
+    # larger than the other two terms; the largest step may be from zero
+    step = max(high - low, low)
+    silent = (1.5 / n * max(stated.max() - stated.min(), 3 * step)) ** 2
+    assert silent > ((0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2) * high**2
     errors = overlooked(found, np.full((15, 1), 0.7))
     np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
