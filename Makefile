@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-oldest test-newest test-313 test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-margins bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-313 test-ecosystem test-browser test-cluster results-check lint type bench bench-list doc linkcheck dist release changelog constraints clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,7 @@ test-slow: $(STAMP)-setup ## run the slow tests, and some others with another BL
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
 
 results-check: $(STAMP)-setup ## compute one cell of each results file again; the version selects the cell
+	$(BIN)/python -m tests.test_results_recomputed
 	$(SINGLE) $(BIN)/python -m pytest tests/test_results_recomputed.py
 
 test-browser: $(STAMP)-setup ## open the report in a browser; downloads one if there is none
@@ -103,10 +104,16 @@ lint: $(STAMP)-setup ## check style, format, and the rules of the house
 type: $(STAMP)-setup ## check the types
 	$(BIN)/mypy
 
-# A benchmark is a file or a folder, named after its subject.
-BENCHMARKS = $(filter-out results output trees,$(basename $(notdir $(wildcard benchmarks/[a-z]*))))
+# A subject is a file or a folder of benchmarks/; benchmarks/README.md lists them. ARGS has its options.
 bench: $(STAMP)-bench ## run all benchmarks; takes hours
-	set -e; for name in $(BENCHMARKS); do $(SINGLE) $(BIN)/python -m benchmarks.$$name; done
+	set -e; for subject in $$($(BIN)/python -m benchmarks | cut -d" " -f1); do \
+		$(MAKE) --no-print-directory bench-$$subject; done
+
+bench-list: $(STAMP)-setup ## list the benchmarks; make bench-speed ARGS="..." runs one of them
+	@$(BIN)/python -m benchmarks
+
+bench-%: $(STAMP)-bench
+	$(SINGLE) $(BIN)/python -m benchmarks $* $(ARGS)
 
 # The newest shapiq needs Python 3.12, so peers have a separate environment: a version that uv
 # finds or downloads, or the path of an interpreter. Its versions are not pinned.
@@ -117,38 +124,8 @@ $(STAMP)-peers: pyproject.toml | $(BIN)/uv
 	$(BIN)/uv pip install --quiet --upgrade --python $(PEERS)/bin/python --editable . --group peers
 	@touch $@
 
-bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, with other packages; an hour; README's table
-	$(SINGLE) $(PEERS)/bin/python -m benchmarks.accuracy $(ACCURACY)
-
-bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
-	$(SINGLE) $(BIN)/python -m benchmarks.sgd
-
-bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; data in SKSHAPLEY_DATA
-	$(SINGLE) $(BIN)/python -m benchmarks.permutations --seconds 60
-
-bench-background: $(STAMP)-bench ## errors against whole tables, with other packages; data in SKSHAPLEY_DATA; ten minutes
-	$(SINGLE) $(BIN)/python -m benchmarks.background
-
-bench-margins: $(STAMP)-bench ## probabilities of boosted trees with and without their log-odds; ten minutes
-	$(SINGLE) $(BIN)/python -m benchmarks.margins
-
-bench-coverage: $(STAMP)-bench ## coverage, false alarms and stopping over families; ten minutes
-	$(SINGLE) $(BIN)/python -m benchmarks.coverage_families
-
-bench-latency: $(STAMP)-bench ## time of one row after fit, and of the model alone
-	$(SINGLE) $(BIN)/python -m benchmarks.latency
-
-bench-selection: $(STAMP)-bench ## useful and useless features selected
-	$(SINGLE) $(BIN)/python -m benchmarks.selection
-
-bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
-	$(SINGLE) $(BIN)/python -m benchmarks.structured
-
-bench-speed: $(STAMP)-peers ## CPU seconds to reach an error, with other packages; data in SKSHAPLEY_DATA; half an hour
-	$(SINGLE) $(PEERS)/bin/python -m benchmarks.speed
-
-bench-trees: $(STAMP)-peers ## trees with shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
-	$(SINGLE) $(PEERS)/bin/python -m benchmarks.trees $(TREES)
+bench-accuracy bench-speed bench-trees: bench-%: $(STAMP)-peers
+	$(SINGLE) $(PEERS)/bin/python -m benchmarks $* $(ARGS)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

@@ -3,7 +3,7 @@
 Perceptrons on tables of scikit-learn and, where SKSHAPLEY_DATA is set, of that folder.
 The truth is sampled at twenty times the background rows for each player. Errors are
 squared, relative to the squares of the truth: their geometric mean over rows. Run
-``python -m benchmarks.amortized``; it writes benchmarks/results/amortized.md.
+``python -m benchmarks amortized``; it writes doc/results/amortized.md.
 """
 
 import os
@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from skshapley import AmortizedExplainer, ShapleyExplainer
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
-RESULTS = Path(__file__).parent / "results" / "amortized.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "amortized.md"
 MOST_ROWS, BACKGROUND, EXPLAINED = 12_000, 100, 100
 TEACHER_ROWS = 5000
 BUDGETS = (0.4, 0.7, 1, 1.5, 2.5, 4)  # of sampling, in background rows for each player

@@ -4,14 +4,14 @@ XGBoost models with exact values against all rows as the truth; a perceptron wit
 on all rows for many times the budget. Squared errors are relative, |phi -
 truth|^2/|truth|^2, in geometric means over instances; coverage is that of the truth by
 nominal 95 % intervals. Budgets are in 100 d model rows. Run ``make bench-background``;
-with SKSHAPLEY_DATA, on its tables too. It writes benchmarks/results/background.csv and
+with SKSHAPLEY_DATA, on its tables too. It writes doc/results/background.csv and
 prints a markdown table.
 
-    python -m benchmarks.background --hundred
+    python -m benchmarks background --hundred
 
 compares the sampler "odd" with shap's PermutationExplainer at equal budgets, both
 against 100 drawn rows, with exact values against these rows as the truth. It writes
-benchmarks/results/hundred.csv.
+doc/results/hundred.csv.
 """
 
 import os
@@ -33,7 +33,7 @@ from skshapley.background import herd
 from skshapley.trees import TreeExplainer
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
-OUT = Path(__file__).parent / "results" / "background.csv"
+OUT = Path(__file__).parents[1] / "doc" / "results" / "background.csv"
 HUNDRED, EVALS = OUT.with_name("hundred.csv"), (4, 10, 20)
 MOST_ROWS, N_INSTANCES, DRAWN = 12_000, 10, 100
 TIMES = (2, 4, 10, 20)

@@ -8,8 +8,8 @@ process's peak memory, with the model and all libraries, and the rows per CPU se
 reading and writing included. "trees" is the default; "sampled" has 64 evaluations in
 permutations, and a background of 10 rows.
 
-Run ``OMP_NUM_THREADS=1 python -m benchmarks.batches``; it writes
-``benchmarks/results/batches.md``.
+Run ``python -m benchmarks batches``; it writes
+``doc/results/batches.md``.
 """
 
 import json
@@ -27,7 +27,7 @@ from benchmarks.accuracy.tasks import fitted, six_friedmans
 from skshapley import ShapleyExplainer
 from skshapley.batches import explain_batches
 
-RESULTS = Path(__file__).parent / "results" / "batches.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "batches.md"
 SIZES = {"trees": (10_000, 30_000, 100_000), "sampled": (3_000, 10_000, 30_000)}
 
 

@@ -2,8 +2,8 @@
 
 Errors are relative squared errors of attributions, pooled over instances. Truth is the
 true covariance on rows of a scrambled Sobol sequence: all coalitions of 8 columns, long
-walks of 30. Run ``python -m benchmarks.conditional``; it writes
-benchmarks/results/conditional.md, in ten minutes.
+walks of 30. Run ``python -m benchmarks conditional``; it writes
+doc/results/conditional.md, in ten minutes.
 """
 
 import time
@@ -17,7 +17,7 @@ from skshapley import ShapleyExplainer
 from skshapley.diagnostics import conditional_error
 from skshapley.rewards import ConditionalReward
 
-RESULTS = Path(__file__).parent / "results" / "conditional.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "conditional.md"
 RHO = 0.6
 MODEL_ROWS = 14_000
 TRAINING_ROWS = 5_000

@@ -1,7 +1,7 @@
 """Coverage, widths and errors of the Gaussian-process estimator with other constants.
 
-    python -m benchmarks.constants                 # Shapley values
-    python -m benchmarks.constants --interactions
+    python -m benchmarks constants                 # Shapley values
+    python -m benchmarks constants --interactions
 
 Ten kinds of games with ten players, three games each, at 40, 100 and 200 evaluations.
 Each constant of `skshapley._process` is changed by itself. The true values are

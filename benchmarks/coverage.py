@@ -7,8 +7,8 @@ players); `bias` the largest abs(mean error) over its own standard error. Player
 constant estimates are left out. An arrow marks shares outside 92-98 %, with the cause if it is
 known: few units, or rare events (a player that matters in few permutations).
 
-    python -m benchmarks.coverage [--runs 60] [--only walks|references|regression|others]
-    python -m benchmarks.coverage --table [--runs 60] [--seconds 200]
+    python -m benchmarks coverage [--runs 60] [--only walks|references|regression|others]
+    python -m benchmarks coverage --table [--runs 60] [--seconds 200]
 
 The latter runs every sampler of the registry with every solver that accepts its designs and has
 standard errors, on seven games at three budgets, and stopping rules. It resumes an interrupted

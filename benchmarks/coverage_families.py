@@ -1,8 +1,8 @@
 """Coverage, false alarms and stopping over families of games, attributions and tables.
 
-    python -m benchmarks.coverage_families [--runs 100] [--quick]
+    python -m benchmarks coverage-families [--runs 100] [--quick]
 
-Writes `benchmarks/results/coverage.md`; `--quick` prints it from a tenth of the runs,
+Writes `doc/results/coverage/families.md`; `--quick` prints it from a tenth of the runs,
 in two minutes of CPU. Truths are enumerated or known.
 """
 
@@ -30,7 +30,7 @@ from skshapley.testing import (
 
 P = 10
 MOST_ODD = 24  # runs of the samplers of pairs, which take tenths of a second a run
-RESULTS = Path(__file__).parent / "results" / "coverage.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "coverage" / "families.md"
 LAWS = {
     "normal": lambda rng, size: rng.normal(size=size),
     "rare": lambda rng, size: (rng.random(size) < 0.02) - 0.02,
@@ -280,7 +280,7 @@ def main():
         ["# Coverage by families\n"],
     )
     shown.append(
-        "Made by `make bench-coverage`. The numbers of values are in parentheses.\n"
+        "Made by `make bench-coverage-families`. The numbers of values are in parentheses.\n"
     )
     shown.append(NOTE)
     for title, (part, share, note) in PARTS.items():

@@ -2,7 +2,7 @@
 
 CPU seconds of one thread, medians of alternated runs in one process: ``explain`` of n
 rows, and the model's predictions of as many rows as that gave it, in the same pieces.
-Run ``make bench-latency``; it writes benchmarks/results/latency.md.
+Run ``make bench-latency``; it writes doc/results/latency.md.
 """
 
 import time
@@ -17,7 +17,7 @@ from xgboost import XGBClassifier
 
 from skshapley import ShapleyExplainer
 
-RESULTS = Path(__file__).parent / "results" / "latency.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "latency.md"
 COLUMNS, PIECE = 30, 8192
 REPEATS = {1: 45, 10: 5, 100: 1}
 

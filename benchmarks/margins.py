@@ -3,7 +3,7 @@
 A model has a control variate, and the same model as a function has none. The truth is
 the mean of long runs of both. Errors are squared and relative,
 ``|phi - truth|^2/|truth|^2``, in means over rows and seeds. Run ``make bench-margins``;
-with SKSHAPLEY_DATA, on its tables too. It writes benchmarks/results/margins.csv and
+with SKSHAPLEY_DATA, on its tables too. It writes doc/results/margins.csv and
 prints a markdown table.
 """
 
@@ -19,7 +19,7 @@ from xgboost import XGBClassifier
 from benchmarks.background import tables
 from skshapley import ShapleyExplainer
 
-OUT = Path(__file__).parent / "results" / "margins.csv"
+OUT = Path(__file__).parents[1] / "doc" / "results" / "margins.csv"
 N_ROWS, N_BACKGROUND, N_INSTANCES, N_SEEDS = 4000, 2000, 6, 6
 LONG_ROWS = 500_000
 BUDGETS = (3300, 10_000, 33_000, "auto")

@@ -24,8 +24,8 @@ default is faster than that. The probability of a classifier is sampled. In the 
 line, predicting alone takes more than a fifth of the time of "every row", so no method
 can reach the goal there.
 
-Run ``OMP_NUM_THREADS=1 python -m benchmarks.pipelines``; it writes
-``benchmarks/results/pipelines.md``.
+Run ``python -m benchmarks pipelines``; it writes
+``doc/results/pipelines.md``.
 """
 
 from pathlib import Path
@@ -45,7 +45,7 @@ from skshapley.rewards import InterventionalReward
 
 N, P, B, R, EVALS, REPEATS = 10_000, 30, 100, 20, 250, 2
 PLACES = np.array(["north", "south", "east", "west", "up", "down"])
-RESULTS = Path(__file__).parent / "results" / "pipelines.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "pipelines.md"
 
 
 def table(n_words):

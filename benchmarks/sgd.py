@@ -8,7 +8,7 @@ the budget `evaluations`. Steps of SGD are the authors' code's, for F/2. Beside 
 paper's methods stand what this package makes of the same evaluations. For every task it
 writes `doc/results/sgd/<task>.csv` and `.png`, and `tables.md` of all tasks.
 
-    python -m benchmarks.sgd [--quick] [--task classification-16 ...]
+    python -m benchmarks sgd [--quick] [--task classification-16 ...]
 """
 
 import argparse

@@ -10,7 +10,7 @@ of 100 background rows and the whole background; the others also use 1,000. Budg
 the forest are spent with ``sampler="antithetic"``. True values of the forest are exact.
 Other true values have a hundred times the default budget. Settings are omitted if the
 model alone would take more than 12 seconds for ten rows. Run ``make bench-speed``, with
-SKSHAPLEY_DATA set; it writes benchmarks/results/speed.md.
+SKSHAPLEY_DATA set; it writes doc/results/speed.md.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from benchmarks.background import FILES
 from skshapley import ShapleyExplainer
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
-OUT = Path(__file__).parent / "results" / "speed.md"
+OUT = Path(__file__).parents[1] / "doc" / "results" / "speed.md"
 MOST_ROWS, EXPLAINED = 10_000, 10
 ERRORS = (3e-2, 1e-2, 1e-3, 1e-4)
 MANY = (1, 10, 100, 1000)  # rows to explain

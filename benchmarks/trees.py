@@ -2,7 +2,7 @@
 
 Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it needs.
 
-    python -m benchmarks.trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
+    python -m benchmarks trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
 """
 
 import argparse
@@ -175,7 +175,7 @@ def cell(model, background, X, seconds, slow):
 
 
 def grid(name, model, X, seconds, sizes, without):
-    """Print the lines of a model in the table of benchmarks/results/trees.md."""
+    """Print the lines of a model in the table of doc/results/trees.md."""
     slow = set(without)
     for n in sizes:
         for m in BACKGROUNDS:

@@ -22,11 +22,11 @@ from skshapley.testing import as_instances, explain_game
 
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("SKSHAPLEY_DATA")
-DOC, BENCHMARKS = ROOT / "doc" / "results", ROOT / "benchmarks" / "results"
+RESULTS = ROOT / "doc" / "results"
 
 EVERY = 0.01  # of a number: what it may differ by
 pytestmark = pytest.mark.skipif(
-    not DOC.exists(), reason="an installed package has no pages"
+    not RESULTS.exists(), reason="an installed package has no pages"
 )
 
 
@@ -312,25 +312,20 @@ def among(column, *values):
 
 @dataclass
 class Recomputed:
-    """How a cell of a file is computed, which of its cells are quick, and how to renew them all."""
+    """How a cell of a file is computed, and which of its cells are quick."""
 
     cell: Callable
-    command: str
     quick: Callable = lambda table: table
     read: Callable = pd.read_csv
     with_data: bool = False
 
 
 TABLES = ("goals", "means", "real", "wins", "worst", "tasks")
-COVERAGE = "python -m benchmarks.coverage, after taking the file away"
-MITCHELL = "make bench-permutations, hours"
-CHEN = "make bench-structured"
 STRUCTURED = ("digits", "imdb", "agnews", "mnist", "cifar")
 METHODS_OF_CHEN = among("method", "C-Shapley, regression", "antithetic permutations")
 RECOMPUTED = {
-    DOC / "accuracy" / "cells.csv": Recomputed(
+    RESULTS / "accuracy" / "cells.csv": Recomputed(
         of_accuracy,
-        "make bench-accuracy, an hour",
         lambda table: table[
             table["task"].isin(["friedman-svm", "diabetes-svm", "synthetic20", "chi16"])
             & table["method"].isin(
@@ -339,91 +334,79 @@ RECOMPUTED = {
         ],
     ),
     **{
-        DOC / "sgd" / f"{task}.csv": Recomputed(
+        RESULTS / "sgd" / f"{task}.csv": Recomputed(
             of_couples(task),
-            f"python -m benchmarks.sgd --task {task}",
             below("evaluations", 4000),
         )
         for task in ("classification-16", "regression-16", "classification-300")
     },
-    DOC / "coverage" / "cells.csv": Recomputed(of_coverage, COVERAGE, quick_pairs),
-    DOC / "coverage" / "stopping_cells.csv": Recomputed(
-        of_stopping, COVERAGE, lambda table: table[table["sampler"] != "odd"]
+    RESULTS / "coverage" / "cells.csv": Recomputed(of_coverage, quick_pairs),
+    RESULTS / "coverage" / "stopping_cells.csv": Recomputed(
+        of_stopping, lambda table: table[table["sampler"] != "odd"]
     ),
-    DOC / "permutations" / "table4.csv": Recomputed(
+    RESULTS / "permutations" / "table4.csv": Recomputed(
         of_discrepancies,
-        "python -m benchmarks.permutations table4",
         lambda table: table[table["n"] * table["d"] <= 5000],
     ),
     **{
-        DOC / "permutations" / f"{model}.csv": Recomputed(
-            of_curves(model), MITCHELL, among("data", "cal_housing"), with_data=True
+        RESULTS / "permutations" / f"{model}.csv": Recomputed(
+            of_curves(model), among("data", "cal_housing"), with_data=True
         )
         for model in ("gbdt", "mlp")
     },
-    DOC / "permutations" / "appendix.csv": Recomputed(
-        of_appendix, MITCHELL, among("data", "cal_housing"), with_data=True
+    RESULTS / "permutations" / "appendix.csv": Recomputed(
+        of_appendix, among("data", "cal_housing"), with_data=True
     ),
-    DOC / "permutations" / "sphere.md": Recomputed(
-        of_sphere, "python -m benchmarks.permutations sphere", read=markdown()
+    RESULTS / "permutations" / "sphere.md": Recomputed(of_sphere, read=markdown()),
+    RESULTS / "permutations" / "images.csv": Recomputed(
+        of_images("method"), with_data=True
     ),
-    DOC / "permutations" / "images.csv": Recomputed(
-        of_images("method"), MITCHELL, with_data=True
-    ),
-    DOC / "permutations" / "lam_of_images.csv": Recomputed(
-        of_images("lam"), MITCHELL, with_data=True
+    RESULTS / "permutations" / "lam_of_images.csv": Recomputed(
+        of_images("lam"), with_data=True
     ),
     **{
-        DOC / "structured" / f"{name}{part}.csv": Recomputed(
-            of_structured(name), CHEN, METHODS_OF_CHEN, with_data=name != "digits"
+        RESULTS / "structured" / f"{name}{part}.csv": Recomputed(
+            of_structured(name), METHODS_OF_CHEN, with_data=name != "digits"
         )
         for name in STRUCTURED
         for part in ("", "_area")
     },
-    DOC / "structured" / "scaling.csv": Recomputed(of_scaling, CHEN, below("d", 512)),
-    DOC / "structured" / "tiles.csv": Recomputed(of_tiles, CHEN),
-    BENCHMARKS / "coverage.md": Recomputed(
+    RESULTS / "structured" / "scaling.csv": Recomputed(of_scaling, below("d", 512)),
+    RESULTS / "structured" / "tiles.csv": Recomputed(of_tiles),
+    RESULTS / "coverage" / "families.md": Recomputed(
         of_families,
-        "make bench-coverage",
         lambda table: table[
             (table["first"] != "-") & ~table["sampler"].str.startswith("odd")
         ],
         markdown(),
     ),
-    BENCHMARKS / "background.csv": Recomputed(
+    RESULTS / "background.csv": Recomputed(
         of_background,
-        "make bench-background",
         lambda table: table[
             (table["task"] == "friedman1, XGBoost")
             & table["method"].str.startswith("skshapley")
         ],
     ),
-    BENCHMARKS / "hundred.csv": Recomputed(
+    RESULTS / "hundred.csv": Recomputed(
         of_hundred_rows,
-        "python -m benchmarks.background --hundred",
         among("task", "friedman1, XGBoost"),
     ),
-    BENCHMARKS / "margins.csv": Recomputed(
-        of_probabilities, "make bench-margins", among("task", "friedman1, XGBoost")
+    RESULTS / "margins.csv": Recomputed(
+        of_probabilities, among("task", "friedman1, XGBoost")
     ),
-    BENCHMARKS / "amortized.md": Recomputed(
+    RESULTS / "amortized.md": Recomputed(
         of_amortized,
-        "python -m benchmarks.amortized",
         among("table", "friedman1"),
         markdown(),
     ),
-    BENCHMARKS / "conditional.md": Recomputed(
-        of_margins, "python -m benchmarks.conditional", read=markdown("## Margins")
-    ),
-    BENCHMARKS / "interactions.md": Recomputed(
+    RESULTS / "conditional.md": Recomputed(of_margins, read=markdown("## Margins")),
+    RESULTS / "interactions.md": Recomputed(
         of_interactions,
-        "python -m benchmarks.interactions --write",
         lambda table: table[table["family"] != "mean"].assign(times=10),
         markdown("## benchmark"),
     ),
-    BENCHMARKS / "pipelines.md": Recomputed(
+    RESULTS / "pipelines.md": Recomputed(
         of_pipelines,
-        "python -m benchmarks.pipelines",
         lambda table: table[table["pipeline"].str.startswith("20")],
         markdown(),
     ),
@@ -431,23 +414,28 @@ RECOMPUTED = {
 # Made of other files here, which tests/test_results.py compares
 DERIVED = {
     *(
-        DOC / "coverage" / name
+        RESULTS / "coverage" / name
         for name in ("all.csv", "defaults.csv", "stopping.csv", "tables.md")
     ),
-    *(DOC / "accuracy" / f"{name}.csv" for name in TABLES),
-    DOC / "accuracy" / "versions.csv",
-    *(DOC / folder / "tables.md" for folder in ("accuracy", "sgd", "structured")),
-    *(DOC / "permutations" / f"{name}.md" for name in ("table4", "gbdt", "mlp")),
+    *(RESULTS / "accuracy" / f"{name}.csv" for name in TABLES),
+    RESULTS / "accuracy" / "versions.csv",
+    *(RESULTS / folder / "tables.md" for folder in ("accuracy", "sgd", "structured")),
+    *(RESULTS / "permutations" / f"{name}.md" for name in ("table4", "gbdt", "mlp")),
 }
-# Times of a machine, and where they come from
+# Times of a machine
 TIMES = {
-    DOC / "permutations" / "table5.csv": MITCHELL,
-    DOC / "permutations" / "pair_by_pair.csv": MITCHELL,
-    BENCHMARKS / "batches.md": "python -m benchmarks.batches",
-    BENCHMARKS / "latency.md": "make bench-latency",
-    BENCHMARKS / "speed.md": "make bench-speed",
-    BENCHMARKS / "trees.md": "make bench-trees",
+    RESULTS / "permutations" / "table5.csv",
+    RESULTS / "permutations" / "pair_by_pair.csv",
+    *(RESULTS / f"{name}.md" for name in ("batches", "latency", "speed", "trees")),
 }
+INDEX = RESULTS / "index.csv"
+
+
+def origin(path):
+    """Return the line of a file in the index of results."""
+    return (
+        pd.read_csv(INDEX).set_index("file").loc[path.relative_to(RESULTS).as_posix()]
+    )
 
 
 @pytest.mark.slow
@@ -465,15 +453,40 @@ def test_a_cell_is_reproduced(path):
     said, now, allowed = file.cell(line)
     assert now == pytest.approx(said, abs=allowed), (
         f"{path.relative_to(ROOT)} is stale in its line {line}: renew it by "
-        f"`{file.command}`"
+        f"`{origin(path)['command']}`"
     )
 
 
 def test_every_results_file_is_recomputed_or_holds_times():
-    numbers = {
-        path
-        for folder in (DOC, BENCHMARKS)
-        for path in folder.rglob("*")
-        if path.suffix in {".csv", ".md"}
+    numbers = {path for path in RESULTS.rglob("*") if path.suffix in {".csv", ".md"}}
+    pages = {INDEX, RESULTS / "index.md"}
+    assert numbers == {*RECOMPUTED, *DERIVED, *TIMES, *pages}
+
+
+def test_the_index_names_the_origin_of_every_file():
+    from benchmarks.__main__ import subjects
+
+    index = pd.read_csv(INDEX, dtype=str)
+    assert index.notna().all(axis=None)
+    files = {
+        path.relative_to(RESULTS).as_posix()
+        for path in RESULTS.rglob("*")
+        if path.is_file() and path.stem != "index"
     }
-    assert numbers == {*RECOMPUTED, *DERIVED, *TIMES}
+    assert set(index["file"]) == files
+    targets = index["command"].str.extract(r"^make bench-([a-z-]+)")[0]
+    assert set(targets.str.replace("-", "_")) <= subjects().keys()
+
+
+def print_lines():
+    """Print how many lines of each file are drawn from, and which files are not."""
+    for path, file in RECOMPUTED.items():
+        table = file.read(path)
+        shares = f"{len(file.quick(table))} of {len(table)} lines may be drawn"
+        print(f"{path.relative_to(RESULTS)}: {shares}")
+    for path in sorted(TIMES):
+        print(f"{path.relative_to(RESULTS)}: times, not recomputed")
+
+
+if __name__ == "__main__":
+    print_lines()

@@ -1,8 +1,8 @@
 """Squared error of the estimators by evaluations, model rows and CPU time.
 
-    python -m benchmarks.accuracy                           what is missing, and the report
-    python -m benchmarks.accuracy --methods default --again     one method anew
-    python -m benchmarks.accuracy --report                  tables and figures alone
+    python -m benchmarks accuracy                           what is missing, and the report
+    python -m benchmarks accuracy --methods default --again     one method anew
+    python -m benchmarks accuracy --report                  tables and figures alone
 
 The error is |phi - truth|^2/|truth|^2, mean over seeds and instances of a task. A budget of m is m
 evaluations a player, which is 100 m model rows a player where the background has 100. A run (task,

@@ -31,12 +31,12 @@ Some families have a coverage above .98, for these reasons:
   factor for the number of pairs is smaller, intervals are a tenth narrower and cover
   .97. Then 7 of 190 cells are below .92.
 
-    python -m benchmarks.interactions [--sets models] [--games 2] [--more 6] [--shapiq]
-    python -m benchmarks.interactions --cost
+    python -m benchmarks interactions [--sets models] [--games 2] [--more 6] [--shapiq]
+    python -m benchmarks interactions --cost
 
 `--shapiq` needs Python 3.12 and shapiq 1.8; it may be an environment of its own.
 `--write` puts the tables of all sets that ran into
-`benchmarks/results/interactions.md`. `--cost` measures what interactions add to the
+`doc/results/interactions.md`. `--cost` measures what interactions add to the
 time of an instance.
 """
 
@@ -55,7 +55,7 @@ from benchmarks.interactions.jumps import JUMPING
 from skshapley import shapley_values
 from skshapley.indices import PAIR_INDICES, enumerated
 
-RESULTS = Path(__file__).parents[1] / "results" / "interactions.md"
+RESULTS = Path(__file__).parents[2] / "doc" / "results" / "interactions.md"
 TINY = 1e-12  # an error as good as none, for geometric means
 ROUNDING = 1e-9  # of a game's own values
 THEIRS = (

@@ -1,6 +1,6 @@
 """Samplers of permutations against each other: Mitchell et al. (2022), section 5.
 
-    python -m benchmarks.permutations [--quick] [--seconds S] [table4] [curves] [images]
+    python -m benchmarks permutations [--quick] [--seconds S] [table4] [curves] [images]
                                             [appendix] [sphere]
 
 table4     discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison

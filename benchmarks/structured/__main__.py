@@ -1,6 +1,6 @@
 """L-Shapley and C-Shapley against samplers that know no graph: Chen et al. (2018), section 5.
 
-    python -m benchmarks.structured [scaling digits tiles imdb agnews mnist cifar]
+    python -m benchmarks structured [scaling digits tiles imdb agnews mnist cifar]
 
 Every method spends at most 4 d evaluations an instance on the log-probability of the
 predicted class, an absent word left out, an absent pixel at the mean of the training
