@@ -293,6 +293,7 @@ API = [
             ),
             *("check_standard_errors", "check_unbiased", "check_reward", "check_game"),
             "check_way",
+            "check_display",
             "parametrize_contract",
         ],
     ),

@@ -1,5 +1,6 @@
-"""Games with known Shapley values, and contracts of samplers, solvers, rewards and games."""
+"""Games with known Shapley values, and the contracts of all components."""
 
+from skshapley.testing._display_contract import check_display
 from skshapley.testing._game_contract import check_game
 from skshapley.testing._instances import HybridGame, as_instances, explain_game
 from skshapley.testing._pair_contract import check_pair
@@ -46,6 +47,7 @@ __all__ = [
     "as_instances",
     "brute_force",
     "check_consistent",
+    "check_display",
     "check_game",
     "check_pair",
     "check_reward",

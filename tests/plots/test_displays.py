@@ -55,18 +55,6 @@ def _segments(container):
 # --- what all displays do -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("display", DISPLAYS)
-def test_plot_draws_on_given_axes_and_returns_the_display(display, explanation):
-    figure, axes = plt.subplots(1, 2)
-    drawn = drawn_by(display, explanation, ax=axes[1])
-    assert isinstance(drawn, display)
-    assert drawn.ax_ is axes[1]
-    assert drawn.figure_ is figure
-    assert not axes[0].has_data()
-    assert drawn.plot(axes[0]) is drawn
-    assert drawn.ax_ is axes[0]
-
-
 @pytest.mark.thinned
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize(

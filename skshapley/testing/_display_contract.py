@@ -1,0 +1,134 @@
+"""The contract of displays: the picture and the frame have the numbers of the explanation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from skshapley._tools._params import needed
+from skshapley.testing._checks import Checks, assert_equal, checks_named, run_checks
+
+# Sums of attributions in another order, relative to the largest number
+ROUNDING = 1e-9
+
+
+def check_display(
+    draw: Callable[[Any], Any],
+    numbers: Mapping[str, Any],
+    skip: tuple[str, ...] = (),
+) -> None:
+    """Check a display: its artists and its frame have the expected numbers.
+
+    The display draws on the given axes and on no others, and can be drawn again.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes matplotlib Axes, a list of them, or None for a new figure, and returns the
+        drawn display.
+    numbers : dict of str to array-like
+        Expected numbers of some columns of the frame, in any order. The numbers of the
+        first column must be coordinates, sizes or colours of artists. The column
+        ``"*"`` means all columns.
+    skip : tuple of str, default=()
+        Names of checks that do not apply.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.testing import check_display
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> explanation = explainer.explain(np.ones((1, 2)))
+    >>> check_display(lambda ax: explanation.plot.waterfall(ax=ax), {"value": [1, -3]})
+    """
+    run_checks(DISPLAY_CHECKS, skip, draw, draw(None), numbers)
+
+
+def check_display_frame(
+    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+) -> None:
+    """The frame has the expected numbers, and changing it does not change the display."""
+    for column, expected in numbers.items():
+        sorted_numbers = np.sort(_of_column(display.frame(), column))
+        sorted_expected = np.sort(np.ravel(np.asarray(expected, dtype=float)))
+        assert len(sorted_numbers) == len(sorted_expected), (
+            f"frame has {len(sorted_numbers)} numbers in {column!r} instead of "
+            f"{len(sorted_expected)}"
+        )
+        tolerance = ROUNDING * np.nanmax(np.abs(sorted_expected), initial=0.0)
+        assert_equal(sorted_numbers, sorted_expected, f"frame: {column!r}", tolerance)
+    display.frame().insert(0, "another column", 0.0)
+    assert "another column" not in display.frame(), "frame is not a copy"
+
+
+def check_display_artists(
+    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+) -> None:
+    """The artists show the numbers of the first column."""
+    axes = np.ravel(np.asarray(display.axes_, dtype=object))
+    drawn = np.concatenate([_drawn_numbers(ax) for ax in axes])
+    assert len(drawn), "nothing is drawn"
+    expected = np.ravel(np.asarray(next(iter(numbers.values())), dtype=float))
+    tolerance = ROUNDING * np.nanmax(np.abs(expected), initial=0.0)
+    for number in expected[np.isfinite(expected)]:
+        distance = np.abs(drawn - number).min()
+        assert distance <= tolerance, f"no artist shows the number {number:.6g}"
+
+
+def check_display_axes(
+    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+) -> None:
+    """The display draws on the given axes, and on no others."""
+    plt = needed("matplotlib.pyplot", "check_display", "plot")
+    n_axes = np.size(np.asarray(display.axes_, dtype=object))
+    figure, axes = plt.subplots(1, n_axes + 1, squeeze=False)
+    *given, spare = axes.ravel()
+    drawn = draw(given[0] if n_axes == 1 else given)
+    assert drawn.figure_ is figure, "another figure than that of the axes"
+    assert drawn.ax_ is given[0], "`ax_` is not the given axes"
+    assert not spare.has_data(), "axes that were not given"
+    assert all(ax.has_data() or ax.texts for ax in given), "empty axes"
+
+
+def check_display_again(
+    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+) -> None:
+    """A display can be drawn again, and keeps its numbers."""
+    frame = display.frame()
+    figure = display.figure_
+    assert display.plot() is display, "`plot` does not return the display"
+    assert display.figure_ is not figure, "no new figure"
+    assert frame.equals(display.frame()), "the frame changed"
+
+
+def _of_column(frame: Any, column: str) -> np.ndarray:
+    part = frame if column == "*" else frame[column]
+    return np.ravel(part.to_numpy(dtype=float))
+
+
+def _drawn_numbers(ax: Any) -> np.ndarray:
+    """Return the coordinates, sizes and colour values of the artists of axes, ``(n,)``."""
+    parts: list[Any] = [line.get_xydata() for line in ax.lines]
+    parts += [[bar.get_width(), bar.get_height()] for bar in _bars(ax)]
+    for collection in ax.collections:
+        parts.append(collection.get_offsets())
+        parts += [path.vertices for path in collection.get_paths()]
+    parts += [image.get_array() for image in ax.images]
+    flat: list[np.ndarray] = [
+        np.ma.filled(np.ma.asarray(part, dtype=float), np.nan) for part in parts
+    ]
+    drawn = np.concatenate([np.ravel(part) for part in flat] or [np.empty(0)])
+    return drawn[np.isfinite(drawn)]
+
+
+def _bars(ax: Any) -> list[Any]:
+    return [patch for patch in ax.patches if hasattr(patch, "get_width")]
+
+
+DISPLAY_CHECKS: Checks = checks_named("check_display_", globals())
