@@ -227,7 +227,12 @@ class ShapleyExplainer(Attributor):
             draft = self._draft(request, Size(p, b, b))
         reward_: Any = self._fitted(reward, response)
         if draft is None:
-            size = Size(p, reward_.n_references_, reward_.rows_per_value_)
+            size = Size(
+                p,
+                reward_.n_references_,
+                reward_.rows_per_value_,
+                of_means=reward_.link is not None,
+            )
             draft = self._draft(request, size)
         labels = self._labels(
             response.output_names,

@@ -83,8 +83,9 @@ class Cohort:
             game.reference_weights,
         )
         self.sampler, self.solver = plan.methods(self.count)
-        size = replace(Size.of(game), n_players=self.count)
-        bought = self.sampler.afford(size.values(plan.max_rows), self.count, b)
+        size = replace(Size.of(game), n_players=self.count).within(plan.max_rows)
+        values = size.values(plan.max_rows)
+        bought = self.sampler.afford(values, self.count, size.n_references)
         self.price, self.left, self.asked = bought.price, bought.n_draws, 0
         first = max(FIRST_DRAWS, FIRST_EVALUATIONS // self.price.coalitions)
         self.goal = max(bought.to_stop, -(-first // self.price.unit) * self.price.unit)
@@ -102,13 +103,17 @@ class Cohort:
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
         if b > 1 and self.row_order is None:
-            self.row_order = RowOrder.plain(
-                weights, generator(plan.entropy, Stream.PLAIN_ORDER)
-            )
+            self.row_order = self._plain_order(weights)
         # A sampler needs the used share of the background for its finite-population
         # corrections.
         self.sample, part = None, 1.0
-        if bought.n_references < b:
+        if game.means is not None and size.rows_per_value < game.rows_per_value:
+            order = game.means.row_order
+            if order is None:
+                order = self._plain_order(game.means.reference_weights)
+            draws = [rng.spawn(1)[0] for rng in rngs]
+            self.sample = Sample(order, draws, size.rows_per_value)
+        elif bought.n_references < b:
             draws = [rng.spawn(1)[0] for rng in rngs]
             self.sample = Sample(self.row_order, draws, bought.n_references)
             used = self.sample.rows[0].size
@@ -131,6 +136,11 @@ class Cohort:
         walks = b > 1 and issubclass(self.sampler.produces, StepwiseDesign)
         rest = self.price, size, self.left, plan.max_rows, r, ENOUGH if walks else 1.0
         self.rest = Rest(*rest) if again else None
+
+    def _plain_order(self, weights: np.ndarray) -> RowOrder:
+        """Return a random order of background rows, equal in all blocks."""
+        rng = generator(self.block.plan.entropy, Stream.PLAIN_ORDER)
+        return RowOrder.plain(weights, rng)
 
     def _next_draws(self) -> int:
         """Return the number of draws to request: as many as stopping and memory allow."""
@@ -182,6 +192,7 @@ class Cohort:
         # v(empty) against single background rows is known from fit and costs no call of
         # the model.
         groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
+        groups = self.block.game.of_means(groups)
         self.v_empty = groups.reshape(len(groups), -1)
         self.v_full = np.tile(self.v_full, (1, sample.n_groups))
 
@@ -201,8 +212,9 @@ class Cohort:
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, with the known values of both ends."""
         members, block = self.members[self.asking], self.block
-        if self.groups is not None:
-            values = self.groups.beside(values)
+        n_groups = 1 if self.groups is None else self.groups.n_groups
+        values = values.reshape(-1, n_groups, values.shape[1])
+        values = self.block.game.of_means(values).reshape(len(values), -1)
 
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
             if self.sample is not None:

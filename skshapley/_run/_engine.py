@@ -81,7 +81,7 @@ def run(
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
-    with Evaluator(game, n_jobs, evaluations) as evaluator:
+    with Evaluator(game.means or game, n_jobs, evaluations) as evaluator:
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
@@ -157,7 +157,8 @@ class Block:
     ) -> None:
         self.game, self.plan, self.rows, self.known = game, plan, rows, known
         self.tuned, self.margins = tuned, margins
-        self.empty, self.v_empty = game.empty(rows), empty_values(game, rows)
+        self.empty = (game.means or game).empty(rows)
+        self.v_empty = empty_values(game, rows)
         self.v_full = game.full(rows)
         self.spent, self.asked = np.zeros((2, len(rows)), dtype=np.int64)
 

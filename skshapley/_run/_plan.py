@@ -16,7 +16,7 @@ from skshapley.designs import StepwiseDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.rewards import Game
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
-from skshapley.samplers._base import Bought
+from skshapley.samplers._base import EVALS_A_PLAYER, LEAST_REFERENCES, Bought
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import RelativeError, StoppingRule
@@ -27,6 +27,7 @@ from skshapley.stopping import RelativeError, StoppingRule
 ENOUGH_EVALS = 2**18
 MOST_EVALS = 2**26  # per row without a stopping rule: hours for most models
 SMALL_BYTES = 2**27  # a single design may take this much, whatever the working memory
+LEAST_EVALS_A_PLAYER = 4  # against a sample of fewer than a hundred background rows
 USUAL_REFERENCES = 100  # "auto" requests no more model rows for larger backgrounds
 
 
@@ -39,16 +40,37 @@ class Size:
     n_players, n_references : int
     rows_per_value : int
         Model rows of one evaluation, against all background rows.
+    of_means : bool
+        Whether a value is a function of means over the background, so that a sample of
+        the background rows may stand for all.
     """
 
     n_players: int
     n_references: int = 1
     rows_per_value: int = 1
+    of_means: bool = False
 
     @classmethod
     def of(cls, game: Game) -> Self:
         """Return the size of a game."""
-        return cls(game.n_players, game.n_references, game.rows_per_value)
+        return cls(
+            game.n_players,
+            game.n_references,
+            game.rows_per_value,
+            of_means=game.means is not None,
+        )
+
+    def within(self, max_rows: int) -> Self:
+        """Return the size with as many background rows per evaluation as a budget allows.
+
+        As for other games, a sample leaves six evaluations per player, or at least four
+        if it has less than a hundred rows.
+        """
+        if not self.of_means:
+            return self
+        n_rows = max(LEAST_REFERENCES, max_rows // (EVALS_A_PLAYER * self.n_players))
+        n_rows = min(n_rows, max_rows // (LEAST_EVALS_A_PLAYER * self.n_players))
+        return replace(self, rows_per_value=max(1, min(self.rows_per_value, n_rows)))
 
     def rows(self, n_evals: int) -> int:
         """Return the model rows of `n_evals` evaluations, including v(empty) and v(all)."""
@@ -59,7 +81,8 @@ class Size:
 
         The row to explain itself costs one model row.
         """
-        return (max_rows - 1) * self.n_references // self.rows_per_value
+        rows_per_value = self.within(max_rows).rows_per_value
+        return (max_rows - 1) * self.n_references // rows_per_value
 
 
 @dataclass(frozen=True)
@@ -119,6 +142,10 @@ class Budget:
 
     def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
         """Raise ValueError for a budget below any design, or above memory and time limits."""
+        if self.size.of_means:
+            used = replace(self, size=replace(self.size.within(n_rows), of_means=False))
+            used.check(n_rows, sampler, name, stops)
+            return
         p, values = self.size.n_players, self.size.values(n_rows)
         bought = sampler.afford(values, p, self.size.n_references)
         price, n_draws = bought.price, bought.n_draws
@@ -161,11 +188,11 @@ def auto_rows(size: Size) -> int:
     100 features, the errors stay below the errors of shap's PermutationExplainer with
     its default of 500 evaluations. At b = 100, a quarter of the budget is enough.
     """
-    b = min(size.n_references, USUAL_REFERENCES)
+    n_references = size.rows_per_value if size.of_means else size.n_references
+    b = min(n_references, USUAL_REFERENCES)
     n_evals = max(256, 4 * size.n_players) + ceil(768 / sqrt(b))
-    return Size(size.n_players, b, size.rows_per_value * b // size.n_references).rows(
-        n_evals
-    )
+    rows_per_value = size.rows_per_value * b // n_references
+    return replace(size, rows_per_value=rows_per_value).rows(n_evals)
 
 
 def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
@@ -425,7 +452,9 @@ class Plan:
     @property
     def samples(self) -> bool:
         """True if a sample of the coalitions is evaluated."""
-        return self.size.n_players > 1 and self.bought().samples
+        size, n_rows = self.size, self.max_rows
+        fewer_means = size.within(n_rows).rows_per_value < size.rows_per_value
+        return size.n_players > 1 and (fewer_means or self.bought().samples)
 
     def check_indices(self) -> None:
         """Raise ValueError for an index that the methods do not give."""

@@ -47,7 +47,7 @@ class Sample:
             [row_order.shuffled(rng)[: self.n_groups * each] for rng in rngs]
         )
         self.rows = drawn.reshape(len(rngs), self.n_groups, each)
-        self._left = max(0.0, 1 - self.n_groups * each / row_order.n_rows)
+        self._share = self.n_groups * each / row_order.n_rows
 
     def against(self, requests: Requests, instances: np.ndarray) -> Requests:
         """Return requests with background rows: one per group, or with the named rows.
@@ -72,10 +72,6 @@ class Sample:
     def named(self, instances: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the background rows at positions ``(u, q)`` of the samples of rows ``(u,)``."""
         return self.rows.reshape(len(self.rows), -1)[instances[:, None], places]
-
-    def beside(self, values: np.ndarray) -> np.ndarray:
-        """Return the groups' values ``(n * n_groups, k)`` as outputs, ``(n, n_groups * k)``."""
-        return values.reshape(-1, self.n_groups * values.shape[1])
 
     def together(
         self,
@@ -104,7 +100,7 @@ class Sample:
         Returns
         -------
         estimate : Estimate
-            Of shape ``(r, e, k)``.
+            Of shape ``(r, e, k)``, with the spread of the groups as background errors.
         """
         values, errors, *_ = estimate
         r, e, _ = values.shape
@@ -138,8 +134,13 @@ class Sample:
         if errors is None:
             return Estimate(mean, None)
         rest = ((apart - slope[:, :, None] * total) ** 2).sum(axis=2) / degrees
-        between = self._left * rest / self.n_groups * widening(np.array(degrees)) ** 2
+        widened = widening(np.array(degrees))
+        unseen_share = max(0.0, 1 - self._share)
+        between = unseen_share * rest / self.n_groups * widened**2
         # The groups share coalitions, so their errors are dependent, and a mean of
         # errors is not too small.
         alone = errors.reshape(r, e, self.n_groups, -1).mean(axis=2)
-        return Estimate(mean, np.sqrt(alone**2 + between))
+        # Another background would have another v(empty), so without the regression.
+        of_sample = (apart**2).sum(axis=2) / (self.n_groups * (self.n_groups - 1))
+        background_errors = np.sqrt(of_sample * self._share) * widened
+        return Estimate(mean, np.sqrt(alone**2 + between), background_errors)

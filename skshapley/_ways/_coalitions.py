@@ -108,7 +108,7 @@ class Coalitions(Way):
 
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return the errors due to the choice of the background; NaN where unknown."""
-        if getattr(self.reward, "link", None) is None:
+        if self.reward.link is None or self.plan.samples:
             return super().background_errors(X, n_jobs)
         game = self.reward.influences(X)
         values = run(game, self.plan, n_jobs=n_jobs).values

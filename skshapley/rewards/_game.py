@@ -130,6 +130,26 @@ class Game(ABC):
             Positions of the rows.
         """
 
+    @property
+    def means(self) -> "Game | None":
+        """The game of means, if each value is a function of means over the background."""
+        return None
+
+    def of_means(self, means: np.ndarray) -> np.ndarray:
+        """Return values from means over groups of references.
+
+        Parameters
+        ----------
+        means : ndarray of shape (u, G, k)
+            Values of `means` against G groups of equally many references.
+
+        Returns
+        -------
+        values : ndarray of shape (u, G, k)
+            The function of the mean over groups, plus the effect of each group on it.
+        """
+        return means
+
     def remainder(self) -> "Remainder | None":
         """Return the game minus a part with known Shapley values, or None."""
         return None

@@ -117,6 +117,28 @@ class LinkedGame(WrappedGame):
         """Return the links of the means, ``(r, m, k)``."""
         return self._linked(self._game(coalitions, rows, None))
 
+    @property
+    def means(self) -> Game | None:
+        """The game of the means."""
+        return self._game
+
+    def of_means(self, means) -> NDArray[np.float64]:
+        """Return the link of the mean over groups, plus each group's effect by the slope."""
+        mean = means.mean(axis=1, keepdims=True)
+        values = self._linked(mean)
+        if means.shape[1] > 1:
+            values = values + self._slope(mean) * (means - mean)
+        return values
+
+    def _slope(self, mean) -> NDArray[np.float64]:
+        """Return the derivative of the link at means; by a central difference for a function."""
+        if self.link in SLOPES:  # a step from a mean next to 1 could leave the domain
+            return SLOPES[self.link](mean)
+        # Relative to the mean, with a floor for means of 0; the relative error is about
+        # STEP^2.
+        step = STEP * (np.abs(mean) + STEP)
+        return (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
+
     def _linked(self, means) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.asarray(
@@ -154,6 +176,15 @@ class InfluenceGame(LinkedGame):
         self._starts = np.arange(folds) * b // folds
         self.n_outputs = game.n_outputs * folds
 
+    @property
+    def means(self) -> None:
+        """None, because an influence is no function of means."""
+        return None
+
+    def of_means(self, means) -> NDArray[np.float64]:
+        """Return the influences unchanged."""
+        return means
+
     def errors(self, influences) -> NDArray[np.float64]:
         """Return the standard errors ``(r, p, k)`` due to the background.
 
@@ -179,15 +210,6 @@ class InfluenceGame(LinkedGame):
         away = weights[:, None] * (said - mean[:, None])
         parts = np.add.reduceat(away, self._starts, axis=1) * self._slope(mean)[:, None]
         return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
-
-    def _slope(self, mean) -> NDArray[np.float64]:
-        """Return the derivative of the link at means; by a central difference for a function."""
-        if self.link in SLOPES:  # a step from a mean next to 1 could leave the domain
-            return SLOPES[self.link](mean)
-        # Relative to the mean, with a floor for means of 0; the relative error is about
-        # STEP^2.
-        step = STEP * (np.abs(mean) + STEP)
-        return (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the influences on v(empty), ``(r, 1, k F)``."""

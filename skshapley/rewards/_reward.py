@@ -39,6 +39,8 @@ class Reward(Parametrised, ABC):
         The response of the model to evaluate.
     masked_columns_ : str
         Description of the mixed columns and the reason, for the record.
+    link : None, str or callable
+        A function of the mean response; its value is the worth of a coalition.
     takes : tuple of str
         The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing
         values), and with columns of "text".
@@ -48,6 +50,7 @@ class Reward(Parametrised, ABC):
     rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
+    link: Any = None
     takes: ClassVar[tuple[str, ...]] = ("gaps", "text")
 
     @abstractmethod
@@ -103,15 +106,12 @@ class BackgroundReward(Portable, Reward):
         The steps that run once, or the reason if there are none.
     masked_ : MaskedModel
         These steps, the transformed background, and the rest of the model.
-    link : None, str or callable
-        A function of the mean response; its value is the worth of a coalition.
     pooled : bool
         Whether each value uses all background rows, as it does with a link.
     mixed : str
         Description of the mixed columns.
     """
 
-    link: Any = None
     pooled: ClassVar[bool] = False
     mixed: ClassVar[str] = "raw columns"
 
@@ -237,7 +237,8 @@ class InterventionalReward(BackgroundReward):
         False: mix raw columns, and let the whole pipeline transform every row.
     link : None, "log", "logit" or callable, default=None
         A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then needs the
-        responses of all background rows, and there is no closed form. With
+        responses of many background rows: all of them, or a sample that the budget
+        affords, whose choice the standard errors include. There is no closed form. With
         ``response_method="predict_proba"`` and "log", this is the score of Chen et al.
         (2018), section 2.1.
 
