@@ -22,6 +22,7 @@ such as an attribution of the log-odds, joins the traits.
 """
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -185,7 +186,9 @@ class RowOrder:
         )
 
     @classmethod
-    def balanced(cls, table, predictions, weights, column_player, rng) -> "RowOrder":
+    def balanced(
+        cls, table, predictions, weights, column_player, rng, used=None
+    ) -> "RowOrder":
         """Return rows in an order in which each chunk resembles the table.
 
         Parameters
@@ -197,8 +200,13 @@ class RowOrder:
         column_player : ndarray of shape (d,), int
             The player of each column.
         rng : numpy.random.Generator
+        used : ndarray of shape (d,), bool, or None, default=None
+            False for columns that have no effect on the predictions. None: all columns.
         """
         columns = columns_of(table)
+        if used is not None and len(columns) == len(used) and used.any():
+            columns = list(compress(columns, used))
+            column_player = column_player[used]
         rows, places = _by_weight(weights, rng)
         predicted = standardised(predictions.T, weights, rows)
         numbers = standardised(numbers_of(columns), weights, rows)

@@ -103,7 +103,7 @@ def run(
 
 def _block_size(game, plan) -> int:
     sampler, _ = plan.usual
-    p, k, b = game.n_players, game.n_outputs, game.n_references
+    p, k, b = plan.size.n_players, game.n_outputs, game.n_references
     coalitions, draws, values = 1, 1, Size.of(game).values(plan.max_rows)
     if p > 1:
         bought = sampler.afford(values, p, b)

@@ -10,6 +10,7 @@ from skshapley._ways._exact import Exact
 from skshapley._ways._labels import Labels
 from skshapley._ways._read import Reading, read
 from skshapley._ways._sampled_trees import SampledTrees
+from skshapley._ways._used import used_players
 
 
 def choose(
@@ -34,7 +35,13 @@ def choose(
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
         return Exact(labels, reading.form, reward, request.entropy)
-    way = Coalitions.prepared(labels, reward, request.plan(draft.size), n_jobs)
+    size = draft.size
+    if not draft.usual[0].traits.needs_all_players:
+        used = used_players(reward, size.n_players)
+        if not used.all():
+            reward.leave_out(~used)
+            size = replace(size, n_players=max(1, int(used.sum())))
+    way = Coalitions.prepared(labels, reward, request.plan(size), n_jobs)
     if reading.form is None or not way.plan.samples:
         return way
     return SampledTrees.of(labels, reward, way.plan, reading.form) or way

@@ -131,11 +131,11 @@ def _fitted_cost(
     return form.cost_
 
 
-def checked_rows(b: int) -> np.ndarray:
+def checked_rows(b: int, most: int = CHECKED_ROWS) -> np.ndarray:
     """Return the background rows to compare a form with the known response at."""
     # Evenly spaced rows: a sorted background would otherwise be compared in one corner
     # only.
-    return np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
+    return np.unique(np.linspace(0, b - 1, min(b, most)).astype(np.intp))
 
 
 def _additive_score(model: Any) -> str | None:

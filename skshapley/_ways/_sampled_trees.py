@@ -218,4 +218,5 @@ class SampledTrees(Way):
             errors = unseen(
                 errors, n_trees * scale.likely[..., 0], left / (n * n_trees)
             )
+            errors = np.where(self.reward.used_, errors, 0.0)
             yield np.stack([sums.sum(axis=0) / n, errors]).swapaxes(1, 2)

@@ -121,6 +121,16 @@ class ClosedForm(Portable, ABC):
         """
         return 0.0
 
+    def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
+        """Return False for columns that have no effect on the response, ``(d,)``.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of columns d. True for all columns if the form does not know.
+        """
+        return np.ones(n_columns, dtype=bool)
+
     @property
     def size(self) -> float:
         """The size of the terms that the response adds up, where it is known."""

@@ -73,6 +73,10 @@ class TermsCurve(ClosedForm):
         TermsCurve.__init__(other, terms, self.outputs @ matrix, base)
         return other
 
+    def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
+        """Return the columns that the terms use, ``(d,)``."""
+        return self.terms.used_columns(n_columns)
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the response, ``(r, k)``."""
         return self._bent(self.terms.predict(X)) + self.constant

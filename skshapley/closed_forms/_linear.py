@@ -54,6 +54,10 @@ class LinearTerms(ClosedForm):
         """Return linear combinations of the outputs."""
         return LinearTerms(self.coef @ matrix, self.intercept @ matrix + constant)
 
+    def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
+        """Return True for columns with a coefficient other than 0, ``(d,)``."""
+        return (self.coef != 0).any(axis=1)
+
     def _fit(self) -> NDArray[np.float64]:
         rows = as_matrix(self.background_)
         if sparse.issparse(rows):

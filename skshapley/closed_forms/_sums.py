@@ -156,6 +156,14 @@ class Sum(ClosedForm):
             for p in self.parts
         )
 
+    def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
+        """Return True for columns that any part uses, ``(d,)``."""
+        used = np.zeros(n_columns, dtype=bool)
+        for part in self.parts:
+            columns = part.owners(np.arange(n_columns))
+            used[columns[part.form.used_columns(len(columns))]] = True
+        return used
+
     def _fit(self) -> NDArray[np.float64]:
         players, n_players = self.column_player_, self.n_players_
         for part in self.parts:

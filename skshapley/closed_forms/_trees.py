@@ -82,6 +82,10 @@ class Trees(ClosedForm):
             self._counted = column_player, costs
         return costs.model_rows(n_references)
 
+    def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
+        """Return True for the columns of splits, ``(d,)``."""
+        return np.isin(np.arange(n_columns), self.trees.feature)
+
     @property
     def size(self) -> float:
         """The largest sum of leaves, one for each tree, in absolute value."""

@@ -120,7 +120,7 @@ def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
     try:
         if not transformed:
             raise MixedColumnsError("transformed=False was passed")
-        first_steps, last_steps, source = _split(raw.response, raw.background)
+        first_steps, last_steps, source = split(raw.response, raw.background)
         steps = tuple(first_steps.values())
         table = _transformed(raw.response, steps, raw.background)
         if table.shape[1] != len(source):
@@ -141,8 +141,14 @@ def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
         return replace(raw, label=f"raw columns: {reason}")
 
 
-def _split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
-    """Return a pipeline's first steps, the rest of it, and the raw column of each column."""
+def split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
+    """Return a pipeline's first steps, the rest of it, and the raw column of each column.
+
+    Raises
+    ------
+    MixedColumnsError
+        If the model has no first step that works column by column.
+    """
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
     pipeline = unwrapped(response.estimator)

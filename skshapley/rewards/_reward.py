@@ -121,6 +121,7 @@ class BackgroundReward(Portable, Reward):
         self.weights_, self.players_ = weights, players
         self._set_sizes(len(weights))
         self.row_order_: RowOrder | None = None
+        self.used_ = np.ones(players.n_players, dtype=bool)
         self.__dict__.pop("varies_", None)  # computed for another background
         raw = MaskedModel(
             response, background, weights, players.column_player, label=self.mixed
@@ -148,12 +149,26 @@ class BackgroundReward(Portable, Reward):
         pool = row_pool(table, first, self.players_.column_player)
         return pool.unlike(rows, np.zeros_like(rows))
 
+    def leave_out(self, unused: NDArray[np.bool_]) -> None:
+        """Give the value 0 to players that have no effect on the response.
+
+        Parameters
+        ----------
+        unused : ndarray of shape (p,), bool
+        """
+        self.used_ = ~unused
+
     def sort_background(self, rng) -> None:
         """Sort the background into balanced order; a very large one is reduced."""
         weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
         order = RowOrder.balanced(
-            self.background_, self.empty_, weights, column_player, rng
+            self.background_,
+            self.empty_,
+            weights,
+            column_player,
+            rng,
+            used=self.used_[column_player],
         )
         self.row_order_ = order
         if n > MOST_PLACES:
@@ -217,8 +232,9 @@ class BackgroundReward(Portable, Reward):
         """Return the players with a possible effect in each row, ``(r, p)``."""
         # The usual case needs no comparison: every column may have an effect.
         if self.varies_.all():
-            return np.ones((n_rows(X), self.players_.n_players), dtype=bool)
-        return self.players_.of_columns(self._unlike_first(X) | self.varies_)
+            return np.tile(self.used_, (n_rows(X), 1))
+        differing = self.players_.of_columns(self._unlike_first(X) | self.varies_)
+        return differing & self.used_
 
 
 class InterventionalReward(BackgroundReward):
