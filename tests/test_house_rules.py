@@ -56,6 +56,7 @@ LAYERS = (
         "distributed",
         "shapiq",
     },
+    {"_what_if"},
     {"_report"},
     {"__init__", "_cli", "__main__"},
 )

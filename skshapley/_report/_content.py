@@ -46,8 +46,7 @@ def content(
     explanation = adding_up(explanation)
     r = len(explanation)
     n = r if max_rows is None else min(max_rows, r)
-    # Ints: the rows are evenly spread without rounding, and the first is always shown.
-    rows = np.arange(n) * r // n
+    rows = shown_rows(r, n)
     outputs = _by_output(explanation)
     order = _order(outputs)
     n_kept = len(order) if max_features is None else max_features
@@ -67,6 +66,11 @@ def content(
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
     }
+
+
+def shown_rows(r: int, n: int) -> NDArray[np.intp]:
+    """Return the positions of n of r rows, evenly spread without rounding; the first is shown."""
+    return np.arange(n) * r // n
 
 
 def _by_output(explanation: Explanation) -> list[Explanation]:

@@ -11,9 +11,12 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from skshapley._report._content import content
+import numpy as np
+
+from skshapley._report._content import content, shown_rows
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
 from skshapley._tools._files import write_whole
+from skshapley._what_if import PANEL, SECTION, STYLE, page_model, page_text
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
@@ -49,6 +52,7 @@ def write_report(
     title: str | None = None,
     max_rows: int | None = 1000,
     max_features: int | None = 50,
+    what_if: Any = None,
 ) -> Path | None:
     """Write one HTML file that any browser opens, without a server or a network.
 
@@ -70,6 +74,11 @@ def write_report(
     max_features : int or None, default=50
         Number of features shown separately, the most important first; the others are
         summed. None: all.
+    what_if : ShapleyExplainer or TreeExplainer, default=None
+        The explainer of these rows. The page then has a panel in which values can be
+        changed, and the prediction and its attributions follow. **The file then
+        contains the model and up to 100 background rows.** The model must have a closed
+        form that a page can compute: trees, linear and logistic models, tables.
 
     Returns
     -------
@@ -79,7 +88,8 @@ def write_report(
     Raises
     ------
     ValueError, TypeError
-        For an invalid title, max_rows or max_features, or an explanation without rows.
+        For an invalid title, max_rows or max_features, an explanation without rows, or
+        a `what_if` that explains other rows or cannot be computed in a page.
     OSError
         If the file cannot be written, as on a full disk. An existing file is kept.
     """
@@ -89,7 +99,7 @@ def write_report(
         "max_features": max_features,
     }
     check_values("Explanation.report", given, _CONSTRAINTS)
-    text = report_html(self, **given)
+    text = report_html(self, **given, what_if=what_if)
     if path is None and "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 
@@ -122,13 +132,14 @@ def report_html(
     max_rows: int | None = 1000,
     max_features: int | None = 50,
     n_rows: int | None = None,
+    what_if: Any = None,
 ) -> str:
     """Return the report as text.
 
     Parameters
     ----------
     explanation : Explanation
-    title, max_rows, max_features
+    title, max_rows, max_features, what_if
         As in `write_report`.
     n_rows : int, default=None
         The number of rows behind a sampled explanation. None: it is not a sample.
@@ -137,10 +148,17 @@ def report_html(
         raise ValueError("Explanation.report needs at least one row to show; got none.")
     model = (explanation.settings.model or "").split("(")[0]
     named = f"Explanation of {model}" if model.isidentifier() else "Explanation"
-    # In separate functions, so that their names are not global
-    script = "(() => {\n" + "\n".join(map(_text, SCRIPTS)) + "\n})();"
-    style = _text("report.css")
     facts = content(explanation, max_rows, max_features, n_rows)
+    scripts = list(map(_text, SCRIPTS))
+    style = _text("report.css")
+    section = ""
+    if what_if is not None:
+        facts["what_if"] = _what_if_content(explanation, len(facts["rows"]), what_if)
+        scripts = [*scripts, *map(page_text, PANEL)]
+        style += page_text(STYLE)
+        section = page_text(SECTION)
+    # In separate functions, so that their names are not global
+    script = "(() => {\n" + "\n".join(scripts) + "\n})();"
     text = json.dumps(facts, separators=(",", ":"), allow_nan=False)
     # The policy of the page allows only this script and this style, and loads nothing
     # else.
@@ -150,11 +168,34 @@ def report_html(
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
+        what_if=section,
         # A label such as "</script>" would end the element.
         content=text.replace("<", "\\u003c")
         .replace(">", "\\u003e")
         .replace("&", "\\u0026"),
     )
+
+
+def _what_if_content(explanation: "Explanation", n: int, explainer: Any) -> dict:
+    """Return the model part for the shown rows, with the columns by importance."""
+    names = list(explanation.feature_names)
+    if not hasattr(explainer, "players_"):
+        raise ValueError(
+            f"Explanation.report takes what_if as a fitted explainer; got what_if="
+            f"{explainer!r}."
+        )
+    if names != list(explainer.players_.names):
+        raise ValueError(
+            f"Explanation.report got a what_if={type(explainer).__name__} of other"
+            f" features than the explanation's {names[:5]}: pass the explainer that made"
+            " the explanation."
+        )
+    places = shown_rows(len(explanation), n)
+    sizes = np.abs(explanation.values).reshape(len(explanation), len(names), -1)
+    order = np.argsort(-sizes.mean(axis=(0, 2)), kind="stable")
+    return page_model(explainer, explanation.data.iloc[places]) | {
+        "order": order.tolist()
+    }
 
 
 def _text(name: str) -> str:

@@ -1,7 +1,7 @@
 // Elements are made here and nowhere else. Text is always text: no name is ever read as markup.
 "use strict";
 
-const NAMESPACE = document.querySelector("svg").namespaceURI;
+const NAMESPACE = new DOMParser().parseFromString("<svg>", "text/html").querySelector("svg").namespaceURI;
 
 function element(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
@@ -33,4 +33,11 @@ function options(select, names, chosen) {
   select.replaceChildren(
     ...names.map((name, place) => element("option", { value: place, selected: place === chosen && "" }, name)),
   );
+}
+
+// A name that may wrap behind its underscores.
+function wrappable(name) {
+  const box = document.createDocumentFragment();
+  name.split(/(?<=_)/).forEach((piece, place) => box.append(...(place ? [element("wbr"), piece] : [piece])));
+  return box;
 }

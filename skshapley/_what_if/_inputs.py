@@ -1,0 +1,290 @@
+"""The way from raw columns to the numbers of the terms, as a script can compute it."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skshapley._ways._base import Way
+from skshapley._what_if._columns import (
+    RawColumn,
+    in_container,
+    probe_table,
+)
+from skshapley._what_if._terms import Leaf, Term, leaves, terms_of
+from skshapley.exceptions import UnreadableModelError
+from skshapley.plots._text import shorten
+
+# relative to the largest number of a column
+ROUNDING = 1e-12
+# predictions for a missing value: models may compute in single precision
+RESPONSE_RTOL = 1e-5
+QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
+LETTERS = 120  # longer names of categories are shortened
+# Errors of models and steps that refuse a missing value
+REFUSALS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def leaves_of(way: Way, table: Any) -> list[Leaf]:
+    """Return the parts of a way's closed form, with their matrices for a raw table."""
+    if way.reward is not None:
+        masked = way.reward.masked_
+        table = masked.response.in_its_container(masked.transform(table))
+    return leaves(way.form, table)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A number of a term as a function of one raw column.
+
+    Attributes
+    ----------
+    source : int
+        The raw column.
+    table : ndarray of shape (n_offered,)
+        The number for each offered value.
+    missing : float or None
+        The number for a missing value; None if it cannot be missing.
+    line : tuple of (slope, offset), or None
+        If the number is a linear function of the value.
+    """
+
+    source: int
+    table: NDArray[np.float64]
+    missing: float | None
+    line: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, column: RawColumn, source: int, numbers: NDArray[np.float64]) -> Self:
+        """Return the encoder of the numbers for the values in `RawColumn.probes`."""
+        n = len(column.offered)
+        line = (
+            _line(column.offered.to_numpy(float), numbers[:n])
+            if column.number
+            else None
+        )
+        missing = None if column.missing.empty else float(numbers[n])
+        return cls(source, numbers[:n], missing, line)
+
+    def record(self, number: bool) -> dict[str, Any]:
+        """Return the encoder for the script; missing numbers are null."""
+        lost = None if self.missing is None or np.isnan(self.missing) else self.missing
+        record: dict[str, Any] = {"of": self.source, "missing": lost}
+        if number and self.line is not None:
+            return record | dict(zip(("slope", "offset"), self.line, strict=True))
+        return record | {"table": _numbers(self.table)}
+
+    def __call__(self, cells: list, number: bool) -> NDArray[np.float64]:
+        """Return the number of each cell."""
+        values = np.array(cells, dtype=float)
+        if number and self.line is not None:
+            numbers, lost = values * self.line[0] + self.line[1], np.isnan(values)
+        else:
+            codes = values.astype(np.intp)
+            numbers, lost = self.table[codes], codes < 0
+        return np.where(lost, np.nan if self.missing is None else self.missing, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The raw columns, the terms, and the encoders of the terms' numbers.
+
+    Attributes
+    ----------
+    columns : list of RawColumn
+    terms : list of list of Term
+        By leaf of the closed form.
+    encoders : list of list of Encoder
+        By term.
+    """
+
+    columns: list[RawColumn]
+    terms: list[list[Term]]
+    encoders: list[list[Encoder]]
+
+    @classmethod
+    def of(cls, way: Way, columns: list[RawColumn], base: Any, like: Any) -> Self:
+        """Return the inputs, found by changing each column in turn.
+
+        Parameters
+        ----------
+        way : Way
+            With a closed form.
+        columns : list of RawColumn
+        base : DataFrame of shape (1, d)
+            The row that is changed.
+        like : array or frame
+            The container of the model's input.
+        """
+        columns = _accepted(way, columns, base, like)
+        owner = np.repeat(np.arange(len(columns)), [len(c.probes) for c in columns])
+        start = leaves_of(way, in_container(base, like))
+        probes = leaves_of(way, in_container(probe_table(base, columns), like))
+        terms = []
+        encoders = []
+        for first, probe in zip(start, probes, strict=True):
+            source = _sources(probe.matrix, first.matrix[0], owner)
+            terms.append(terms_of(probe.form, source, first.matrix[0]))
+            for term in terms[-1]:
+                numbers = term.inputs(probe.matrix)
+                encoders.append(
+                    [
+                        Encoder.of(columns[j], int(j), numbers[owner == j, place])
+                        for place, j in enumerate(np.maximum(term.source, 0))
+                    ]
+                )
+        return cls(columns, terms, encoders)
+
+    @property
+    def is_number(self) -> list[bool]:
+        """Whether each column takes any number, not only the offered ones."""
+        lines = [column.number for column in self.columns]
+        for encoder in (one for term in self.encoders for one in term):
+            lines[encoder.source] &= encoder.line is not None
+        return lines
+
+    def cells(self, rows: pd.DataFrame) -> list[list[float | None]]:
+        """Return rows by column: numbers, None for missing ones, or codes of values."""
+        cells = []
+        for place, (column, number) in enumerate(
+            zip(self.columns, self.is_number, strict=True)
+        ):
+            values = rows.iloc[:, place]
+            if number:
+                cells.append(_numbers(values.to_numpy(float, na_value=np.nan)))
+            else:
+                cells.append(column.codes(values).tolist())
+        return cells
+
+    def check(self, way: Way, rows: pd.DataFrame, table: Any) -> None:
+        """Raise UnreadableModelError unless the encoders reproduce the terms' numbers.
+
+        Parameters
+        ----------
+        way : Way
+        rows : DataFrame of shape (r, d)
+        table : array or frame of shape (r, d)
+            The same rows in the model's container.
+        """
+        cells = self.cells(rows)
+        numbers = [
+            term.inputs(leaf.matrix)
+            for leaf, terms in zip(leaves_of(way, table), self.terms, strict=True)
+            for term in terms
+        ]
+        for encoders, known in zip(self.encoders, numbers, strict=True):
+            for encoder, column in zip(encoders, known.T, strict=True):
+                source = encoder.source
+                computed = encoder(cells[source], self.is_number[source])
+                size = np.abs(np.nan_to_num([*column, *encoder.table])).max()
+                if not np.allclose(computed, column, ROUNDING, ROUNDING * size, True):
+                    name = self.columns[source].name
+                    raise UnreadableModelError(
+                        f"a step of the model does not depend on {name!r} alone"
+                    )
+
+    def term_records(self) -> list[dict[str, Any]]:
+        """Return the terms for the script."""
+        terms = [term for leaf_terms in self.terms for term in leaf_terms]
+        is_number = self.is_number
+        return [
+            term.record
+            | {"inputs": [one.record(is_number[one.source]) for one in some]}
+            for term, some in zip(terms, self.encoders, strict=True)
+        ]
+
+    def column_records(self) -> list[dict[str, Any]]:
+        """Return the columns for the script, with the values to choose from."""
+        pairs = zip(self.columns, self.is_number, strict=True)
+        return [_column_record(column, number) for column, number in pairs]
+
+
+def _accepted(way: Way, columns: list, base: pd.DataFrame, like: Any) -> list:
+    """Return columns, without missing values unless the model accepts them."""
+    accepted = []
+    for place, column in enumerate(columns):
+        lost = base.copy()
+        lost.isetitem(place, column.probes.iloc[-1:].set_axis(base.index))
+        if not column.missing.empty and not _takes(way, in_container(lost, like)):
+            column = replace(column, missing=column.missing.iloc[:0])
+        accepted.append(column)
+    return accepted
+
+
+def _takes(way: Way, row: Any) -> bool:
+    """Return True if the model predicts a row, as its closed form does."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            prediction = way.predictions(row)
+            parts = leaves_of(way, row)
+            computed = sum(leaf.predict() for leaf in parts)
+        except REFUSALS:
+            return False
+    return bool(np.allclose(computed, prediction, RESPONSE_RTOL, RESPONSE_RTOL))
+
+
+def _sources(probes: Any, base: Any, owner: Any) -> NDArray[np.intp]:
+    """Return the raw column of each column of a matrix; -1 for constant ones.
+
+    Parameters
+    ----------
+    probes : ndarray of shape (n, D)
+    base : ndarray of shape (D,)
+    owner : ndarray of shape (n,), int
+        The raw column that is changed in each row.
+    """
+    differs = (probes != base) & ~(np.isnan(probes) & np.isnan(base))
+    changes = np.array([differs[owner == j].any(axis=0) for j in np.unique(owner)])
+    if (changes.sum(axis=0) > 1).any():
+        raise UnreadableModelError("a step of the model mixes columns")
+    return np.where(changes.any(axis=0), changes.argmax(axis=0), -1)
+
+
+def _line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return slope and offset if numbers are a linear function of others, else None."""
+    if np.array_equal(x, y):
+        return 1.0, 0.0
+    if not np.isfinite(y).all():
+        return None
+    slope = 0.0 if len(x) < 2 else float((y[-1] - y[0]) / (x[-1] - x[0]))
+    offset = float(y[0] - slope * x[0])
+    atol = ROUNDING * np.abs(y).max()
+    return (slope, offset) if np.allclose(slope * x + offset, y, 0, atol) else None
+
+
+def _numbers(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers for JSON: None for missing ones, and whole numbers as integers."""
+    return [
+        None if np.isnan(x) else int(x) if abs(x) < 2**53 and x == int(x) else x
+        for x in numbers.tolist()
+    ]
+
+
+def _column_record(column: RawColumn, number: bool) -> dict[str, Any]:
+    """Return a column for the script, with its values unless it takes any number."""
+    record: dict[str, Any] = {"name": column.name, "missing": not column.missing.empty}
+    if column.number:
+        values = column.background.dropna().to_numpy(float)
+        known = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
+        range_ = [values.min(initial=np.inf), values.max(initial=-np.inf)]
+        record |= {"whole": column.whole, "single": column.single}
+        record |= {
+            "quantiles": known.tolist(),
+            "range": range_ if len(values) else [0, 0],
+        }
+    if number:
+        return record | {"kind": "number"}
+    if column.number:
+        offered = _numbers(column.offered.to_numpy(float))
+        return record | {"kind": "steps", "values": offered}
+    labels = [shorten(value, LETTERS) for value in column.offered]
+    known = column.codes(column.background.drop_duplicates())
+    return record | {
+        "kind": "choice",
+        "values": labels,
+        "known": sorted(set(known.tolist())),
+    }

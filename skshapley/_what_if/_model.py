@@ -1,0 +1,120 @@
+"""A fitted explainer as the model of a page that computes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from skshapley._tables._columnwise import MixedColumnsError
+from skshapley._tables._inputs import as_pandas, n_rows, take_rows
+from skshapley._trees._costs import count_costs
+from skshapley._what_if._columns import RawColumn, in_container
+from skshapley._what_if._inputs import Inputs, leaves_of
+from skshapley._what_if._probabilities import probabilities
+from skshapley.background import herd
+from skshapley.closed_forms import Trees
+from skshapley.exceptions import UnreadableModelError
+
+# Background rows of a page, and the fewest; fewer than the first if a pair of rows
+# visits more nodes than in 100 trees of depth 6, so that a move takes 50 ms
+MOST_ROWS, LEAST_ROWS = 100, 10
+MOST_VISITS = 2_000
+
+
+def page_model(explainer: Any, rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the model, its background and some rows for the script of a page.
+
+    Parameters
+    ----------
+    explainer : ShapleyExplainer or TreeExplainer
+        Fitted.
+    rows : DataFrame of shape (r, d)
+        The rows to begin with, in the columns of the background.
+
+    Returns
+    -------
+    model : dict
+
+    Raises
+    ------
+    ValueError
+        If the page cannot compute the explainer's values.
+    """
+    way = explainer._way
+    settings = way.labels.settings
+    reason = _obstacle(explainer)
+    if reason is None:
+        try:
+            return _written(explainer, way, rows)
+        except (UnreadableModelError, MixedColumnsError) as error:
+            reason = getattr(error, "reason", str(error))
+    other = settings.exact_response
+    choice = f"choose response_method={other!r}, or " if other else ""
+    raise ValueError(
+        f"A what-if page cannot compute {type(explainer.estimator).__name__} with"
+        f" response_method={settings.response_method!r}: {reason}; {choice}use"
+        " explainer.widget(X) in a notebook, which asks the model itself."
+    )
+
+
+def _obstacle(explainer: Any) -> str | None:
+    """Return the obstacle to computing the values of an explainer in a page, or None."""
+    way, players = explainer._way, explainer.players_
+    background = explainer.background_
+    if way.form is None:
+        cause = way.labels.settings.why_sampled or "its values are sampled"
+        return f"{cause[0].lower()}{cause[1:]}"
+    if background is None or sparse.issparse(background):
+        return "its background is not a dense table"
+    if players.n_players < len(players.column_player):
+        return "it explains groups of columns"
+    if way.form.index.name != "shapley":
+        return f'it explains by the index "{way.form.index.name}"'
+    if way.reward is not None and way.reward.masked_.response.predicted:
+        return 'output="predicted" explains another class in each row'
+    return None
+
+
+def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the model as lists and dicts."""
+    like = explainer.background_
+    background, weights = _representatives(explainer, way)
+    whole = as_pandas(like)
+    few = as_pandas(background)
+    columns = [
+        RawColumn.of(name, whole.iloc[:, place], rows.iloc[:, place])
+        for place, name in enumerate(explainer.players_.names)
+    ]
+    inputs = Inputs.of(way, columns, few.iloc[:1], like)
+    inputs.check(way, few, background)
+    inputs.check(way, rows, in_container(rows, like))
+    names = way.labels.output_names
+    return {
+        "columns": inputs.column_records(),
+        "terms": inputs.term_records(),
+        "rows": inputs.cells(rows),
+        "background": inputs.cells(few),
+        "weights": weights.tolist(),
+        "n_background": n_rows(like),
+        "n_outputs": way.form.n_outputs,
+        "names": None if names is None else [str(name) for name in names],
+        "probabilities": probabilities(explainer),
+    }
+
+
+def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
+    """Return all rows of a small background, or rows that resemble it, and the weights."""
+    rows, weights = explainer.background_, explainer.background_weights_
+    trees = [
+        leaf.form.trees
+        for leaf in leaves_of(way, take_rows(rows, slice(0, 1)))
+        if isinstance(leaf.form, Trees)
+    ]
+    visits = sum(count_costs(one, np.arange(one.n_features)).visits for one in trees)
+    n = max(LEAST_ROWS, int(MOST_ROWS * min(1.0, MOST_VISITS / max(visits, 1.0))))
+    if n_rows(rows) <= n:
+        return rows, weights
+    predictions = way.form.predict(way.form.background_)
+    few = herd(rows, n, predictions=predictions, sample_weight=weights, random_state=0)
+    return few, np.full(n, 1 / n)

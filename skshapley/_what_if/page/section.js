@@ -1,0 +1,20 @@
+// The panel in a report: it computes in the page, for the output that the report shows.
+
+function beginWhatIf() {
+  const { what_if: model, outputs, rows: labels } = content;
+  const compute = new PageModel(model);
+  const n = model.weights.length;
+  const represented = n < model.n_background ? `, chosen to represent ${model.n_background.toLocaleString("en")} rows` : "";
+  part("what-if", ".note").textContent = "Move a value, and the prediction and the contributions follow. They are exact, against " +
+    `${count(n, "background row")}${represented}. This page contains the model and these background rows, and computes without a network.`;
+  const data = { ...model, labels, responses: outputs.map(({ response }) => response), bars: model.columns.map(({ name }) => name),
+    interval: ` for the choice of these ${count(n, "background row")}.` };
+  const ask = ({ cells, output, column, points }, done) => {
+    const curve = points.map((point) => compute.predict(cells.with(column, point)));
+    done({ ...compute.explain(cells, output), curve });
+  };
+  const panel = new WhatIf(part("what-if", ".panel-box"), data, ask, { linked: true });
+  byId("output").addEventListener("change", (event) => panel.show(Number(event.target.value)));
+}
+
+beginWhatIf();
