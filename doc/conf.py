@@ -30,7 +30,13 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "myst_parser",
+    "matplotlib.sphinxext.plot_directive",
 ]
+# Pictures of pages are drawn by the scripts in doc/pictures, in each build
+plot_include_source = False
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("png", 100)]
 myst_enable_extensions = ["dollarmath"]
 # Formulas are part of the page: no script, no network.
 html_math_renderer = "mathml"

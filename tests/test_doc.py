@@ -230,3 +230,12 @@ def test_every_folder_of_examples_has_a_header():
     assert not lacking, (
         f"the gallery would pass over {lacking}; add a GALLERY_HEADER.rst"
     )
+
+
+def test_every_picture_is_on_a_page():
+    """The build of the documentation runs the scripts of the directives."""
+    drawn = set()
+    for page in PAGES:
+        names = re.findall(r"\.\. plot:: (\S+)", page.read_text(encoding="utf-8"))
+        drawn |= {DOC / name for name in names}
+    assert drawn == set((DOC / "pictures").glob("*.py"))

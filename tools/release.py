@@ -2,6 +2,7 @@
 
     make release VERSION=0.2.0            # checks, writes, commits, builds and tests, tags
     make release VERSION=0.2.0 DRY_RUN=1  # shows what the changelog would say, and writes nothing
+    make release DRY_RUN=1                # the same, for the version of the package
 
 Nothing leaves the machine: the commands that push and upload are printed at the end.
 """
@@ -142,7 +143,8 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description="Make a release; nothing leaves the machine."
     )
-    parser.add_argument("version")
+    current = read(ROOT, "skshapley/__init__.py", r'__version__ = "(.*)"')
+    parser.add_argument("version", nargs="?", default=current)
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args(arguments)
     try:
@@ -151,8 +153,7 @@ def main(arguments=None):
         sys.exit(f"No release: {error}")
     if not given.dry_run:
         print(
-            f"Now: git push --follow-tags && {Path(sys.executable).parent}/uv publish "
-            "dist/*"
+            "Now: git push --follow-tags; the tag starts .github/workflows/release.yml"
         )
 
 
