@@ -165,6 +165,7 @@ API = [
                 "CopulaReward",
                 "EmpiricalReward",
                 "SurrogateReward",
+                "RefitReward",
                 "TokenReward",
                 "TileReward",
             ),

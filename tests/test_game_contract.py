@@ -19,8 +19,10 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -37,11 +39,13 @@ from skshapley.rewards import (
     FunctionGame,
     Game,
     InterventionalReward,
+    RefitReward,
     Reward,
     SurrogateReward,
     TokenReward,
 )
 from skshapley.rewards._loss import LossGame
+from skshapley.rewards._refit import JointGame
 from skshapley.rewards._tokens import TokenGame
 from skshapley.testing import HybridGame, RandomGame, StackedGame
 from skshapley.testing.contracts import CONTRACTS
@@ -262,6 +266,21 @@ def curved(X: np.ndarray) -> np.ndarray:
     return X[:, 0] ** 2 + X[:, 1] * X[:, 2] + 0.1 * np.tanh(3 * X[:, 3])
 
 
+def of_refits(joint: bool, **parameters: Any) -> Game:
+    """The predictions of models fitted to coalitions of four columns."""
+    table, target = pd.DataFrame(NUMBERS[:40, 2:5]), PROGRESS[:40]
+    model = KNeighborsRegressor(3) if joint else filled_ridge()
+    explainer = ShapleyExplainer(
+        model.fit(table, target), reward=RefitReward(**parameters)
+    )
+    game = explainer.fit(table, target).reward_.game(table[:4])
+    return JointGame(game) if joint else game
+
+
+def filled_ridge() -> Any:
+    return make_pipeline(SimpleImputer(keep_empty_features=True), Ridge())
+
+
 def of_remainder() -> Game:
     """The remainder of a response after its quadratic part, for dependent columns."""
     table = np.random.default_rng(0).standard_normal((200, 4)) @ np.triu(
@@ -294,11 +313,15 @@ OTHERS: dict[str, Callable[[], Game]] = {
     "link": partial(of_a_link, influences=False),
     "link, influences": partial(of_a_link, influences=True),
     "remainder": of_remainder,
+    "refits": partial(of_refits, joint=False, absent="missing", empty="constant"),
+    "refits, joint": partial(of_refits, joint=True),
 }
 GAMES: dict[str, Callable[[], Game]] = OTHERS | {
     f"{name}, {setting}": partial(of_reward, reward, setting)
     for (name, reward), setting in product(EVERY_REWARD.items(), SETTINGS)
-    if name in REWARDS and (name not in OF_NUMBERS or setting in NUMBERS_ONLY)
+    if name in REWARDS
+    and not reward.needs_target
+    and (name not in OF_NUMBERS or setting in NUMBERS_ONLY)
 }
 
 WALKED = "what ends a walk early depends on the coalitions before"

@@ -15,6 +15,7 @@ from skshapley._ways._base import Way
 from skshapley._ways._coalitions import Coalitions
 from skshapley._ways._documents import Documents
 from skshapley._ways._exact import Exact
+from skshapley._ways._joint import Joint
 from skshapley._ways._learned import Learned
 from skshapley._ways._sampled_trees import SampledTrees
 from skshapley.testing import check_way
@@ -46,11 +47,17 @@ def forest():
     return ShapleyExplainer(model, max_rows=60, random_state=0).fit(X)
 
 
+def refits():
+    model = LinearRegression().fit(X, Y)
+    return ShapleyExplainer(model, reward="refit").fit(X, Y)
+
+
 EXPLAINERS = {
     "exact": (Exact, lambda: ShapleyExplainer(LinearRegression().fit(X, Y)).fit(X)),
     "trees": (Exact, lambda: TreeExplainer(DecisionTreeRegressor().fit(X, Y)).fit(X)),
     "coalitions": (Coalitions, lambda: sampled().fit(X)),
     "sampled trees": (SampledTrees, forest),
+    "joint": (Joint, refits),
     "documents": (Documents, documents),
     "learned": (Learned, lambda: AmortizedExplainer(sampled(), 40).fit(X)),
 }

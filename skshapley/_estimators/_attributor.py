@@ -104,11 +104,15 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         reward.check()
         return reward
 
-    def _take_background(self, X: Any, sample_weight: Any, reward: Reward) -> None:
+    def _take_background(
+        self, X: Any, sample_weight: Any, reward: Reward, target: Any = None
+    ) -> None:
         """Check and store the background, and draw the entropy until the next ``fit``.
 
         Raises
         ------
+        ValueError
+            Without a target that the reward needs.
         TypeError
             For a sparse matrix, if the reward does not accept one.
         """
@@ -119,8 +123,15 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                 'only dense tables: choose reward="interventional" or "baseline", or '
                 "pass X.toarray()."
             )
+        if reward.needs_target and target is None:
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None: "
+                f"reward={self.reward!r} fits the model again, so call "
+                "fit(X_train, y_train)."
+            )
+        target = target if reward.needs_target else None
         self._entropy = entropy_from(self.random_state, name)
-        self._background = Background.of(self, X, sample_weight, self.groups)
+        self._background = Background.of(self, X, sample_weight, self.groups, target)
 
     @property
     def _n_background(self) -> int:
@@ -134,9 +145,11 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         if n < len(background.weights):
             predictions = response.over(background.rows, "background rows")
             rng = generator(self._entropy, Stream.HERD)
-            self._background = background.herded(n, predictions, rng)
+            background = background.herded(n, predictions, rng)
+            self._background = background
+        target = {"target": background.target} if reward.needs_target else {}
         return reward.fit(
-            response, self.background_, self.background_weights_, self.players_
+            response, background.rows, background.weights, background.players, **target
         )
 
     def _requested(self, rule: Rule | None = None) -> Request:
@@ -190,9 +203,9 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
         reward = vars(self).get("reward", "interventional")
         reward = REWARDS.get(reward, Reward) if isinstance(reward, str) else reward
+        tags.target_tags.required = getattr(reward, "needs_target", False)
         takes = getattr(reward, "takes", ())
         tags.input_tags.allow_nan = "gaps" in takes
         tags.input_tags.string = tags.input_tags.categorical = "text" in takes

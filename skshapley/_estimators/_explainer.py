@@ -39,7 +39,8 @@ class ShapleyExplainer(Attributor):
         The worth of a coalition: the mean response if absent features take the values
         of background rows ("interventional"), or the background's means and modes
         ("baseline"), or follow the present features ("conditional", "copula",
-        "empirical", "surrogate").
+        "empirical", "surrogate"), or the response of the model fitted to the present
+        features ("refit").
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function",
         "score_samples", "log_odds" (an XGBoost classifier's margin, else the logit of
@@ -196,7 +197,8 @@ class ShapleyExplainer(Attributor):
             was fitted on. A list or Series of str, or a frame of one column for a model
             that begins with a vectoriser, are documents: they are explained by their
             tokens, and need no background.
-        y : ignored
+        y : array of shape (b,) or (b, k), optional
+            The target, for ``reward="refit"``; other rewards ignore it.
         sample_weight : array of shape (b,), optional
 
         Returns
@@ -219,7 +221,7 @@ class ShapleyExplainer(Attributor):
         if takes_documents(self.estimator, X):
             self._fit_documents(X, response, sample_weight)
             return self
-        self._take_background(X, sample_weight, reward)
+        self._take_background(X, sample_weight, reward, y)
         request = self._requested()
         # other rewards know the cost of an evaluation after their fit
         draft, p, b = None, self.players_.n_players, self._n_background
@@ -299,7 +301,10 @@ class ShapleyExplainer(Attributor):
     def _with(self, **parameters: Any) -> Self:
         """Return an explainer of the same model with other parameters, and this background."""
         other = type(self)(**{**self.get_params(deep=False), **parameters})
-        return other.fit(self.background_, sample_weight=self.background_weights_)
+        background = self._background
+        return other.fit(
+            background.rows, background.target, sample_weight=background.weights
+        )
 
     @corrected
     def explain(self, X) -> Explanation:

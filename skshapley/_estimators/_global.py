@@ -16,6 +16,7 @@ from skshapley._tables._inputs import checked_weights, n_rows
 from skshapley._tools._random import Stream, generator
 from skshapley._tools._texts import corrected
 from skshapley._ways._coalitions import recorded_run
+from skshapley._ways._joint import joint_request, joint_run
 from skshapley.rewards import Game, InterventionalReward, Response, Reward
 from skshapley.rewards._loss import LossGame, resolve_loss
 from skshapley.samplers import Sampler
@@ -159,7 +160,8 @@ class GlobalImportance(TableEstimator):
         ----------
         X : array or frame of shape (b, d)
             In the container and with the columns that the model was fitted on.
-        y : ignored
+        y : array of shape (b,) or (b, k), optional
+            The target, for ``reward="refit"``; other rewards ignore it.
         sample_weight : array of shape (b,), optional
 
         Returns
@@ -180,7 +182,7 @@ class GlobalImportance(TableEstimator):
             self.estimator, self.response_method, owner=owner, whole=True
         )
         self.loss_ = resolve_loss(self.loss, response, owner)
-        self._take_background(X, sample_weight, reward)
+        self._take_background(X, sample_weight, reward, y)
         # other rewards know the cost of an evaluation after their fit: at least one
         # model row
         plain = type(reward) is InterventionalReward
@@ -235,6 +237,9 @@ class GlobalImportance(TableEstimator):
         targets = self.loss_.targets(y, n_rows(X))
         weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
         request = replace(self._request, limit=self._max_rows(n_rows(X)))
+        joint = self.reward_.joint
+        if joint:
+            request = joint_request(self._request, self._size, self.reward_)
         plan = request.plan(self._size)
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
@@ -242,10 +247,12 @@ class GlobalImportance(TableEstimator):
         def record(outcome: Outcome) -> GlobalExplanation:
             finished = weights[: len(outcome.values)]
             explanation = self._named.explanation(outcome, X, plan)
-            return GlobalExplanation(explanation, finished / finished.sum())
+            return GlobalExplanation(explanation, finished / finished.sum(), joint)
 
         settings = self._named.settings
         workers = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        if joint:
+            return record(joint_run(game, plan, settings, **workers))
         return recorded_run(game, plan, settings, record, **workers)
 
     @property

@@ -37,14 +37,17 @@ from sklearn.utils.validation import (
 
 from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley._estimators._global import GlobalImportance
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._tables._inputs import column_names, is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._constraints import Count, Number, check_parameters
+from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from, generator
 from skshapley._tools._texts import corrected
 from skshapley._ways._background import checked_table
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
+from skshapley.rewards import REWARDS, Reward
 
 CLOSE = 1e-4  # tolerance for probabilities in single precision
 
@@ -197,6 +200,11 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         1), which is 1/20 for 19. The columns are then shuffled, because trees take the
         first of several equal splits. A pipeline on an array keeps its order, because
         it may identify columns by position.
+    reward : str or Reward, default="interventional"
+        As in `ShapleyExplainer`. "refit": the model is refitted to each set of columns.
+        Gains are then attributions of minus the loss of held-out rows, as in
+        `GlobalImportance`, and so is `explanation_`. They are not positive on average
+        for a feature unrelated to the target, because refits without it are better.
     max_rows : int or "auto", default="auto"
         As in `ShapleyExplainer`, for models without a closed form. Trees and linear
         models have one; classifiers are explained by their log-odds.
@@ -267,6 +275,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         cv=5,
         alpha: float = 0.05,
         n_noise: int = 0,
+        reward: str | Reward = "interventional",
         max_rows: int | str = "auto",
         n_jobs: int | None = None,
         random_state=None,
@@ -275,6 +284,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.alpha = alpha
         self.n_noise = n_noise
+        self.reward = reward
         self.max_rows = max_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -359,8 +369,23 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the explanation of a fold's rows by a model of the other rows, and their gains."""
         known, held_out = take_rows(X, train), take_rows(X, test)
         model = clone(self.estimator).fit(known, y[train])
+        reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
+        if reward.joint:
+            importance = GlobalImportance(
+                model,
+                reward=reward,
+                max_rows=self.max_rows,
+                n_jobs=self.n_jobs,
+                random_state=entropy,
+            )
+            losses = importance.fit(known, y[train]).explain(held_out, y[test]).rows
+            return losses, losses.values
         explainer = ShapleyExplainer(
-            model, max_rows=self.max_rows, n_jobs=self.n_jobs, random_state=entropy
+            model,
+            reward=reward,
+            max_rows=self.max_rows,
+            n_jobs=self.n_jobs,
+            random_state=entropy,
         )
         explanation, link = explained_rows(explainer.fit(known), held_out)
         classes = model.classes_ if is_classifier(model) else None

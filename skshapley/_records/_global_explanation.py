@@ -25,6 +25,8 @@ class GlobalExplanation(Hinting):
         reduce the loss.
     weights : ndarray of shape (r,)
         Weights of the rows, with sum 1.
+    shared_coalitions : bool, default=False
+        Whether all rows share the coalitions, so that their estimation errors agree.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class GlobalExplanation(Hinting):
 
     rows: Explanation
     weights: np.ndarray
+    shared_coalitions: bool = False
 
     _instead = {
         "plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)"
@@ -66,22 +69,29 @@ class GlobalExplanation(Hinting):
         """Standard errors ``(p,)``, with the rows as a sample of a population.
 
         They come from the spread of the rows, so they include the choice of rows and
-        the estimation noise of each row. NaN for a single row.
+        the estimation noise of each row. If rows share the coalitions, their common
+        noise is added. NaN for a single row.
         """
         unit = units(self.rows.values, len(self.feature_names))
-        return Means.of(self.rows.values / unit, self.weights).errors * unit
+        spread = Means.of(self.rows.values / unit, self.weights).errors * unit
+        if not self.shared_coalitions:
+            return spread
+        return np.hypot(spread, self.estimation_errors)
 
     @property
     def estimation_errors(self) -> np.ndarray:
         """The part of the standard errors ``(p,)`` that a larger budget would remove.
 
         These are the standard errors for exactly these rows. They are an upper bound if
-        rows have few units, because their errors are widened (`PermutationMean`). NaN
-        if rows have no errors, as with a single pair of permutations each.
+        rows have few units, because their errors are widened (`PermutationMean`), or if
+        they share the coalitions. NaN if rows have no errors, as with a single pair of
+        permutations each.
         """
         errors = self.rows.standard_errors
         if errors is None:
             return np.full(len(self.feature_names), np.nan)
+        if self.shared_coalitions:
+            return self.weights @ errors
         return np.sqrt(self.weights**2 @ errors**2)
 
     @property

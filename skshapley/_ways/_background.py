@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length
 
 from skshapley._references import herded
 from skshapley._tables._arrow import Portable
@@ -39,14 +40,24 @@ class Background(Portable):
     weights : ndarray of shape (b,)
         With sum 1; empty without rows.
     players : Players
+    target : array of shape (b,) or (b, k), or None
+        The target of the rows, if the reward needs it.
     """
 
     rows: Any
     weights: np.ndarray
     players: Players
+    target: Any = None
 
     @classmethod
-    def of(cls, owner: BaseEstimator, X: Any, sample_weight: Any, groups: Any) -> Self:
+    def of(
+        cls,
+        owner: BaseEstimator,
+        X: Any,
+        sample_weight: Any,
+        groups: Any,
+        target: Any = None,
+    ) -> Self:
         """Return the background of an estimator, checked.
 
         Parameters
@@ -56,6 +67,7 @@ class Background(Portable):
         X : array or frame of shape (b, d)
         sample_weight : array of shape (b,) or None
         groups : dict or None
+        target : array of shape (b,) or (b, k), or None, default=None
 
         Raises
         ------
@@ -68,7 +80,11 @@ class Background(Portable):
         players = Players.from_groups(groups, column_names(X), name)
         rows = np.flatnonzero(weights)
         # Rows of weight 0 cost predictions and change nothing, so they are left out.
-        return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
+        if target is not None:
+            check_consistent_length(X, target)
+            target = np.asarray(target)[rows]
+        weights = weights[rows] / weights[rows].sum()
+        return cls(take_rows(X, rows), weights, players, target)
 
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
         """Return a background of n of these rows that together resemble all rows.
@@ -80,7 +96,12 @@ class Background(Portable):
         rng : numpy.random.Generator
         """
         rows = np.sort(herded(self.rows, n, predictions, self.weights, rng))
-        return replace(self, rows=take_rows(self.rows, rows), weights=np.full(n, 1 / n))
+        return replace(
+            self,
+            rows=take_rows(self.rows, rows),
+            weights=np.full(n, 1 / n),
+            target=None if self.target is None else self.target[rows],
+        )
 
     def table(self, owner: BaseEstimator, X: Any) -> Any:
         """Return rows to explain, checked against the background, in its container.

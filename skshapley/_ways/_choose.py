@@ -7,6 +7,7 @@ from skshapley._run._plan import Plan, Request
 from skshapley._ways._base import Way
 from skshapley._ways._coalitions import Coalitions
 from skshapley._ways._exact import Exact
+from skshapley._ways._joint import Joint
 from skshapley._ways._labels import Labels
 from skshapley._ways._read import Reading, read
 from skshapley._ways._sampled_trees import SampledTrees
@@ -35,6 +36,8 @@ def choose(
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
         return Exact(labels, reading.form, reward, request.entropy)
+    if reward.joint:
+        return Joint.planned(labels, reward, request, draft.size)
     size = draft.size
     if not draft.usual[0].traits.needs_all_players:
         used = used_players(reward, size.n_players)

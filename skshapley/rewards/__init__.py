@@ -8,6 +8,7 @@ from skshapley.rewards._empirical import EmpiricalReward
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
+from skshapley.rewards._refit import RefitReward
 from skshapley.rewards._response import Response
 from skshapley.rewards._reward import InterventionalReward, Reward
 from skshapley.rewards._surrogate import SurrogateReward
@@ -21,6 +22,7 @@ REWARDS: dict[str, type[Reward]] = {
     "copula": CopulaReward,
     "empirical": EmpiricalReward,
     "surrogate": SurrogateReward,
+    "refit": RefitReward,
 }
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "Game",
     "InterventionalReward",
     "Players",
+    "RefitReward",
     "Response",
     "Reward",
     "SurrogateReward",

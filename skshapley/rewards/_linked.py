@@ -47,6 +47,7 @@ class WrappedGame(Game):
             game.bytes_per_row,
         )
         self.parted_by_instance = game.parted_by_instance
+        self.most_values = game.most_values
 
     @property
     def shared(self) -> Any:

@@ -44,6 +44,11 @@ class Reward(Parametrised, ABC):
     takes : tuple of str
         The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing
         values), and with columns of "text".
+    needs_target : bool
+        Whether ``fit`` needs the target, as its argument `target`.
+    joint : bool
+        Whether all rows to explain share the coalitions, because one evaluation serves
+        all of them.
     """
 
     n_references_: int
@@ -52,6 +57,8 @@ class Reward(Parametrised, ABC):
     masked_columns_: str = "raw columns"
     link: Any = None
     takes: ClassVar[tuple[str, ...]] = ("gaps", "text")
+    needs_target: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
 
     @abstractmethod
     def fit(

@@ -8,11 +8,11 @@ compared. All checks take `rtol`, so that they have the same signature.
 from collections.abc import Callable, Container
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._tools._counting import all_coalitions
@@ -165,8 +165,10 @@ def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
 def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     """`ShapleyExplainer` accepts the reward, and explains its game."""
     before, X = dict(vars(reward)), _instances(framed=True)
-    explainer = ShapleyExplainer(_model, reward=reward, sampler="exact", groups=GROUPS)
-    explainer.fit(_background(framed=True), sample_weight=WEIGHTS.copy())
+    background = _background(framed=True)
+    model, target = _model_for(reward, _model, background)
+    explainer = ShapleyExplainer(model, reward=reward, sampler="exact", groups=GROUPS)
+    explainer.fit(background, **target, sample_weight=WEIGHTS.copy())
     result = explainer.explain(X).values
     table = _worths(reward, X, background=_background(framed=True), groups=GROUPS)
     for row, values in zip(result, table, strict=True):
@@ -201,6 +203,41 @@ def _game_check(
 
     check_reward_game.__doc__ = check.__doc__
     return check_reward_game
+
+
+class FittedFunction(BaseEstimator):
+    """Function of a table as an estimator; `fit` stores the mean target, which it adds.
+
+    A table of fewer columns is filled with zeros. Clones call the same function.
+    """
+
+    def __init__(self, function: Callable[[Any], np.ndarray]) -> None:
+        self.function = function
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Store the mean target."""
+        self.mean_ = np.average(y, axis=0, weights=sample_weight)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the outputs, ``(n, 3)``."""
+        rows = np.asarray(X, dtype=np.float64)
+        filled = np.zeros((len(rows), len(NAMES)))
+        filled[:, : rows.shape[1]] = rows
+        return self.function(filled) + self.mean_
+
+    def __sklearn_clone__(self) -> Self:
+        return type(self)(self.function)
+
+
+def _model_for(
+    reward: Reward, model: Callable[[Any], np.ndarray], background: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Return the model, and the argument y of `fit` for a reward that fits it again."""
+    if not reward.needs_target:
+        return model, {}
+    target = np.asarray(background)[:, 0] ** 2
+    return FittedFunction(model).fit(background, target), {"y": target}
 
 
 def _background(framed: bool = False) -> Any:
@@ -257,8 +294,9 @@ def _fitted(
     """Return the reward, fitted."""
     background = _background() if background is None else background
     weights = WEIGHTS.copy() if weights is None else weights
-    response = Response(model, output=output, owner="check_reward")
-    return reward.fit(response, background, weights, _players(groups))
+    estimator, target = _model_for(reward, model, background)
+    response = Response(estimator, output=output, owner="check_reward")
+    return reward.fit(response, background, weights, _players(groups), *target.values())
 
 
 def _worths(
