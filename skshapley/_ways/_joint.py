@@ -89,14 +89,14 @@ def joint_run(
     with progress(total, verbose, "fitting", advice, "models") as bar:
         outcome = run(JointGame(game), plan, n_jobs=n_jobs, evaluations=bar)
     r, k = game.n_rows, game.n_outputs
-    by_row = {
+    by_row: dict[str, Any] = {
         name: _parted(getattr(outcome, name), r, k)
         for name in ("values", "standard_errors", "background_errors")
     }
     ends = {
         name: getattr(outcome, name).reshape(r, k) for name in ("v_empty", "v_full")
     }
-    counts = {
+    counts: dict[str, Any] = {
         name: np.repeat(getattr(outcome, name), r)
         for name in ("n_evaluations", "n_model_rows", "converged")
     }

@@ -418,4 +418,5 @@ class JointGame(WrappedGame):
         return np.repeat(values, len(rows), axis=0)
 
     # one row, in which all players matter
-    keys, active, take = Game.keys, Game.active, Game.take
+    keys, active = Game.keys, Game.active
+    take: Any = Game.take
