@@ -6,8 +6,16 @@ from sklearn.datasets import make_friedman1
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import ShapleyExplainer, shapley_values
+from skshapley.samplers import Odd, SamplerTask
+from skshapley.solvers import GaussianProcess, SolverTask
 from skshapley.stopping import RelativeError, StandardError
-from skshapley.testing import DividendGame, RandomGame, as_instances, explain_game
+from skshapley.testing import (
+    DividendGame,
+    RandomGame,
+    WeightedVotingGame,
+    as_instances,
+    explain_game,
+)
 
 
 def test_chances_of_too_large_errors_sum_to_five_percent():
@@ -272,3 +280,52 @@ def test_rows_of_a_tree_do_not_stop_on_lucky_pairs():
         assert made.converged.all()
         off = np.abs(made.values - exact) > 1e-9
         assert (np.abs(made.values - exact)[off] < 5 * made.standard_errors[off]).all()
+
+
+MAJORITY = WeightedVotingGame([1] * 5 + [0] * 15, 3)
+VOTES = WeightedVotingGame([4, 0, 0, 2, 0, 2, 2, 4, 4, 0, 0, 0, 4, 0], 12)
+
+
+@pytest.mark.parametrize(
+    ("game", "seeds"), [(MAJORITY, (17,)), (VOTES, (15,))]
+)
+def test_votes_do_not_stop_as_simpler_votes(game, seeds):
+    """A vote of fewer players may agree with all pairs of the first checks.
+
+    With one check, the majority stopped at values of 0 and .5 in place of .2. With two,
+    the votes stopped as a majority of the five players with most votes.
+    """
+    for seed in seeds:
+        rule = StandardError(rtol=0.1)
+        result = shapley_values(
+            game,
+            n_players=game.n_players,
+            stopping=rule,
+            max_evals=1000,
+            random_state=seed,
+        )
+        off = np.abs(result.values - game.shapley_values)
+        assert (off <= 4 * result.standard_errors + 1e-9).all()
+        if result.converged:
+            assert off.max() <= 0.1 * np.ptp(game.shapley_values)
+
+
+def test_checks_change_no_estimate():
+    """Estimates depend on the evaluations, and not on the checks of a rule between them."""
+    p, game = 9, RandomGame(9, seed=2)
+    ends = game(np.array([[False], [True]]).repeat(p, axis=1))[:, None, None]
+    solvers = GaussianProcess(), GaussianProcess()
+    for solver in solvers:
+        solver.start(SolverTask(p, *ends))
+    sampler, row = Odd(), np.zeros(1, dtype=int)
+    sampler.start(SamplerTask(p, [np.random.default_rng(0)], n_draws=200))
+    for n in (40, 20, 40):
+        design = sampler.ask(row, n)
+        values = game(design.coalitions[0])[None, :, None]
+        sampler.tell(row, design, values)
+        for solver in solvers:
+            solver.update(row, design, values)
+        solvers[0].result()
+    checked, unchecked = (solver.result() for solver in solvers)
+    np.testing.assert_array_equal(checked.values, unchecked.values)
+    np.testing.assert_array_equal(checked.standard_errors, unchecked.standard_errors)

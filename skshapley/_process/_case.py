@@ -156,15 +156,16 @@ class Case:
         self._solution: Estimates | None = None
         self._even: tuple[np.ndarray, EvenKernel] | None = None
         self._fitted: np.ndarray | None = None
+        self._start: np.ndarray | None = None
         self.theta: np.ndarray | None = None
         self.even_theta: np.ndarray | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
         self._seen.append((design, place, values))
-        if self.theta is None and design.thetas:
+        if design.thetas:
             # from the vector of the choice, the fit to all pairs finds better optima
-            self.theta = design.thetas[place]
+            self._start = design.thetas[place]
         self._solution = self._even = self._fitted = None
 
     def solve(self) -> Estimates:
@@ -270,7 +271,8 @@ class Case:
         if not odd.values.any():
             return OddKernel.prior(odd.n_players, blocked).start, False
         if self._fitted is None:
-            self._fitted = self.theta = fit_odd(odd, self.theta)
+            # not from an earlier fit: looks of a stopping rule must change no estimate
+            self._fitted = self.theta = fit_odd(odd, self._start)
         return self._fitted, False
 
 

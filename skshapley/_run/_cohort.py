@@ -26,6 +26,9 @@ ASK_BYTES = 2**22  # coalitions of one row per design
 # more than four standard errors, and none after 128.
 FIRST_DRAWS, FIRST_EVALUATIONS = 64, 128
 GROWTH = 1.6  # growth of the number of draws between two checks of the stopping rule
+# The same if a stop needs two checks: a row that passes the first check costs 1.25 times
+# as much, and other rows 1.1 times as much on average
+CONFIRMED_GROWTH = 1.25
 # Values between 2**-200 and 2**200 are not scaled: standard errors take fourth powers
 PLAIN_EXPONENT = 200
 
@@ -59,7 +62,8 @@ class Cohort:
         Number of draws at the next check of the stopping rule.
     open, asking : ndarray of int
         Open rows, and the rows of the last design.
-    converged : ndarray of shape (r,), bool
+    converged, passed : ndarray of shape (r,), bool
+        Rows that stopped, and rows that passed the last check of the stopping rule.
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and the full coalition, for each group of a sample.
     units : ndarray of shape (r, 1, k) or None
@@ -91,7 +95,7 @@ class Cohort:
         self.goal = max(bought.to_stop, -(-first // self.price.unit) * self.price.unit)
         # All rows start open, and the first design is for all of them.
         self.open = self.asking = np.arange(r)
-        self.converged = np.zeros(r, dtype=bool)
+        self.converged, self.passed = np.zeros((2, r), dtype=bool)
         self.v_empty, self.v_full = block.v_empty[members], block.v_full[members]
         self.units: np.ndarray | None = None
         self.design: Any = None
@@ -308,10 +312,14 @@ class Cohort:
                     # Additive rows become exact with the last background row, so an
                     # early stop would save little.
                     done &= ~additive[self.open]
+                if self.solver.traits.confirms and self.left:
+                    passed, self.passed[self.open] = self.passed[self.open], done
+                    done = done & passed
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
             # Geometric growth keeps the number of checks logarithmic in the budget.
-            more = int(self.asked * (GROWTH - 1)) // self.price.unit
+            growth = CONFIRMED_GROWTH if self.solver.traits.confirms else GROWTH
+            more = int(self.asked * (growth - 1)) // self.price.unit
             self.goal = self.asked + max(more, 1) * self.price.unit
         self.asking = self.open
         if not self.left:

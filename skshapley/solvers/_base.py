@@ -111,6 +111,10 @@ class SolverTraits:
         Whether `result` has standard errors, as a stopping rule requires. Very large or
         very small values are then passed in units of a power of two, since errors take
         powers of the values.
+    confirms : bool
+        Whether a row stops only if it passes two checks of a stopping rule in a row, the
+        second one with new coalitions. For errors that rely on a fitted model of the
+        game, which may agree with few coalitions by chance.
     goes_on : bool
         Whether it accepts more draws than planned, paid from the budget of repeated
         coalitions.
@@ -126,6 +130,7 @@ class SolverTraits:
     """
 
     standard_errors: bool = True
+    confirms: bool = False
     goes_on: bool = True
     indices: tuple[str, ...] = ("shapley",)
     any_index: tuple[type, ...] = ()

@@ -64,7 +64,9 @@ class GaussianProcess(Solver):
 
     accepts = (OddDesign,)
     default_sampler = "odd"
-    traits = SolverTraits(any_index=(OddDesign,), symmetric_pairs=(OddDesign,))
+    traits = SolverTraits(
+        confirms=True, any_index=(OddDesign,), symmetric_pairs=(OddDesign,)
+    )
     _constraints = {"tuning_rows": Count(least=0, hint="0 fits each row separately")}
     _correction: tuple[Callable[[Posterior], Estimates], ...] = ()
 

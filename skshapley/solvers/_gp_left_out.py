@@ -180,5 +180,5 @@ class LeaveOneOutProcess(GaussianProcess):
 
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
-    traits = SolverTraits(symmetric_pairs=(OddDesign,))
+    traits = SolverTraits(confirms=True, symmetric_pairs=(OddDesign,))
     _correction = (corrected,)
