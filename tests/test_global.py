@@ -340,7 +340,7 @@ def test_sampling_errors_refer_to_these_rows(numbers):
     # errors of ten walks are widened by 1.15 in the variance
     assert ((spread / claimed > 0.17) & (spread / claimed < 2.7)).all()
     frame = runs[0].to_frame()
-    parts = frame["sampling_error"] ** 2 + frame["estimation_error"] ** 2
+    parts = frame["rows_error"] ** 2 + frame["estimation_error"] ** 2
     np.testing.assert_allclose(parts, frame["standard_error"] ** 2)
 
 

@@ -15,10 +15,10 @@ from skshapley._records._importance import (
     cohort_masks,
     flat,
     flat_errors,
-    importance,
     inferred_importance,
     long_frame,
     player_index,
+    unsorted_importance,
 )
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import (
@@ -422,14 +422,19 @@ class Explanation(Hinting, Frozen):
             - ``importance``: the mean absolute attribution;
             - ``standard_error``: its standard error by both causes, from the spread of
               at least two rows;
-            - ``sampling_error``: the part due to the choice of rows, that is,
+            - ``rows_error``: the part due to the choice of rows, that is,
               ``standard_error`` without ``estimation_error``;
             - ``estimation_error``: the part due to the standard errors of single rows;
               exact if attributions are far from zero, otherwise an upper bound;
             - ``max_bias``: upper bound of the bias, reached if all attributions are
               zero and their errors normal;
             - ``background_error``: upper bound of the error due to the background as a
-              sample. It is common to all rows, so more rows do not reduce it.
+              sample. It is common to all rows, so more rows do not reduce it;
+            - ``direction``: the rank correlation of the feature's data and its
+              attributions. Near 1, large values of the feature increase the response;
+              near -1, they decrease it. NaN for categories without an order and fewer
+              than five rows;
+            - ``direction_error``: its standard error, by the choice of rows.
 
             With a confidence, the bias of ``importance`` is removed (so it may be
             negative), and other columns replace the parts of the error:
@@ -478,10 +483,8 @@ class Explanation(Hinting, Frozen):
                 names=["cohort"],
             )
         if confidence is None:
-            apart = flat_errors(self, "background_errors")
-            return importance(
-                flat(self.values), flat_errors(self), apart, player_index(self)
-            )
+            frame = unsorted_importance(self)
+            return frame.sort_values("importance", ascending=False, kind="stable")
         check_confidence("Explanation.importance", confidence, simultaneous)
         return inferred_importance(lambda: [self], self, confidence, simultaneous)
 

@@ -111,15 +111,15 @@ class GlobalExplanation(Hinting):
         -------
         importance : DataFrame
             Index: feature. Columns, as of `Explanation.importance`: ``importance``, the
-            SAGE values; ``standard_error`` by both causes; ``sampling_error``, the part
-            due to the choice of rows; ``estimation_error``, the part that more
+            SAGE values; ``standard_error`` by both causes; ``rows_error``, the part due
+            to the choice of rows; ``estimation_error``, the part that more
             evaluations would remove.
         """
         total, estimation = self.standard_errors, self.estimation_errors
         columns = {
             "importance": self.values,
             "standard_error": total,
-            "sampling_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
+            "rows_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
             "estimation_error": estimation,
         }
         frame = pd.DataFrame(

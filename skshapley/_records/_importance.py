@@ -8,25 +8,40 @@ import numpy as np
 import pandas as pd
 
 from skshapley._inference._means import Means
+from skshapley._inference._rank_correlation import rank_correlation
 from skshapley._inference._simultaneous import intervals, ranks
 from skshapley._inference._sizes import MEAN_SIZE, Noise
+from skshapley._tables._ordered import ordered_numbers
 from skshapley._tools._constraints import Flag, Number, check_values
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
+DIRECTION = ["direction", "direction_error"]
 CONFIDENCE = {
     "confidence": Number(above=0, below=1, hint=".95, for example"),
     "simultaneous": Flag(),
 }
+# Share of the largest attribution: smaller ones are rounding errors of 0
+ROUNDING = 1e-12
 # Solvers with values shrunk towards a prior: noise does not increase them
 SHRINKING = ("GaussianProcess", "LeaveOneOutProcess")
 
 
-def importance(
+def unsorted_importance(explanation: "Explanation") -> pd.DataFrame:
+    """Return the table of `Explanation.importance`, in the order of the players."""
+    background = flat_errors(explanation, "background_errors")
+    errors = flat_errors(explanation)
+    index = player_index(explanation)
+    frame = mean_sizes(flat(explanation.values), errors, background, index)
+    frame[DIRECTION] = directions(explanation)
+    return frame
+
+
+def mean_sizes(
     values: np.ndarray, errors: np.ndarray, background: np.ndarray, index: pd.Index
 ) -> pd.DataFrame:
-    """Return the table of `Explanation.importance`, without cohorts and confidence.
+    """Return mean absolute attributions with their errors, in the order of the index.
 
     The errors e_i of the n rows are independent, with deviations s_i. The function |.|
     is a contraction, so Var |phi_i + e_i| <= s_i^2 and | E |phi_i + e_i| - |phi_i| | <=
@@ -49,13 +64,38 @@ def importance(
     columns = {
         "importance": size.mean(),
         "standard_error": total,
-        "sampling_error": np.sqrt((total**2 - estimation**2).clip(lower=0.0)),
+        "rows_error": np.sqrt((total**2 - estimation**2).clip(lower=0.0)),
         "estimation_error": estimation,
         "max_bias": MEAN_SIZE * noise.mean(skipna=False),
         "background_error": apart.mean(skipna=False),
     }
-    frame = pd.DataFrame(columns).mul(unit, axis=0).set_axis(index)
-    return frame.sort_values("importance", ascending=False, kind="stable")
+    return pd.DataFrame(columns).mul(unit, axis=0).set_axis(index)
+
+
+def directions(explanation: "Explanation") -> np.ndarray:
+    """Return the rank correlations of data and attributions, and their errors, ``(k p, 2)``."""
+    values = flat(explanation.values)
+    columns = [
+        ordered_numbers(explanation.data.iloc[:, player])
+        for player in range(len(explanation.feature_names))
+    ]
+    n_outputs = values.shape[1] // max(len(columns), 1)
+    pairs = zip(columns * n_outputs, values.T, strict=True)
+    return np.array([direction(*pair) for pair in pairs]).reshape(-1, 2)
+
+
+def direction(data: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return the rank correlation of a column and its attributions, and its error.
+
+    Parameters
+    ----------
+    data, values : ndarray of shape (n,)
+        NaN in `data` for missing values.
+    """
+    known = np.isfinite(data)
+    negligible = np.abs(values) <= ROUNDING * np.abs(values).max(initial=0.0)
+    values = np.where(negligible, 0.0, values)
+    return rank_correlation(data[known], values[known])
 
 
 def inferred_importance(
@@ -94,6 +134,7 @@ def inferred_importance(
     table.insert(3, "background_error", apart / means.n)
     numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
     table[numbers] = table[numbers].mul(unit, axis=0)
+    table[DIRECTION] = directions(sample)
     return table.sort_values("importance", ascending=False, kind="stable")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._records._importance import errors_of, flat, importance, long_frame
+from skshapley._records._importance import errors_of, flat, long_frame, mean_sizes
 from skshapley._records._interchange import NAMES, pairs_of_shapiq, to_shapiq
 from skshapley._records._outcome import Frozen, Outcome, changed, joined
 from skshapley._tools._texts import counted
@@ -246,7 +246,8 @@ class Interactions(Frozen):
             columns="row"
         )
         index = pd.MultiIndex.from_frame(lines.infer_objects())
-        return importance(values, errors, np.full(values.shape, np.nan), index)
+        frame = mean_sizes(values, errors, np.full(values.shape, np.nan), index)
+        return frame.sort_values("importance", ascending=False, kind="stable")
 
     def to_shap(self) -> np.ndarray:
         """Return shap's interaction values: `matrix` of all rows."""

@@ -5,57 +5,54 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skshapley._records._summary import gap_shows, summary
 from skshapley._tools._texts import counted
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
-MOST_SHOWN = 10
-# Sampled values of a boosted model left 1e-15 of the prediction. Numbers in single
-# precision, as from other packages, leave about 1e-7.
-NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
-
-
-def gap_shows(explanation: "Explanation") -> bool:
-    """Return True if any efficiency gap exceeds rounding."""
-    ends = np.fmax(np.abs(explanation.base_values), np.abs(explanation.predictions))
-    largest = np.fmax(np.abs(explanation.values).max(axis=1, initial=0.0), ends)
-    return bool((np.abs(explanation.efficiency_gap) > NEGLIGIBLE * largest).any())
-
 
 def as_text(explanation: "Explanation") -> str:
-    """Return the repr."""
-    return f"<{_title(explanation)}; {'; '.join(_sentences(explanation))}>"
+    """Return the repr: the method, and a table of values or importances."""
+    head = f"<{_title(explanation)}; {'; '.join(_sentences(explanation))}>"
+    if not len(explanation):
+        return head
+    table, notes = summary(explanation)
+    return "\n".join([head, table.to_string(), *notes])
 
 
 def as_html(explanation: "Explanation") -> str:
-    """Return the method and a table of the most important players as HTML, names escaped."""
-    frame = explanation.importance()[["importance", "standard_error"]].head(MOST_SHOWN)
-    table = frame.reset_index().to_html(
-        index=False, float_format="{:.4g}".format, border=0
-    )
+    """Return the method and a table of values or importances as HTML, names escaped."""
     facts = _sentences(explanation)
-    if len(explanation) and np.any(rows := np.nan_to_num(explanation.n_model_rows)):
-        facts.append(f"{rows.mean():,.0f} model rows for each row")
+    n_model_rows = np.nan_to_num(explanation.n_model_rows)
+    if n_model_rows.any():
+        facts.append(f"{n_model_rows.mean():,.0f} model rows for each row")
     if explanation.converged.any() and not explanation.converged.all():
         facts.append(
             f"{explanation.converged.sum()} of {len(explanation)} rows converged"
         )
     head = f"<b>{escape(_title(explanation))}</b><br>{escape('; '.join(facts))}"
-    return f"<div>{head}{table}</div>"
+    if not len(explanation):
+        return f"<div>{head}</div>"
+    table, notes = summary(explanation)
+    return f"<div>{head}{table.to_html(border=0)}{escape('; '.join(notes))}</div>"
 
 
 def _sentences(explanation: "Explanation") -> list[str]:
     """Return the method, and the warnings about the values."""
     settings = explanation.settings
-    found, better = [settings.method], settings.exact_response
+    notes = _background_note(explanation)
+    # Another background would change the values.
+    scope = "exact for this background" if notes else "exact"
+    sentences = [settings.method.replace("exact", scope, 1)]
+    better = settings.exact_response
     if better is not None and not settings.method.startswith("exact"):
-        found.append(f"response_method={better!r} would be exact")
+        sentences.append(f"response_method={better!r} would be exact")
     if gap_shows(explanation):
-        found.append(
+        sentences.append(
             f"efficiency gap up to {np.abs(explanation.efficiency_gap).max():.4g}"
         )
-    return [*found, *_background_note(explanation)]
+    return [*sentences, *notes]
 
 
 def _title(explanation: "Explanation") -> str:
@@ -70,16 +67,17 @@ def _background_note(explanation: "Explanation") -> list[str]:
     """Return a note if the background error exceeds the method's error."""
     if explanation.background_errors is None or not len(explanation):
         return []
-    errors = explanation.standard_errors
-    own, apart = (
-        float(np.nanmean(each)) if each is not None and np.isfinite(each).any() else 0.0
-        for each in (errors, explanation.background_errors)
-    )
-    if apart <= own:
+    sampling = _mean(explanation.standard_errors)
+    background = _mean(explanation.background_errors)
+    if background <= sampling:
         return []
-    return [
-        (
-            f"errors {own:.2g} of sampling, and larger ones, {apart:.2g}, of the "
-            "background as a sample"
-        )
-    ]
+    if not sampling:
+        return [f"errors {background:.2g} of the background as a sample"]
+    of_sampling = f"errors {sampling:.2g} of sampling, and larger ones, "
+    return [f"{of_sampling}{background:.2g}, of the background as a sample"]
+
+
+def _mean(errors: np.ndarray | None) -> float:
+    if errors is None or not np.isfinite(errors).any():
+        return 0.0
+    return float(np.nanmean(errors))

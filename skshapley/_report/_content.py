@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._records._texts import gap_shows
+from skshapley._records._summary import gap_shows
 from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit
 from skshapley.explanation import Explanation

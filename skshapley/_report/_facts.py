@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from skshapley._records._texts import gap_shows
+from skshapley._records._summary import gap_shows
+from skshapley._tables._texts import number, shorten
 from skshapley.plots._common import response_name
-from skshapley.plots._text import number, shorten
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation

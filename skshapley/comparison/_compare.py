@@ -18,7 +18,7 @@ from skshapley._records._importance import (
     player_index,
     units,
 )
-from skshapley._records._texts import gap_shows
+from skshapley._records._summary import gap_shows
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 

@@ -6,6 +6,14 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import cohort_masks
+from skshapley._records._summary import kind_of_outputs
+from skshapley._tables._texts import (
+    LEFT_OUT,
+    MAX_NAME,
+    UNEXPLAINED,
+    named_values,
+    number,
+)
 from skshapley._tools._constraints import Count
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
@@ -13,14 +21,12 @@ from skshapley.plots._common import (
     HALF_WIDTH,
     closed,
     fold,
-    kind_of_outputs,
     points,
     response_name,
     row_table,
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, with_pairs
-from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values, number
 
 
 class BarDisplay(ByRow, Display):

@@ -7,12 +7,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of
+from skshapley._tables._texts import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, ROW
 from skshapley.plots._common import HALF_WIDTH, response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._partners import check_pairs
-from skshapley.plots._text import MAX_NAME, number, short_names
 
 
 class HeatMapDisplay(Display):

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._texts import gap_shows
+from skshapley._records._summary import gap_shows, kind_of_outputs
+from skshapley._tables._ordered import ordered_numbers
+from skshapley._tables._texts import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 from skshapley.explanation import Explanation
-from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
@@ -26,8 +27,6 @@ _RESPONSES = {
     "score_samples": "score",
     "log_odds": "log-odds",
 }
-
-_OF_CLASSES = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 
 
 def one_output(explanation, output) -> Explanation:
@@ -177,12 +176,6 @@ def of_output(name, kind="") -> str:
     return f" of {'' if isinstance(name, str) else kind}{shorten(name, 2 * MAX_NAME)}"
 
 
-def kind_of_outputs(explanation) -> str:
-    """Return "class " if the outputs are classes, for titles."""
-    settings = getattr(explanation, "settings", None)
-    return "class " if getattr(settings, "response_method", None) in _OF_CLASSES else ""
-
-
 def numbers_of_outputs(explanation) -> list[float] | None:
     """Return the names of outputs that are ascending floats, such as times; else None."""
     names = (
@@ -215,26 +208,3 @@ def ends_of(numbers) -> tuple[float, float]:
         return 0.0, 0.0
     low, high = np.quantile(finite, LEVEL_ENDS)
     return (low, high) if low < high else (finite.min(), finite.max())
-
-
-def ordered_numbers(column) -> NDArray[np.float64]:
-    """Return a column as floats, ``(r,)``; NaN for missing values or a column without an order."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy(dtype=np.float64)
-        # Colours from low to high suggest an order, which unordered categories do not
-        # have.
-        return np.where(column.cat.ordered & (codes >= 0), codes, np.nan)
-    if pd.api.types.is_datetime64_any_dtype(
-        column
-    ) or pd.api.types.is_timedelta64_dtype(column):
-        # NaT is the least int64 and would otherwise be the earliest date.
-        counts = column.astype("int64").to_numpy(dtype=np.float64)
-        return np.where(column.isna(), np.nan, counts)
-    if pd.api.types.is_numeric_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if column.dtype == object:
-        # A table of numbers and strings in one ndarray has dtype object.
-        numbers = pd.to_numeric(column, errors="coerce")
-        if numbers.notna().sum() == column.notna().sum():
-            return numbers.to_numpy(dtype=np.float64)
-    return np.full(len(column), np.nan)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._texts import shorten
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import _style as style
@@ -35,7 +36,6 @@ from skshapley.plots._display import (
     by_output,
 )
 from skshapley.plots._places import write_ticks
-from skshapley.plots._text import shorten
 
 
 class ConvergenceDisplay(ByFeature):

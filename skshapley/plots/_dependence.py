@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import errors_of
+from skshapley._tables._ordered import ordered_numbers
+from skshapley._tables._texts import shorten, value_text
 from skshapley._tools._constraints import OneOf
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, check_names
@@ -13,7 +15,6 @@ from skshapley.plots._common import (
     HALF_WIDTH,
     LEVEL_ENDS,
     levels,
-    ordered_numbers,
     response_name,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples
@@ -27,7 +28,6 @@ from skshapley.plots._places import (
     upright,
     write_ticks,
 )
-from skshapley.plots._text import shorten, value_text
 
 HISTOGRAM = 0.2  # share of the height of the axes
 BAR_LETTERS = (

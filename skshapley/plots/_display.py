@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import pandas as pd
 
+from skshapley._records._summary import kind_of_outputs
+from skshapley._tables._texts import MAX_NAME, short_names, shorten
 from skshapley._tools._constraints import Constraint, check_values
 from skshapley._tools._texts import Hinting, counted
 from skshapley.plots import _style as style
@@ -13,13 +15,11 @@ from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
     STRONGEST_OUTPUTS,
-    kind_of_outputs,
     of_output,
     one_output,
     one_row,
     strengths,
 )
-from skshapley.plots._text import MAX_NAME, short_names, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._texts import MAX_NAME
 from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
 from skshapley.plots import _style as style
@@ -25,7 +26,6 @@ from skshapley.plots._common import (
     row_table,
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
-from skshapley.plots._text import MAX_NAME
 
 LEVEL = 0.95  # the confidence of all intervals in pictures
 

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of
+from skshapley._tables._texts import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT
 from skshapley.plots._common import (
@@ -19,7 +20,6 @@ from skshapley.plots._common import (
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._places import dot_size, faintness, swarm
-from skshapley.plots._text import MAX_NAME, number, short_names
 
 # From this number of rows on, they are ordered by their first principal component
 MANY = 1000

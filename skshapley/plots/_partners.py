@@ -7,8 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of
+from skshapley._tables._ordered import ordered_numbers
 from skshapley.explanation import Explanation
-from skshapley.plots._common import ordered_numbers, with_players
+from skshapley.plots._common import with_players
 
 MAX_BINS = 10
 LEAST_BIN = 12

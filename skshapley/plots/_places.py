@@ -7,10 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._documents import Piece
+from skshapley._tables._ordered import ordered_numbers
+from skshapley._tables._texts import value_text
 from skshapley.plots import _style as style
-from skshapley.plots._common import ordered_numbers
 from skshapley.plots._partners import categories
-from skshapley.plots._text import value_text
 
 THERE = "in the text"
 LETTERS = 24  # most letters of a category

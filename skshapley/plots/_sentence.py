@@ -8,11 +8,11 @@ from unicodedata import east_asian_width
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._texts import number
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, ROW
 from skshapley.plots._common import response_name, row_table
 from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples
-from skshapley.plots._text import number
 
 LETTER = 0.602  # width of a monospaced letter, relative to the font size
 MARGIN = 0.1  # inches beside the text

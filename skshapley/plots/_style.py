@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skshapley._tables._texts import LEAST_NAME, MAX_NAME, shorten
 from skshapley._tools._constraints import check_values
 from skshapley._tools._params import needed
 from skshapley.plots._checks import AXES
 from skshapley.plots._common import HALF_WIDTH
-from skshapley.plots._text import LEAST_NAME, MAX_NAME, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skshapley._tables._ordered import ordered_numbers
+from skshapley._tables._texts import (
+    named_values,
+    number,
+    short_names,
+)
 from skshapley.plots._common import (
     closed,
     fold,
     levels,
-    ordered_numbers,
-)
-from skshapley.plots._text import (
-    named_values,
-    number,
-    short_names,
 )
 
 

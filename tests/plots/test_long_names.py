@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
+from skshapley._tables._texts import named_values
 from skshapley.comparison import compare, drift
 from skshapley.plots import (
     ComparisonDisplay,
@@ -19,7 +20,6 @@ from skshapley.plots import (
     SentenceDisplay,
 )
 from skshapley.plots._sentence import _flowed
-from skshapley.plots._text import named_values
 
 NAMES = [
     "Average monthly household expenditure on durable consumer goods and services",

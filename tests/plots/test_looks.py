@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer, TreeExplainer
+from skshapley._tables._texts import value_text
 from skshapley.plots import (
     BarDisplay,
     BeeswarmDisplay,
@@ -30,7 +31,6 @@ from skshapley.plots import (
     WaterfallDisplay,
 )
 from skshapley.plots._places import dot_size, faintness, keyed, places, swarm
-from skshapley.plots._text import value_text
 
 # The colours that the displays share
 NEUTRAL = "#8C8C8C"

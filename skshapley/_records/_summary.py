@@ -1,0 +1,196 @@
+"""Tables of an explanation for notebooks and terminals."""
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skshapley._records._importance import errors_of, unsorted_importance
+from skshapley._tables._documents import Piece
+from skshapley._tables._texts import LEFT_OUT, MINUS, UNEXPLAINED, number, value_text
+from skshapley._tools._texts import counted
+
+if TYPE_CHECKING:
+    from skshapley._records._explanation import Explanation
+
+MOST_FEATURES = 10
+FEW_ROWS = 5
+# Each row and output has a column of signed values; more are hard to compare.
+MOST_COLUMNS = 6
+DIGITS = 3  # of the largest number of a column
+# Sampled values of a boosted model left 1e-15 of the prediction. Numbers in single
+# precision, as from other packages, leave about 1e-7.
+NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
+OF_CLASSES = (
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "log_odds",
+)
+
+
+def summary(explanation: "Explanation") -> tuple[pd.DataFrame, list[str]]:
+    """Return a table of texts, features by size, and notes on omitted lines.
+
+    One row: its data and signed values with their errors, from the prediction to the
+    base value. A few rows: their signed values. More rows: importances.
+    """
+    shown, notes = _strongest_outputs(explanation)
+    order = np.argsort(-overall_sizes(shown), kind="stable")
+    kept = order[:MOST_FEATURES]
+    if len(order) > len(kept):
+        notes.append(f"the {len(kept)} strongest of {len(order)} features")
+    n_columns = shown.base_values.size
+    if len(shown) == 1 or (len(shown) <= FEW_ROWS and n_columns <= MOST_COLUMNS):
+        return _signed_table(shown, kept), notes
+    return _importance_table(shown[:, kept]), notes
+
+
+def gap_shows(explanation: "Explanation") -> bool:
+    """Return True if any efficiency gap exceeds rounding."""
+    ends = np.fmax(np.abs(explanation.base_values), np.abs(explanation.predictions))
+    largest = np.fmax(np.abs(explanation.values).max(axis=1, initial=0.0), ends)
+    return bool((np.abs(explanation.efficiency_gap) > NEGLIGIBLE * largest).any())
+
+
+def kind_of_outputs(explanation: Any) -> str:
+    """Return "class " if the outputs are classes, for titles."""
+    settings = getattr(explanation, "settings", None)
+    return "class " if getattr(settings, "response_method", None) in OF_CLASSES else ""
+
+
+def overall_sizes(explanation: "Explanation") -> NDArray[np.float64]:
+    """Return the mean absolute attribution of each feature, summed over outputs, ``(p,)``."""
+    sizes = np.abs(explanation.values).mean(axis=0)
+    return sizes if sizes.ndim == 1 else sizes.sum(axis=1)
+
+
+def _strongest_outputs(explanation: "Explanation") -> tuple["Explanation", list[str]]:
+    names = explanation.output_names
+    if names is None or len(names) <= MOST_COLUMNS:
+        return explanation, []
+    sizes = np.abs(explanation.values).mean(axis=0).sum(axis=0)
+    strongest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COLUMNS])
+    note = f"the {MOST_COLUMNS} strongest of {len(names)} outputs"
+    return explanation[:, :, strongest], [note]
+
+
+def _by_output(explanation: "Explanation") -> "dict[str, Explanation]":
+    names = explanation.output_names
+    if names is None:
+        return {"": explanation}
+    kind = kind_of_outputs(explanation)
+    titles = [name if isinstance(name, str) else f"{kind}{name}" for name in names]
+    parts = [explanation.output(name) for name in names]
+    return dict(zip(titles, parts, strict=True))
+
+
+def _signed_table(explanation: "Explanation", kept: NDArray[np.intp]) -> pd.DataFrame:
+    """Return the values of single rows: a column for each row and output."""
+    lines = ["prediction", *_line_names(explanation, kept), "base value"]
+    alone = len(explanation) == 1
+    columns = {}
+    for row, label in enumerate(explanation.index):
+        for output, part in _by_output(explanation).items():
+            places = [output] if alone else [str(label), output]
+            name = ", ".join(filter(None, places)) or "value"
+            texts = _signed_texts(part[[row]], kept, len(lines))
+            if alone and output:  # of one output, errors have columns
+                errors = ["", *_plus_minus(errors_of(part)[0, kept])]
+                pairs = zip_longest(texts, errors, fillvalue="")
+                texts = [" ".join(pair).rstrip() for pair in pairs]
+            columns[name] = texts
+    if not alone:
+        return pd.DataFrame(columns, index=lines)
+    details = {"data": [_data_text(cell) for cell in explanation.data.iloc[0, kept]]}
+    if explanation.output_names is None:
+        for kind in ("standard_errors", "background_errors"):
+            name = kind.removesuffix("s").replace("_", " ")
+            details[name] = _plus_minus(errors_of(explanation, kind)[0, kept])
+    padded = {
+        name: ["", *texts, *[""] * (len(lines) - len(texts) - 1)]
+        for name, texts in details.items()
+        if any(texts)
+    }
+    data = {"data": padded.pop("data", [""] * len(lines))}
+    return pd.DataFrame(data | columns | padded, index=lines)
+
+
+def _line_names(explanation: "Explanation", kept: NDArray[np.intp]) -> list[str]:
+    names = [str(name) for name in explanation.feature_names[kept]]
+    if n_folded := len(explanation.feature_names) - len(kept):
+        names.append(counted(n_folded, "other feature"))
+    if explanation.others is not None:
+        names.append(LEFT_OUT)
+    return [*names, UNEXPLAINED] if gap_shows(explanation) else names
+
+
+def _data_text(cell: Any) -> str:
+    return "" if cell is None or isinstance(cell, Piece) else value_text(cell)
+
+
+def _signed_texts(
+    explanation: "Explanation", kept: NDArray[np.intp], n_lines: int
+) -> list[str]:
+    """Return the prediction, the values of the only row, and the base value as texts."""
+    values = explanation.values[0]
+    parts = [*values[kept]]
+    if len(kept) < len(values):
+        parts.append(values.sum() - values[kept].sum())
+    if explanation.others is not None:
+        parts.append(explanation.others[0])
+    if len(parts) + 2 < n_lines:
+        parts.append(explanation.efficiency_gap[0])
+    ends = [explanation.predictions[0], explanation.base_values[0]]
+    finite = np.abs(parts)[np.isfinite(parts)]
+    decimals = _decimals(finite.max(initial=0.0))
+    prediction, base_value = (_fixed(end, decimals, "") for end in ends)
+    return [prediction, *(_fixed(part, decimals, "+") for part in parts), base_value]
+
+
+def _decimals(largest: float) -> int | None:
+    """Return the decimals that give the largest number three digits; None for extremes."""
+    if not 1e-4 <= largest < 1e6:
+        return None
+    return max(0, DIGITS - 1 - int(np.floor(np.log10(largest))))
+
+
+def _fixed(value: float, decimals: int | None, sign: str) -> str:
+    if decimals is None or not np.isfinite(value):
+        return _text(value, signed=bool(sign))
+    rounded = round(float(value), decimals) + 0.0  # without the sign of -0.0
+    return f"{rounded:{sign if rounded else ''}.{decimals}f}".replace("-", MINUS)
+
+
+def _importance_table(explanation: "Explanation") -> pd.DataFrame:
+    """Return the importances of features: a column for each output, or for each error."""
+    outputs = _by_output(explanation)
+    columns: dict[str, list[str]] = {}
+    for output, part in outputs.items():
+        table = unsorted_importance(part)
+        texts = {
+            "importance": [_text(size) for size in table["importance"]],
+            "standard error": _plus_minus(table["standard_error"]),
+            "background error": _plus_minus(table["background_error"]),
+            "direction": [_text(rho, signed=True) for rho in table["direction"]],
+            "direction error": _plus_minus(table["direction_error"]),
+        }
+        if output:
+            pairs = zip(texts["importance"], texts["standard error"], strict=True)
+            texts = {output: [" ".join(pair) for pair in pairs]}
+        columns |= {name: column for name, column in texts.items() if any(column)}
+    names = [str(name) for name in explanation.feature_names]
+    return pd.DataFrame(columns, index=names)
+
+
+def _plus_minus(errors: Any) -> list[str]:
+    """Return errors as texts: empty if all are 0 or unknown."""
+    if not np.nan_to_num(errors).any():
+        return [""] * len(errors)
+    return [f"± {_text(error, digits=2)}" if error >= 0 else "" for error in errors]
+
+
+def _text(value: float, **how: Any) -> str:
+    return number(value, **how) if np.isfinite(value) else ""
