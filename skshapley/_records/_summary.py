@@ -19,7 +19,7 @@ MOST_FEATURES = 10
 FEW_ROWS = 5
 # Each row and output has a column of signed values; more are hard to compare.
 MOST_COLUMNS = 6
-DIGITS = 3  # of the largest number of a column
+DIGITS = 3  # significant digits of the largest number of a column
 # Sampled values of a boosted model left 1e-15 of the prediction. Numbers in single
 # precision, as from other packages, leave about 1e-7.
 NEGLIGIBLE = 1e-6  # share of the largest value or end: smaller gaps are rounding errors
@@ -97,7 +97,7 @@ def _signed_table(explanation: "Explanation", kept: NDArray[np.intp]) -> pd.Data
             places = [output] if alone else [str(label), output]
             name = ", ".join(filter(None, places)) or "value"
             texts = _signed_texts(part[[row]], kept, len(lines))
-            if alone and output:  # of one output, errors have columns
+            if alone and output:  # a single output has columns of errors
                 errors = ["", *_plus_minus(errors_of(part)[0, kept])]
                 pairs = zip_longest(texts, errors, fillvalue="")
                 texts = [" ".join(pair).rstrip() for pair in pairs]

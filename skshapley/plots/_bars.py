@@ -20,6 +20,7 @@ from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
     HALF_WIDTH,
     closed,
+    direction_mark,
     fold,
     points,
     response_name,
@@ -34,7 +35,8 @@ class BarDisplay(ByRow, Display):
 
     Over rows or cohorts, a bar is the mean absolute attribution. For one row, it is the
     attribution itself. Error bars are 95 % intervals, of the mean or of the
-    attribution.
+    attribution. An arrow after a mean says that attributions clearly rise (↑) or fall
+    (↓) with the feature.
 
     With several outputs, bars are stacked, with one part per output and without
     intervals.
@@ -49,7 +51,7 @@ class BarDisplay(ByRow, Display):
     table : DataFrame
         Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from
         top to bottom, with the same features in each cohort. Without cohorts,
-        ``cohort`` is None.
+        ``cohort`` is None. Importances also have ``direction`` and ``direction_error``.
     local : bool, default=False
         Whether the bars are of one row.
     response : str, default="response"
@@ -106,7 +108,7 @@ class BarDisplay(ByRow, Display):
             Position of the one row to draw. None: mean absolute attributions of all.
         output : label, default=None
             One of `explanation.output_names`. None: all, stacked; with a `row` or
-            `cohorts` side by side, or the strongest of many.
+            `cohorts` below each other, or the strongest of many.
         cohorts : str or array-like of shape (r,), default=None
             Draw a bar for each cohort of rows. A column of `explanation.data`, or a
             label for each row; a mask of True and False makes two cohorts.
@@ -135,8 +137,8 @@ class BarDisplay(ByRow, Display):
             )
         masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
 
-        def make(panel) -> Any:
-            panel = fold(panel, max_features)
+        def make(panel, sizes) -> Any:
+            panel = fold(panel, max_features, sizes)
             if row is None:
                 return cls(_cohort_table(panel, masks), False, response_name(panel))
             table = row_table(panel)
@@ -180,7 +182,13 @@ class BarDisplay(ByRow, Display):
             style.error_bars(ax, value, y, half)
             end = start + value
             if not self.stacked or place == n - 1:  # a stack has one number, the sum
-                texts = [number(bar, signed=self.local, scale=largest) for bar in end]
+                marks = part.get("direction", pd.Series(np.nan, part.index))
+                errors = part.get("direction_error", marks)
+                texts = [
+                    number(bar, signed=self.local, scale=largest)
+                    + direction_mark(*pair)
+                    for bar, *pair in zip(end, marks, errors, strict=True)
+                ]
                 reach = end + np.copysign(half, value)
                 style.write_numbers(
                     ax, reach, y, texts, value, n_bars * len(y), both=self.local
@@ -224,14 +232,10 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
         part = shown[mask]
         importances = part.importance().loc[shown.feature_names].reset_index()
         name = None if label is None else f"{label} (n = {len(part)})"
-        tables.append(
-            _table(
-                importances["feature"],
-                importances["importance"],
-                importances["standard_error"],
-                name,
-            )
-        )
+        numbers = importances["importance"], importances["standard_error"]
+        table = _table(importances["feature"], *numbers, name)
+        directions = importances[["direction", "direction_error"]]
+        tables.append(table.join(directions))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -252,15 +256,20 @@ def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
     return masks
 
 
+PREDICTION = "prediction f(x)"
+BASE_VALUE = "base value E f(X)"
+
+
 class WaterfallDisplay(ByRow, Display):
     """One prediction as a waterfall from the base value to the prediction.
 
-    The base value, the mean prediction over the background, is at the bottom and the
-    prediction of the row at the top. In between, each feature has a bar as long as its
-    attribution, which starts where the bar below it ends. The largest attribution is at
-    the top.
+    The base value E f(X), the mean prediction over the background, is at the bottom,
+    and the prediction f(x) of the row at the top. In between, each feature has an arrow
+    as long as its attribution, which starts where the arrow below it ends. The largest
+    attribution is at the top.
 
-    Error bars are 95 % intervals of the attributions. A sum of several features has
+    Error bars are 95 % intervals of the attributions; wide pale bands include the error
+    of the background. A sum of several features has
     none, because covariances are unknown. Some methods give estimates that do not add
     up exactly; the difference is then a grey bar named "unexplained".
 
@@ -325,7 +334,7 @@ class WaterfallDisplay(ByRow, Display):
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=10
             Number of features shown separately, the largest first; the others are
@@ -350,10 +359,10 @@ class WaterfallDisplay(ByRow, Display):
         if max_pairs:
             check_pairs(cls.__name__, explanation)
 
-        def make(whole) -> Any:
-            folded = closed(
-                fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features)
-            )
+        def make(whole, sizes) -> Any:
+            players = with_pairs(whole, max_pairs) if max_pairs else whole
+            # The pairs of single outputs differ, and are sorted with their features.
+            folded = closed(fold(players, max_features, None if max_pairs else sizes))
             table = points(folded).drop(columns="row")
             ends = float(whole.base_values[0]), float(whole.predictions[0])
             return cls(table, *ends, response_name(whole))
@@ -380,7 +389,7 @@ class WaterfallDisplay(ByRow, Display):
         return self.table.assign(start=starts, end=ends)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return ["prediction", *named_values(self.table, letters), "base value"]
+        return [PREDICTION, *named_values(self.table, letters), BASE_VALUE]
 
     def _draw(self, ax) -> None:
         """Draw the bars."""
@@ -392,41 +401,36 @@ class WaterfallDisplay(ByRow, Display):
         )
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
         colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
-        ax.barh(rows, value, left=start, height=0.7, color=colours, zorder=2)
-
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         # Both errors are independent, so their squares add up.
         background_errors = frame.get(
             "background_error", pd.Series(np.nan, frame.index)
         )
         wider = np.hypot(half, HALF_WIDTH * background_errors.to_numpy())
-        pale = {"alpha": 0.3, "elinewidth": 3.0, "capsize": 0, "zorder": 3}
-        style.error_bars(ax, end, rows, wider, **pale)
+        band = {"alpha": 0.35, "elinewidth": 7.0, "capsize": 0, "zorder": 3}
+        style.error_bars(ax, end, rows, wider, **band)
         style.error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and
         # prediction.
         ax.vlines(np.append(end, self.base_value), np.arange(n + 1), np.arange(1, n + 2),
                   color=style.ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
-        ax.plot(
-            [self.prediction, self.base_value],
-            [0, n + 1],
-            "D",
-            color=style.ink(ax),
-            ms=5,
-        )
+        ends = [self.prediction, self.base_value]
+        ax.plot(ends, [0, n + 1], "D", color=style.ink(ax), ms=5)
 
-        scale = np.abs([self.base_value, self.prediction, *value]).max()
-        first, last = (
-            number(amount, scale=scale) for amount in (self.prediction, self.base_value)
-        )
-        texts = [
-            first,
-            *(number(amount, signed=True, scale=scale) for amount in value),
-            last,
-        ]
+        scale = np.abs([*ends, *value]).max()
+        first, last = (number(amount, scale=scale) for amount in ends)
+        texts = [number(amount, signed=True, scale=scale) for amount in value]
         reach = np.copysign(np.fmax(np.nan_to_num(half), np.nan_to_num(wider)), value)
+        # The part of the bar without the interval
+        free = np.abs(value) - np.abs(reach)
+        inside = style.write_inside(ax, start, rows, texts, np.sign(value) * free)
+        outside = [
+            "" if within else text for within, text in zip(inside, texts, strict=True)
+        ]
         places = [self.prediction, *(end + reach), self.base_value]
         ax.use_sticky_edges = False  # numbers need room on both sides
-        style.write_numbers(ax, places, range(n + 2), texts, [1, *value, 1], n + 2)
+        labels = [first, *outside, last]
+        style.write_numbers(ax, places, range(n + 2), labels, [1, *value, 1], n + 2)
+        style.arrow_bars(ax, rows, start, value, 0.7, colours)
         style.label_x(ax, f"{self._said}{style.interval_note(frame)}")

@@ -10,7 +10,7 @@ from skshapley._records._importance import errors_of
 from skshapley._tables._texts import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT, ROW
-from skshapley.plots._common import HALF_WIDTH, response_name, row_table
+from skshapley.plots._common import HALF_WIDTH, one_row, response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._partners import check_pairs
 
@@ -82,7 +82,7 @@ class HeatMapDisplay(Display):
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
             Picture under the attributions: an image or a signal of any size, divided
@@ -111,7 +111,7 @@ class HeatMapDisplay(Display):
         if image is not None:
             image = _checked_image(cls.__name__, image, labels.shape)
 
-        def make(shown) -> Any:
+        def make(shown, _) -> Any:
             table = row_table(shown).drop(columns="data")
             table.insert(1, "row", middles[0])
             table.insert(2, "column", middles[1])
@@ -129,10 +129,16 @@ class HeatMapDisplay(Display):
     def _size(self, alone) -> tuple[float, float]:
         n_rows, n_columns = self.labels.shape
         if n_rows == 1:
-            return 7.0, 2.6
+            return style.WIDTH, 2.6
         # The clip keeps very flat or tall images legible, at the price of empty
         # margins.
-        return 5.2, float(np.clip(3.9 * n_rows / n_columns, 1.5, 10.4)) + 0.4
+        width, scale = (5.2, 3.9) if alone else (style.WIDTH / 2, 3.0)
+        return width, float(np.clip(scale * n_rows / n_columns, 1.5, 10.4)) + 0.4
+
+    def _colour_limits(self) -> tuple[float, float]:
+        # The smallest float avoids a division by 0 if all attributions are 0.
+        top = max(self.table["value"].abs().max(), np.finfo(float).tiny)
+        return -top, top
 
     def _draw(self, ax) -> None:
         """Draw the attributions over the image."""
@@ -142,8 +148,7 @@ class HeatMapDisplay(Display):
         # Pixel centres are integers, as matplotlib's own images have them, with row 0
         # at the top.
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
-        # The smallest float avoids a division by 0 if all attributions are 0.
-        top = max(np.abs(values).max(), np.finfo(float).tiny)
+        _, top = self._limits or self._colour_limits()
         if self.image is not None and not signal:
             ax.imshow(self.image, cmap="gray", extent=extent, interpolation="nearest")
         # The square root lifts weak attributions, which would vanish over the image.
@@ -282,7 +287,7 @@ class InteractionsDisplay(Display):
             Position of the row. None: the mean absolute interactions of all rows, or
             the only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=8
             Number of features shown, by the largest interactions. None: all.
@@ -301,8 +306,10 @@ class InteractionsDisplay(Display):
         """
         check_pairs(cls.__name__, explanation)
 
-        def make(shown) -> Any:
-            table = _table(shown.interactions, max_features)
+        def make(shown, _) -> Any:
+            drawn = one_row(explanation, row) if output is None else shown
+            order = _order(drawn.interactions)[:max_features]
+            table = _table(shown.interactions, order)
             title = "interaction" if len(shown) == 1 else "mean absolute interaction"
             return cls(table, response_name(shown), title)
 
@@ -326,6 +333,10 @@ class InteractionsDisplay(Display):
         width = min(3.0 + CELL[0] * len(names), 14.0)
         return width, 1.1 + slanted + CELL[1] * len(names)
 
+    def _colour_limits(self) -> tuple[float, float]:
+        limit = self.table["value"].abs().max() or 1.0
+        return -limit, limit
+
     def _draw(self, ax) -> None:
         """Draw the triangle."""
         letters = style.letters_beside(ax)
@@ -337,7 +348,7 @@ class InteractionsDisplay(Display):
             self.table["value"],
             HALF_WIDTH * self.table["standard_error"],
         )
-        limit = np.nanmax(np.abs(values)) or 1.0
+        _, limit = self._limits or self._colour_limits()
         image, faded = style.faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         style.write_names(ax, names)
         size = style.font_size(
@@ -384,16 +395,21 @@ def _write_cells(ax, n, values, half, limit) -> None:
                 parse_math=False)  # fmt: skip
 
 
-def _table(interactions, max_features) -> pd.DataFrame:
-    """Return the cells of the triangle, features with the largest interactions first."""
+def _order(interactions) -> NDArray[np.intp]:
+    """Return the positions of the features, those with the largest interactions first."""
+    sizes = np.abs(interactions.values).mean(axis=0).max(axis=1)
+    total = sizes if sizes.ndim == 1 else sizes.sum(axis=1)
+    return np.argsort(-total, kind="stable")
+
+
+def _table(interactions, order) -> pd.DataFrame:
+    """Return the cells of the triangle, for features in an order."""
     pairs, main = interactions.values, interactions.main_effects
     errors = errors_of(interactions)[0].copy()
     if len(pairs) > 1:
         pairs, main = np.abs(pairs), np.abs(main)
         errors = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
     values, names = pairs.mean(axis=0), interactions.feature_names
-    order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:max_features]
-    # After sorting: large main effects must not decide which interactions are shown.
     np.fill_diagonal(values, main.mean(axis=0))
     np.fill_diagonal(errors, np.nan)
     i, j = (order[part] for part in np.tril_indices(len(order)))

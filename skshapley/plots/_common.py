@@ -13,8 +13,10 @@ from skshapley.explanation import Explanation
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
-# Largest number of outputs side by side, and the number shown if there are more
-MOST_OUTPUTS, STRONGEST_OUTPUTS = 12, 6
+# Smallest rank correlation with an arrow; weaker ones have many exceptions
+LEAST_DIRECTION = 0.3
+# Largest number of outputs below each other
+MOST_OUTPUTS = 6
 # Quantiles of a feature at the ends of its colours, so that outliers do not hide
 # differences
 LEVEL_ENDS = 0.05, 0.95
@@ -27,6 +29,13 @@ _RESPONSES = {
     "score_samples": "score",
     "log_odds": "log-odds",
 }
+
+
+def direction_mark(direction, error) -> str:
+    """Return an arrow if attributions clearly rise or fall with their feature, else ""."""
+    if not abs(direction) - HALF_WIDTH * error > LEAST_DIRECTION:
+        return ""
+    return " ↑" if direction > 0 else " ↓"
 
 
 def one_output(explanation, output) -> Explanation:

@@ -128,7 +128,7 @@ class ConvergenceDisplay(ByFeature):
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `output_names`. None: all, side by side, or the strongest of many.
+            One of `output_names`. None: all, below each other, or the strongest of many.
         max_features : int or None, default=4
             Number of features to show, the largest first. None: all.
         axes : sequence of matplotlib Axes, default=None

@@ -16,6 +16,7 @@ from skshapley.plots._common import (
     LEVEL_ENDS,
     levels,
     response_name,
+    strengths,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, interacting, measured_partners
@@ -41,7 +42,9 @@ class DependenceDisplay(ByFeature, Display):
     Each point is a row, and the line through it is the 95 % interval of its
     attribution. The colour is the value of another feature, the partner: the one that
     interacts most with it or, where the explanation has no interactions, the one that
-    best explains why rows of the same value have different attributions. Categories are
+    best explains why rows of the same value have different attributions. A partner with
+    two values has two colours. Several outputs have the same features and partners.
+    Categories are
     side by side, the rarer of more than 20 together, and missing values have a place of
     their own. Where a number has few values, the points of each are spread a little.
 
@@ -127,7 +130,7 @@ class DependenceDisplay(ByFeature, Display):
             the partner. By default, `features` are then the two features with the
             strongest interaction. A single feature is followed by its partner.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=4
             Number of features to show if `features` is None. None: all.
@@ -159,19 +162,22 @@ class DependenceDisplay(ByFeature, Display):
         if kind == "interaction":
             check_pairs(cls.__name__, explanation)
 
-        def make(chosen) -> Any:
+        def make(chosen, sizes) -> Any:
+            # The strongest output chooses the partners of all.
+            strongest = chosen
+            if output is None and explanation.output_names is not None:
+                name = explanation.output_names[strengths(explanation).argmax()]
+                strongest = explanation.output(name)
             tables, ticks, legends = [], {}, {}
             if kind == "interaction":
-                panels = interacting(chosen, features, partner)
+                panels = interacting(strongest, features, partner)
             else:
-                selection = (
-                    features or chosen.importance().index[:max_features].tolist()
-                )
+                order = np.argsort(-sizes, kind="stable")[:max_features]
+                selection = features or [names[player] for player in order]
                 partners = [partner] * len(selection)
                 if partner == "auto":
-                    partners = measured_partners(
-                        chosen, [names.index(name) for name in selection]
-                    )
+                    players = [names.index(name) for name in selection]
+                    partners = measured_partners(strongest, players)
                 panels = list(zip(selection, partners, strict=True))
             for feature, partner_name in panels:
                 column = names.index(feature)
@@ -213,7 +219,9 @@ class DependenceDisplay(ByFeature, Display):
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=style.ink(ax), linewidth=0.6, alpha=0.5)
-        line = {"color": style.NEUTRAL, "linewidth": 0.7, "alpha": faintness(len(part))}
+        # The intervals have the colour of text, since points have all others.
+        opacity = faintness(len(part))
+        line = {"color": style.ink(ax), "linewidth": 1.0, "alpha": opacity, "zorder": 2}
         # Exact values have no interval, and thousands of empty lines would slow the
         # drawing.
         uncertain = half > 0
@@ -240,9 +248,8 @@ class DependenceDisplay(ByFeature, Display):
                 for in_category in [level == place]
             ]
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
-            style.legend(
-                ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place
-            )
+            title = f"colour: {shorten(partner, BAR_LETTERS)}"
+            style.legend(ax, handles, groups, title=title, **place)
         elif partner is None:
             ax.scatter(x, value, s=size, c=style.COLOURS[0], linewidth=0, zorder=3)
         else:
@@ -250,8 +257,9 @@ class DependenceDisplay(ByFeature, Display):
             points = ax.scatter(
                 x, value, s=size, lw=0, zorder=3, plotnonfinite=True, **colours
             )
-            label = shorten(partner, BAR_LETTERS)
-            style.colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
+            label = f"colour: {shorten(partner, BAR_LETTERS)}"
+            ends = _ends(part["partner_data"])
+            style.colour_bar(ax, points, label, ends=ends, above=True)
         style.name_panel(ax, feature)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
@@ -294,8 +302,8 @@ def _points(
     legend: list[str] = []
     if partner is not None:
         partner_data = explanation.data[partner]
-        categories = keyed(partner_data)
-        level, legend = (levels(partner_data), []) if categories is None else categories
+        categories = keyed(partner_data) or _two_values(partner_data)
+        level, legend = categories or (levels(partner_data), [])
     table = pd.DataFrame(
         {
             "feature": explanation.feature_names[column],
@@ -312,6 +320,18 @@ def _points(
         }
     )
     return table, ticks, legend
+
+
+def _two_values(column) -> tuple[np.ndarray, list[str]] | None:
+    """Return the codes and texts of a column with two values; None for other columns."""
+    numbers = ordered_numbers(column)
+    finite = np.isfinite(numbers)
+    distinct, firsts = np.unique(numbers[finite], return_index=True)
+    if len(distinct) != 2:
+        return None
+    texts = [value_text(value) for value in column[finite].iloc[firsts]]
+    codes = np.searchsorted(distinct, numbers).astype(np.float64)
+    return np.where(finite, codes, np.nan), texts
 
 
 def _ends(values) -> list[str]:

@@ -1,4 +1,4 @@
-"""Base classes of displays, and displays of several outputs side by side."""
+"""Base classes of displays, and displays of several outputs below each other."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import pandas as pd
 
-from skshapley._records._summary import kind_of_outputs
+from skshapley._records._summary import kind_of_outputs, overall_sizes
 from skshapley._tables._texts import MAX_NAME, short_names, shorten
 from skshapley._tools._constraints import Constraint, check_values
 from skshapley._tools._texts import Hinting, counted
@@ -14,7 +14,6 @@ from skshapley.plots import _style as style
 from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
-    STRONGEST_OUTPUTS,
     of_output,
     one_output,
     one_row,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BARS_WIDTH = 4.7  # inches, of rows without their names, of one of several displays
 TITLE_LINE = 0.24  # inches
 
 
@@ -63,6 +61,8 @@ class Drawn(Hinting, ABC):
     _scale: str | None = None
     # The end of the response's name in the title of one of several displays
     _title: str | None = None
+    # The lowest and highest colour of several displays
+    _limits: tuple[float, float] | None = None
 
     def __init__(self, table, response="response") -> None:
         self.table = table
@@ -124,6 +124,10 @@ class Drawn(Hinting, ABC):
         hint = ".figure_ is the picture, .frame() its data"
         return f"<{type(self).__name__}: {features}{subject}; {hint}>"
 
+    def _colour_limits(self) -> tuple[float, float] | None:
+        """Return the lowest and highest number of the colours, or None without a scale."""
+        return None
+
     @property
     def _said(self) -> str:
         """Return the name of the response for a label, without the output in the title."""
@@ -161,11 +165,8 @@ class ByRow(Drawn):
         return short_names(pd.unique(self.table["feature"]), letters)
 
     def _size(self, alone) -> tuple[float, float]:
-        names = self._row_names()
-        name_width = style.LETTER * max(map(len, names)) * style.type_size() / 72
-        # Next to others, a display gets only the room of its bars and names.
-        width = style.WIDTH if alone else min(style.WIDTH, BARS_WIDTH + name_width)
-        return width, style.height_of_rows(self._row_height * len(names))
+        n_rows = len(self._row_names())
+        return style.WIDTH, style.height_of_rows(self._row_height * n_rows)
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, or new ones, with the names of the rows beside them."""
@@ -213,7 +214,8 @@ class Display(Drawn):
         ----------
         explanation : Explanation
         make : callable
-            Returns the display of an explanation of one output.
+            Returns the display of an explanation of one output, given the sizes of the
+            features over all drawn outputs.
         output, ax, row
             As in `from_explanation`.
         needs_row : bool, default=False
@@ -226,7 +228,14 @@ class Display(Drawn):
             cls, explanation, output=output, one_row=needs_row, row=row, ax=ax, **given
         )
         rows = one_row(explanation, row)
-        return by_output(rows, output, ax, lambda name: make(one_output(rows, name)))
+        drawn = rows if output is None else rows.output(output)
+        # One order of the features for all outputs
+        sizes = overall_sizes(drawn)
+
+        def draw(name) -> Any:
+            return make(one_output(rows, name), sizes)
+
+        return by_output(rows, output, ax, draw)
 
     @classmethod
     def from_estimator(
@@ -265,11 +274,11 @@ class Display(Drawn):
 
 
 class SmallMultiples(Drawn):
-    """Displays of several outputs side by side, on one scale.
+    """Displays of several outputs below each other, on one scale of axes and colours.
 
     `from_explanation` of a display returns one of these for an explanation of several
-    outputs, unless its `output` names one of them. With more than 12 outputs, it shows
-    the 6 outputs with the largest attributions.
+    outputs, unless its `output` names one of them. With more than six outputs, it shows
+    the six with the largest attributions. All have the same order of features.
 
     Parameters
     ----------
@@ -343,10 +352,9 @@ class SmallMultiples(Drawn):
 
     def _panels(self, axes) -> "list[Axes]":
         n_axes, owner = self._first._n_axes, type(self._first).__name__
-        # The panels of one output stay in one line of the figure.
-        columns = n_axes if n_axes > 1 else None
+        n_together = n_axes if n_axes > 1 else None
         panels = style.panels(
-            axes, n_axes * len(self.displays), owner, self._size(False), columns
+            axes, n_axes * len(self.displays), owner, self._size(False), n_together
         )
         if axes is None and self.note:
             panels[0].figure.suptitle(
@@ -366,10 +374,16 @@ class SmallMultiples(Drawn):
         for display, panels in zip(self.displays.values(), parts, strict=True):
             if names := display._row_names(style.letters_beside(panels[0])):
                 style.write_names(panels[0], names)
+        limits = [display._colour_limits() for display in self.displays.values()]
+        known = [ends for ends in limits if ends is not None]
         for (name, display), panels in zip(self.displays.items(), parts, strict=True):
             display._title = of_output(name, self.kind)
+            if known:
+                lows, highs = zip(*known, strict=True)
+                display._limits = min(lows), max(highs)
             display.plot(panels)
-            display._title = None  # the displays can be drawn alone later
+            # The displays can be drawn alone later.
+            display._title = display._limits = None
             _entitle(panels[0], f"{self.kind}{name}")
 
 
@@ -405,7 +419,7 @@ def by_output(
         sizes = pd.Series(strength(explanation), pd.Index(names, dtype=object))
         # A stable sort keeps equal outputs in the order of the model.
         order = sizes.sort_values(ascending=False, kind="stable")
-        names = order.index[:STRONGEST_OUTPUTS].tolist()
+        names = order.index[:MOST_OUTPUTS].tolist()
         note = f"the {len(names)} strongest of {n} outputs"
     displays = {name: make(name) for name in names}
     return SmallMultiples(displays, note, kind_of_outputs(explanation)).plot(ax)

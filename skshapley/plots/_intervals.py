@@ -85,7 +85,7 @@ class ImportanceDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
@@ -102,12 +102,13 @@ class ImportanceDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Any:
-            table = _table(shown.importance(confidence=LEVEL), None)[:max_features]
-            return cls(
-                table,
-                f"mean |attribution| ({response_name(shown)}), with 95 % interval",
-            )
+        def make(shown, sizes) -> Any:
+            names = shown.feature_names[np.argsort(-sizes, kind="stable")]
+            table = shown.importance(confidence=LEVEL)
+            if output is None and explanation.output_names is not None:
+                table = table.loc[names]
+            label = f"mean |attribution| ({response_name(shown)}), with 95 % interval"
+            return cls(_table(table, None)[:max_features], label)
 
         return cls._of_outputs(
             explanation, make, output=output, ax=ax, max_features=max_features
@@ -282,7 +283,7 @@ class ComparisonDisplay(ByRow):
         row : int, default=None
             Position of the one row to compare. None: mean absolute attributions.
         output : label, default=None
-            One of `output_names`. None: all, side by side, or the strongest of many.
+            One of `output_names`. None: all, below each other, or the strongest of many.
         max_features : int or None, default=10
             Features shown, the most important on average first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -491,7 +492,7 @@ class DumbbellDisplay(ByRow):
         kind : {"importance", "attribution"}, default="importance"
             Whether mean absolute attributions are compared, or mean attributions.
         output : label, default=None
-            One of `comparison.output_names`. None: all, side by side, or the ones that
+            One of `comparison.output_names`. None: all, below each other, or the ones that
             differ most if there are many.
         max_features : int or None, default=10
             Features shown, the largest differences first. None: all.

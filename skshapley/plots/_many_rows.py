@@ -6,13 +6,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._importance import errors_of
+from skshapley._records._importance import direction, errors_of
+from skshapley._tables._ordered import ordered_numbers
 from skshapley._tables._texts import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, COUNT
 from skshapley.plots._common import (
     HALF_WIDTH,
     closed,
+    direction_mark,
+    ends_of,
     fold,
     levels,
     points,
@@ -32,7 +35,8 @@ class BeeswarmDisplay(ByRow, Display):
     the value of the feature, from low to high. Missing values and categories without an
     order are grey; `DependenceDisplay` shows each category. Points pile up where many
     rows have nearly the same attribution. The line through a point is the 95 % interval
-    of its attribution.
+    of its attribution. An arrow after a name says that attributions clearly rise (↑) or
+    fall (↓) with the feature.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -78,7 +82,7 @@ class BeeswarmDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed
@@ -96,8 +100,9 @@ class BeeswarmDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(shown) -> Any:
-            return cls(_by_feature(fold(shown, max_features)), response_name(shown))
+        def make(shown, sizes) -> Any:
+            folded = fold(shown, max_features, sizes)
+            return cls(_by_feature(folded), response_name(shown))
 
         return cls._of_outputs(
             explanation, make, output=output, ax=ax, max_features=max_features
@@ -117,6 +122,14 @@ class BeeswarmDisplay(ByRow, Display):
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        names = super()._row_names(letters - 2)
+        marks = []
+        for _, part in self.table.groupby("feature", sort=False):
+            data = ordered_numbers(part["data"].reset_index(drop=True).infer_objects())
+            marks.append(direction_mark(*direction(data, part["value"].to_numpy())))
+        return [name + mark for name, mark in zip(names, marks, strict=True)]
+
     def _draw(self, ax) -> None:
         """Draw the points."""
         from matplotlib.cm import ScalarMappable
@@ -125,17 +138,13 @@ class BeeswarmDisplay(ByRow, Display):
         style.zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
-        # Intervals lie below the points, which would otherwise disappear.
-        x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
-        line = {
-            "ecolor": style.NEUTRAL,
-            "elinewidth": 0.7,
-            "capsize": 0,
-            "alpha": faintness(n),
-        }
-        style.error_bars(ax, x, y, half, zorder=2, **line)
+        x = frame["value"].to_numpy()
+        y = frame["y"].to_numpy()
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
-        ax.scatter(x, y, s=dot_size(n), c=style.level_colours()(level), linewidth=0, zorder=3,
+        colours = style.level_colours()(level)
+        # Intervals lie below the points, which would otherwise disappear.
+        style.point_intervals(ax, x, y, half, colours, faintness(n))
+        ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
                    # Beyond 5,000 points, a vector file is slow to open and larger than
                    # an image.
                    rasterized=len(frame) > 5000)  # fmt: skip
@@ -222,7 +231,7 @@ class MatrixDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed
@@ -240,10 +249,10 @@ class MatrixDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(folded) -> Any:
+        def make(folded, sizes) -> Any:
             # One order for all outputs, so that a row has the same position in each
             order = _order((explanation if output is None else folded).values)
-            folded = fold(folded, max_features)
+            folded = fold(folded, max_features, sizes)
             columns = folded.index[order]
             values = pd.DataFrame(folded.values[order].T, folded.feature_names, columns)
             errors = pd.DataFrame(
@@ -269,21 +278,25 @@ class MatrixDisplay(ByRow, Display):
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(self.values.index, letters)
 
+    def _colour_limits(self) -> tuple[float, float]:
+        sizes = self.values.abs().to_numpy()
+        # A few extreme cells, or the sum of many features, should not wash out all
+        # others. If 99 % of the cells are 0, the quantile is 0 and the maximum takes
+        # its place.
+        limit = np.quantile(sizes, 0.99) or sizes.max() or 1.0
+        return -limit, limit
+
     def _draw(self, ax) -> None:
         """Draw the matrix."""
         values = self.values.to_numpy()
         p, r = values.shape
-        # A few extreme cells, or the sum of many features, should not wash out all
-        # others. If 99 % of the cells are 0, the quantile is 0 and the maximum takes
-        # its place.
-        limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
+        _, limit = self._limits or self._colour_limits()
         half = HALF_WIDTH * self.standard_errors.to_numpy()
         image, faded = style.faded_cells(ax, values, half, limit)
         ax.grid(visible=False)  # the image is below the lines
         ax.xaxis.get_major_locator().set_params(integer=True)
         style.label_x(ax, f"rows, similar ones together{faded}")
-        pad = 0.14 if self._title is None else 0.02
-        style.colour_bar(ax, image, f"attribution ({self._said})", pad)
+        style.colour_bar(ax, image, f"attribution ({self._said})", 0.14)
 
         # At most 1.6 rows high, so that the predictions do not outgrow the matrix.
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
@@ -302,15 +315,10 @@ class MatrixDisplay(ByRow, Display):
         )
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
-        if self._title is None:  # several have little room
-            side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
-            side.barh(
-                range(p),
-                np.abs(values).mean(axis=1),
-                height=0.7,
-                color=style.COLOURS[0],
-            )
-            side.axis("off")
+        side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
+        sizes = np.abs(values).mean(axis=1)
+        side.barh(range(p), sizes, height=0.7, color=style.COLOURS[0])
+        side.axis("off")
 
 
 def _order(values) -> np.ndarray:
@@ -341,16 +349,17 @@ class DecisionDisplay(ByRow, Display):
     stay together for long and part at the top differ only in the most important
     features.
 
-    There are no intervals, because intervals of sums need unknown covariances. If
-    estimates do not add up exactly, the difference is the first step, "unexplained".
+    A pale line at the end of a step is the 95 % interval of the attribution. Intervals
+    of sums would need unknown covariances. If estimates do not add up exactly, the
+    difference is the first step, "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``row``, ``feature``, ``value``, ``base_value``; for each row the
-        features from top to bottom.
+        Columns ``row``, ``feature``, ``value``, ``standard_error``, ``base_value``; for
+        each row the features from top to bottom.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -384,7 +393,7 @@ class DecisionDisplay(ByRow, Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         max_features : int or None, default=20
             Number of features with separate steps, the most important ones. The others
@@ -402,9 +411,9 @@ class DecisionDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
 
-        def make(folded) -> Any:
-            folded = closed(fold(folded, max_features))
-            table = points(folded)[["row", "feature", "value"]]
+        def make(folded, sizes) -> Any:
+            folded = closed(fold(folded, max_features, sizes))
+            table = points(folded)[["row", "feature", "value", "standard_error"]]
             table["base_value"] = np.repeat(
                 folded.base_values, len(folded.feature_names)
             )
@@ -420,8 +429,8 @@ class DecisionDisplay(ByRow, Display):
         Returns
         -------
         frame : DataFrame
-            Columns ``row``, ``feature``, ``value``, ``base_value`` and ``end``, the
-            position of the path after the step.
+            Columns ``row``, ``feature``, ``value``, ``standard_error``, ``base_value``
+            and ``end``, the position of the path after the step.
         """
         return self.table.assign(end=self._paths()[:, :-1].ravel())
 
@@ -433,6 +442,9 @@ class DecisionDisplay(ByRow, Display):
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
+    def _colour_limits(self) -> tuple[float, float]:
+        return ends_of(self._paths()[:, 0])
+
     def _draw(self, ax) -> None:
         """Draw the paths."""
         from matplotlib.collections import LineCollection
@@ -441,18 +453,31 @@ class DecisionDisplay(ByRow, Display):
         # A step of a feature lies across its row, from its lower to its upper edge.
         heights = np.arange(paths.shape[1]) - 0.5
         segments = [np.column_stack([path, heights]) for path in paths]
-        level = levels(pd.Series(paths[:, 0]))
-        # Thirty opaque lines' worth of ink, whatever the number of rows.
-        alpha = float(np.clip(30 / len(paths), 0.15, 0.9))
-        lines = LineCollection(
-            segments, cmap=style.level_colours(), linewidths=1.2, alpha=alpha
-        )
-        lines.set(array=level, clim=(0, 1))
+        limits = self._limits or self._colour_limits()
+        # Sixty opaque lines' worth of ink, whatever the number of rows.
+        alpha = float(np.clip(60 / len(paths), 0.3, 0.95))
+        colours = style.level_colours()
+        lines = LineCollection(segments, linewidths=1.2, alpha=alpha, cmap=colours)
+        lines.set_clim(*limits)
+        lines.set_array(paths[:, 0])
         ax.add_collection(lines)
+        ends = paths[:, :-1]
+        half = HALF_WIDTH * self.table["standard_error"].to_numpy()
+        at_heights = np.broadcast_to(heights[:-1], ends.shape)
+        of_rows = np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0)
+        opacity = faintness(len(paths))
+        style.point_intervals(
+            ax, ends.ravel(), at_heights.ravel(), half, of_rows, opacity, width=3.0
+        )
+        lines.set_alpha(None)
+        style.colour_bar(ax, lines, self._said)
+        lines.set_alpha(alpha)
         ax.set_yticks(heights, minor=True)
         ax.tick_params(which="minor", length=0)
         ax.grid(axis="y", which="minor", color=style.ink(ax), alpha=0.12, linewidth=0.6)
         base = self.table["base_value"].mean()
         ax.axvline(base, color=style.ink(ax), lw=0.8, alpha=0.6, zorder=1)
         ax.autoscale_view(scaley=False)
-        style.label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")
+        ends_of_paths = "from base value (bottom) to prediction (top)"
+        note = style.interval_note(self.table)
+        style.label_x(ax, f"{self._said}, {ends_of_paths}{note}")

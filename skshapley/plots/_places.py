@@ -31,8 +31,8 @@ def dot_size(n: int) -> float:
 
 def faintness(n: int) -> float:
     """Return the opacity of n intervals, so that together they do not hide the dots."""
-    # Twenty opaque intervals' worth of ink, and never invisible.
-    return float(np.clip(20 / max(n, 1), 0.04, 0.45))
+    # Forty opaque intervals' worth of ink, and never invisible.
+    return float(np.clip(40 / max(n, 1), 0.2, 0.6))
 
 
 def keyed(

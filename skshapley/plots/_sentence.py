@@ -12,7 +12,7 @@ from skshapley._tables._texts import number
 from skshapley.plots import _style as style
 from skshapley.plots._checks import AXES, ROW
 from skshapley.plots._common import response_name, row_table
-from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples
+from skshapley.plots._display import Display, SmallMultiples
 
 LETTER = 0.602  # width of a monospaced letter, relative to the font size
 MARGIN = 0.1  # inches beside the text
@@ -80,7 +80,7 @@ class SentenceDisplay(Display):
         row : int, default=None
             Position of the row. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest
+            One of `explanation.output_names`. None: all, below each other, or the strongest
             of many.
         ax : matplotlib Axes, or one for each output, default=None
             The axes to draw on; a new figure by default.
@@ -95,7 +95,7 @@ class SentenceDisplay(Display):
             For an invalid row, output or ax.
         """
 
-        def make(shown) -> Any:
+        def make(shown, _) -> Any:
             table = (
                 row_table(shown)
                 .drop(columns="feature")
@@ -147,10 +147,9 @@ class SentenceDisplay(Display):
         return *_flowed(self.table["token"], width), width
 
     def _size(self, alone) -> tuple[float, float]:
-        width = style.WIDTH if alone else BARS_WIDTH
-        n_lines = self._lines(72 * (width - MARGIN))[1]
+        n_lines = self._lines(72 * (style.WIDTH - MARGIN))[1]
         # Two more lines for the title.
-        return width, (n_lines + 2) * LINE * FONT_SIZE / 72
+        return style.WIDTH, (n_lines + 2) * LINE * FONT_SIZE / 72
 
     def _draw(self, ax) -> None:
         """Draw the text, broken into lines that fit the axes."""

@@ -29,7 +29,9 @@ NEUTRAL = "#8C8C8C"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
-NAME, TICK = 1.3, 1.1  # font sizes relative to tick labels, as in shap
+# Font sizes relative to tick labels: 10 points are 14 pixels, the size of a notebook's
+# text, if the figure is not wider than its cell.
+NAME, TICK = 1.0, 0.9
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # size of a single panel, in inches
@@ -42,6 +44,7 @@ LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
 FADED = 0.35  # opacity of cells that may be 0
 MOST_ROOM = 0.3  # largest share of the width of the axes for the numbers on one side
+POINT = 7.0  # length of the point of a bar, in points
 STYLES = ("-", "--", ":", "-.")
 
 
@@ -75,17 +78,26 @@ def height_of_rows(n_rows) -> float:
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
 
-def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
-    """Return the n given axes, or new ones of a given size in inches, in rows of at most three."""
+def panels(axes, n, owner, size, n_together=None) -> "list[Axes]":
+    """Return the n given axes, or new ones of a given size in inches.
+
+    A figure is as wide as a notebook's cell. Each `n_together` panels begin a new line.
+    """
     plt = needed("matplotlib.pyplot", owner, "plot")
     check_values(owner, {"ax": axes}, {"ax": AXES})
     if axes is None:
-        # Four panels are a square; three and one would leave two empty places.
-        n_columns = n_columns or (min(n, 3) if n != 4 else 2)
-        n_rows = -(-n // n_columns)
+        n_together = n_together or n
+        n_columns = min(n_together, max(int(WIDTH / size[0]), 1))
+        lines = -(-n_together // n_columns)
+        n_rows = lines * (n // n_together)
         whole = size[0] * n_columns, size[1] * n_rows
         figure = plt.figure(figsize=whole, layout="constrained")
-        axes = [figure.add_subplot(n_rows, n_columns, place + 1) for place in range(n)]
+        grid = figure.add_gridspec(n_rows, n_columns)
+        axes = []
+        for panel in range(n):
+            group, place = divmod(panel, n_together)
+            row = group * lines + place // n_columns
+            axes.append(figure.add_subplot(grid[row, place % n_columns]))
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
     for ax in axes:
         ax.tick_params(labelsize=tick_size())
@@ -275,10 +287,11 @@ def faded_cells(ax, values, half, limit) -> tuple["AxesImage", str]:
     return image, "; faded: 95 % interval contains 0" if unsure.any() else ""
 
 
-def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
+def colour_bar(ax, image, label, pad=0.02, ends=None, above=False) -> "Colorbar":
     """Draw and return the bar of an image's colours, beside the axes.
 
-    `ends` are texts for 0 and 1, instead of numbers.
+    `ends` are texts for 0 and 1, instead of numbers. A label beside the bar would seem
+    to belong to another panel on the right; `above` puts it above the bar.
     """
     bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=pad)
     bar.outline.set_visible(False)
@@ -286,6 +299,10 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
         bar.set_ticks([0, 1], labels=ends, parse_math=False)
         bar.ax.tick_params(length=0)
     bar.ax.tick_params(labelsize=tick_size())
+    if above:
+        options = {"fontsize": tick_size(), "loc": "right", "parse_math": False}
+        bar.ax.set_title(label, **options)
+        return bar
     # The bar is a little lower than the axes.
     label = filled(label, 0.8 * row_in_points(ax, 1))
     # Texts at both ends leave the middle free, so the label moves beside them.
@@ -311,6 +328,14 @@ def error_bars(ax, x, y, half, **line) -> None:
     ax.errorbar(x[positive], y[positive], xerr=half[positive], fmt="none", **line)
 
 
+def point_intervals(ax, x, y, half, colours, alpha, width=1.5) -> None:
+    """Draw horizontal intervals in the colours of their points; 0 and NaN have none."""
+    positive = half > 0
+    x, y, half, colours = x[positive], y[positive], half[positive], colours[positive]
+    line = {"colors": colours, "alpha": alpha, "linewidth": width, "zorder": 2}
+    ax.hlines(y, x - half, x + half, **line)
+
+
 def interval_bars(ax, x, low, high, y) -> None:
     """Draw intervals of points; an infinite end is an arrow at the farthest point or finite end."""
     low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
@@ -321,6 +346,34 @@ def interval_bars(ax, x, low, high, y) -> None:
     for end, drawn, arrow in zip((low, high), clipped, "<>", strict=True):
         if (far := np.isinf(end)).any():
             ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
+
+
+def write_inside(ax, start, rows, texts, lengths) -> list[bool]:
+    """Write numbers in the middle of the bars that are wide enough, and say which are.
+
+    Call it after `name_rows`, and before margins make the bars narrower.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    start, rows, lengths : array of shape (n,)
+        The free parts of the bars, with the sign of their direction.
+    texts : list of str
+    """
+    low, high = ax.get_xlim()
+    size = min(font_size(ax, len(rows) + 2), tick_size())
+    # Margins for the numbers outside take a part of the width.
+    points = (1 - MOST_ROOM) * width_in_points(ax) / (high - low)
+    inside = []
+    for first, row, text, length in zip(start, rows, texts, lengths, strict=True):
+        fits = abs(length) * points > DIGIT * size * len(text) + POINT
+        inside.append(bool(fits))
+        if fits:
+            # Black is legible on both colours of bars.
+            font = {"fontsize": size, "color": "black", "parse_math": False}
+            middle = {"ha": "center", "va": "center", "zorder": 5}
+            ax.text(first + length / 2, row, text, **middle, **font)
+    return inside
 
 
 def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
@@ -366,7 +419,25 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
 
 def interval_note(frame) -> str:
     """Return the explanation of error bars at the end of an axis label, or an empty text."""
-    if not (frame["standard_error"] > 0).any():
-        return ""
     wider = "background_error" in frame and (frame["background_error"] > 0).any()
-    return f", with 95 % interval{' (pale: and of the background)' if wider else ''}"
+    if not (frame["standard_error"] > 0).any():
+        return ", with 95 % interval of the background (band)" if wider else ""
+    band = " of sampling (line) and with the background (band)"
+    return f", with 95 % interval{band if wider else ''}"
+
+
+def arrow_bars(ax, rows, start, value, height, colours) -> None:
+    """Draw horizontal bars with points at their ends, after the limits of the axes are set."""
+    from matplotlib.path import Path
+
+    boxes = ax.barh(rows, value, left=start, height=height, color=colours, zorder=2)
+    low, high = ax.get_xlim()
+    longest = POINT * (high - low) / width_in_points(ax)
+    for box, row, first, length in zip(boxes, rows, start, value, strict=True):
+        last = first + length
+        shoulder = last - np.sign(length) * min(longest, abs(length))
+        bottom = row - height / 2
+        top = row + height / 2
+        corners = [(first, bottom), (shoulder, bottom), (last, row), (shoulder, top)]
+        outline = Path([*corners, (first, top), (first, bottom)])
+        box.set_clip_path(outline, transform=ax.transData)

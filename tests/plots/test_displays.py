@@ -154,9 +154,9 @@ def test_waterfall_runs_from_base_value_to_prediction(wide_explanation, row):
     np.testing.assert_allclose(width, frame["value"])
     names = row_names(drawn.ax_)
     assert (names[0], names[-2], names[-1]) == (
-        "prediction",
+        "prediction f(x)",
         "490 other features",
-        "base value",
+        "base value E f(X)",
     )
     low, high = drawn.ax_.get_xlim()
     assert low < min(left.min(), (left + width).min())
@@ -470,6 +470,36 @@ def test_numbers_stand_beyond_the_intervals(display, explanation):
     frame = drawn.frame()
     ends = frame["end"] if display is WaterfallDisplay else frame["value"]
     reach = 1.96 * np.sign(frame["value"]) * frame["standard_error"]
-    at = {text.get_text(): text.xy[0] for text in drawn.ax_.texts}
+    texts = drawn.ax_.texts
+    at = {text.get_text(): text.xy[0] for text in texts if hasattr(text, "xy")}
+    inside = {text.get_text() for text in texts if not hasattr(text, "xy")}
+    assert (len(inside) > 0) == (display is WaterfallDisplay)
     for value, end in zip(frame["value"], ends + reach, strict=True):
-        assert at[f"{value:+.3g}".replace("-", "−")] == pytest.approx(end)
+        number = f"{value:+.3g}".replace("-", "−")
+        if number not in inside:
+            assert at[number] == pytest.approx(end)
+
+
+def test_numbers_inside_bars_touch_neither_their_ends_nor_intervals(explanation):
+    drawn = explanation.plot.waterfall(0)
+    drawn.figure_.canvas.draw()
+    frame = drawn.frame()
+    texts = [text for text in drawn.ax_.texts if not hasattr(text, "xy")]
+    for text in texts:
+        line = frame.iloc[round(text.get_position()[1]) - 1]
+        half = 1.96 * line["standard_error"]
+        box = text.get_window_extent().transformed(drawn.ax_.transData.inverted())
+        low, high = sorted([line["start"], line["end"] - np.sign(line["value"]) * half])
+        assert low < box.x0 < box.x1 < high
+
+
+def test_bars_of_a_waterfall_are_arrows(explanation):
+    drawn = explanation.plot.waterfall(0)
+    frame = drawn.frame()
+    for bar, end in zip(drawn.ax_.patches, frame["end"], strict=True):
+        path, affine = bar.get_clip_path().get_transformed_path_and_affine()
+        outline = affine.transform(path.vertices)
+        point = drawn.ax_.transData.transform((end, 0))[0]
+        # One corner, in the middle of the height, is the point.
+        (tip,) = outline[np.isclose(outline[:, 0], point)]
+        assert tip[1] == pytest.approx((outline[0, 1] + outline[4, 1]) / 2)

@@ -63,7 +63,7 @@ def test_each_row_of_a_swarm_shows_its_own_density():
 def test_dots_shrink_and_intervals_fade_slowly_with_the_number():
     sizes = [dot_size(n) for n in (10, 150, 600, 10**6)]
     assert sizes == [16, 16, 8, 3]
-    assert [faintness(n) for n in (10, 100, 10**6)] == [0.45, 0.2, 0.04]
+    assert [faintness(n) for n in (10, 100, 10**6)] == [0.6, 0.4, 0.2]
 
 
 def test_beeswarm_leaves_categories_grey(explanation_maker):
@@ -268,11 +268,44 @@ def test_the_explained_class_of_two_is_named(labels, stated):
     )
 
 
-def test_font_sizes_are_those_of_shap(explanation):
+def test_font_sizes_are_those_of_a_notebook(explanation):
     drawn = explanation.plot.beeswarm()
-    assert drawn.ax_.yaxis.get_ticklabels()[0].get_size() == pytest.approx(13)
-    assert drawn.ax_.xaxis.label.get_size() == pytest.approx(13)
-    assert drawn.ax_.xaxis.get_ticklabels()[0].get_size() == pytest.approx(11)
+    assert drawn.ax_.yaxis.get_ticklabels()[0].get_size() == pytest.approx(10)
+    assert drawn.ax_.xaxis.label.get_size() == pytest.approx(10)
+    assert drawn.ax_.xaxis.get_ticklabels()[0].get_size() == pytest.approx(9)
+
+
+@pytest.mark.parametrize("kind", ["waterfall", "beeswarm", "dependence"])
+def test_several_outputs_are_not_wider_than_a_notebook(kind, explanation_maker):
+    several = explanation_maker(outputs=["a", "b", "c"])[:6]
+    options = {"row": 0} if kind == "waterfall" else {}
+    drawn = getattr(several.plot, kind)(**options)
+    assert drawn.figure_.get_size_inches()[0] <= 8
+    assert drawn.ax_.xaxis.get_ticklabels()[0].get_size() == pytest.approx(9)
+
+
+def test_directions_are_marked(explanation_maker):
+    explanation = shown(explanation_maker, up=np.arange(N), group=["a"] * N)
+    values = explanation.values.copy()
+    column = explanation.feature_names.tolist().index("up")
+    values[:, column] = -np.linspace(-1, 1, N)
+    explanation = replace(explanation, values=values)
+    names = [
+        text.get_text() for text in explanation.plot.beeswarm().ax_.get_yticklabels()
+    ]
+    assert "up ↓" in names
+    assert sum(name == "group" for name in names) == 1
+    bar = explanation.plot.bar()
+    assert any(text.get_text().endswith(" ↓") for text in bar.ax_.texts)
+    assert bar.frame().set_index("feature").loc["up", "direction"] == pytest.approx(-1)
+
+
+def test_a_partner_with_two_values_has_two_colours(explanation_maker):
+    explanation = shown(explanation_maker, age=np.arange(N), flag=np.arange(N) % 2)
+    drawn = explanation.plot.dependence("age", partner="flag")
+    legend = drawn.ax_.get_legend()
+    assert legend.get_title().get_text() == "colour: flag"
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1"]
 
 
 # --- selections, sizes and means ------------------------------------------------------
