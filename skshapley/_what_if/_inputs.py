@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._tables._texts import shorten
 from skshapley._ways._base import Way
 from skshapley._what_if._columns import (
     RawColumn,
@@ -16,7 +17,6 @@ from skshapley._what_if._columns import (
 )
 from skshapley._what_if._terms import Leaf, Term, leaves, terms_of
 from skshapley.exceptions import UnreadableModelError
-from skshapley.plots._text import shorten
 
 # relative to the largest number of a column
 ROUNDING = 1e-12
