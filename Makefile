@@ -57,7 +57,7 @@ test-browser: $(STAMP)-setup ## open the report in a browser; downloads one if t
 	$(INSTALL) --group browser
 	command -v chromium || command -v chromium-headless-shell || command -v google-chrome || \
 		$(BIN)/playwright install chromium-headless-shell
-	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
+	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py tests/report/test_what_if_browser.py
 
 test-cluster: | $(BIN)/uv ## run the tests on local dask, Spark and Ray clusters; needs Java
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)/$@

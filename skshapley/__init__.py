@@ -1,6 +1,7 @@
 """Shapley values of any fitted estimator, with the interface of scikit-learn."""
 
 from skshapley._estimators._amortized import AmortizedExplainer
+from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._functional import shapley_values
 from skshapley._estimators._global import GlobalImportance
@@ -9,7 +10,7 @@ from skshapley._estimators._selection import ShapleyImportance
 from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._interactions import Interactions
-from skshapley._report import write_report
+from skshapley._report import explainer_widget, write_report
 from skshapley._tools._texts import absent, corrected
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
@@ -33,6 +34,7 @@ __all__ = [
 
 Explanation.plot = property(PlotAccessor)
 Explanation.report = corrected(write_report, "Explanation.report")
+Attributor.widget = corrected(explainer_widget, "explainer.widget")
 
 # Names in shap, and the equivalent calls here
 _INSTEAD = {

@@ -1,8 +1,9 @@
 """Base classes of estimators of tables: sampling, records and the transformer."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -218,6 +219,9 @@ class Attributor(TransformerMixin, TableEstimator):
 
     _instead = INSTEAD
     _way: Way
+    widget: ClassVar[
+        Callable[..., Any]
+    ]  # set in `skshapley/__init__.py`, as reports are
 
     @abstractmethod
     def explain(self, X) -> Explanation:

@@ -149,8 +149,8 @@ def report_html(
     model = (explanation.settings.model or "").split("(")[0]
     named = f"Explanation of {model}" if model.isidentifier() else "Explanation"
     facts = content(explanation, max_rows, max_features, n_rows)
-    scripts = list(map(_text, SCRIPTS))
-    style = _text("report.css")
+    scripts = list(map(script_text, SCRIPTS))
+    style = script_text("report.css")
     section = ""
     if what_if is not None:
         facts["what_if"] = _what_if_content(explanation, len(facts["rows"]), what_if)
@@ -162,7 +162,7 @@ def report_html(
     text = json.dumps(facts, separators=(",", ":"), allow_nan=False)
     # The policy of the page allows only this script and this style, and loads nothing
     # else.
-    return Template(_text("report.html")).substitute(
+    return Template(script_text("report.html")).substitute(
         title=escape(named if title is None else title),
         style=style,
         style_hash=_hash(style),
@@ -198,7 +198,7 @@ def _what_if_content(explanation: "Explanation", n: int, explainer: Any) -> dict
     }
 
 
-def _text(name: str) -> str:
+def script_text(name: str) -> str:
     return (files("skshapley._report") / "page" / name).read_text(encoding="utf-8")
 
 

@@ -119,7 +119,7 @@ class Inputs:
         like : array or frame
             The container of the model's input.
         """
-        columns = _accepted(way, columns, base, like)
+        columns = accepted(way, columns, base, like)
         owner = np.repeat(np.arange(len(columns)), [len(c.probes) for c in columns])
         start = leaves_of(way, in_container(base, like))
         probes = leaves_of(way, in_container(probe_table(base, columns), like))
@@ -148,16 +148,7 @@ class Inputs:
 
     def cells(self, rows: pd.DataFrame) -> list[list[float | None]]:
         """Return rows by column: numbers, None for missing ones, or codes of values."""
-        cells = []
-        for place, (column, number) in enumerate(
-            zip(self.columns, self.is_number, strict=True)
-        ):
-            values = rows.iloc[:, place]
-            if number:
-                cells.append(_numbers(values.to_numpy(float, na_value=np.nan)))
-            else:
-                cells.append(column.codes(values).tolist())
-        return cells
+        return cells_of(self.columns, self.is_number, rows)
 
     def check(self, way: Way, rows: pd.DataFrame, table: Any) -> None:
         """Raise UnreadableModelError unless the encoders reproduce the terms' numbers.
@@ -199,19 +190,30 @@ class Inputs:
     def column_records(self) -> list[dict[str, Any]]:
         """Return the columns for the script, with the values to choose from."""
         pairs = zip(self.columns, self.is_number, strict=True)
-        return [_column_record(column, number) for column, number in pairs]
+        return [column_record(column, number) for column, number in pairs]
 
 
-def _accepted(way: Way, columns: list, base: pd.DataFrame, like: Any) -> list:
+def cells_of(columns: list, is_number: list[bool], rows: pd.DataFrame) -> list[list]:
+    """Return rows by column: numbers, None for missing ones, or codes of offered values."""
+    cells = []
+    for place, (column, number) in enumerate(zip(columns, is_number, strict=True)):
+        values = rows.iloc[:, place]
+        if number:
+            cells.append(_numbers(values.to_numpy(float, na_value=np.nan)))
+        else:
+            cells.append(column.codes(values).tolist())
+    return cells
+
+
+def accepted(way: Way, columns: list, base: pd.DataFrame, like: Any) -> list:
     """Return columns, without missing values unless the model accepts them."""
-    accepted = []
+    columns = list(columns)
     for place, column in enumerate(columns):
         lost = base.copy()
         lost.isetitem(place, column.probes.iloc[-1:].set_axis(base.index))
         if not column.missing.empty and not _takes(way, in_container(lost, like)):
-            column = replace(column, missing=column.missing.iloc[:0])
-        accepted.append(column)
-    return accepted
+            columns[place] = replace(column, missing=column.missing.iloc[:0])
+    return columns
 
 
 def _takes(way: Way, row: Any) -> bool:
@@ -220,8 +222,9 @@ def _takes(way: Way, row: Any) -> bool:
         warnings.simplefilter("ignore")
         try:
             prediction = way.predictions(row)
-            parts = leaves_of(way, row)
-            computed = sum(leaf.predict() for leaf in parts)
+            if way.form is None:
+                return True
+            computed = sum(leaf.predict() for leaf in leaves_of(way, row))
         except REFUSALS:
             return False
     return bool(np.allclose(computed, prediction, RESPONSE_RTOL, RESPONSE_RTOL))
@@ -264,7 +267,7 @@ def _numbers(numbers: NDArray[np.float64]) -> list[float | None]:
     ]
 
 
-def _column_record(column: RawColumn, number: bool) -> dict[str, Any]:
+def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
     """Return a column for the script, with its values unless it takes any number."""
     record: dict[str, Any] = {"name": column.name, "missing": not column.missing.empty}
     if column.number:

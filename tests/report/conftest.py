@@ -1,5 +1,6 @@
 """Explanations for reports, with names that would be markup without escaping."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from skshapley import Explanation, Interactions
 from skshapley.explanation import Settings
 
+SYSTEM = ("chromium", "chromium-headless-shell", "google-chrome")
 EVIL = "</script><img src=x onerror=\"document.title='evil'\">"
 
 
@@ -104,3 +106,46 @@ def evil():
 def thousand():
     """A thousand rows of thirty features, with errors and interactions."""
     return make_explanation(1000, 30, pairs=True)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as session:
+        found = filter(None, map(shutil.which, SYSTEM))
+        try:
+            browser = session.chromium.launch()
+        except playwright.Error:  # Playwright's own is not there
+            path = next(found, None)
+            if path is None:
+                pytest.skip("no Chromium: playwright install chromium")
+            browser = session.chromium.launch(
+                executable_path=path, args=["--no-sandbox"]
+            )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open the report of an explanation; at the end nothing was asked for, nothing went wrong."""
+    pages, wrong, asked = [], [], []
+
+    def open_report(explanation, width=1200, context=None, **options):
+        path = explanation.report(tmp_path / "report.html", **options)
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, **(context or {})
+        )
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("request", lambda request: asked.append(request.url))
+        page.set_default_timeout(10_000)
+        page.goto(path.as_uri())
+        pages.append(page)
+        return page
+
+    yield open_report
+    for page in pages:
+        page.close()
+    assert not wrong
+    assert {*asked} == {(tmp_path / "report.html").as_uri()}

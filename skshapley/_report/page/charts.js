@@ -3,6 +3,7 @@
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // Okabe and Ito
 const NEUTRAL = "#8C8C8C";
 const LEVELS = blended([[0x24, 0x68, 0xb4], [0x7b, 0x52, 0xb9], [0xcc, 0x44, 0x78], [0xf0, 0x87, 0x2c]], 12);
+const FIRST_FEATURES = 10; // bars that are shown at once
 const LETTER = 8; // pixels; digits of wide fonts have 8.1
 const REACH = 14; // pixels within which a point is pointed at
 

@@ -1,7 +1,5 @@
 // The mean absolute attribution of each feature over all rows, with its interval.
 
-const FIRST_FEATURES = 10;
-
 // Features by importance in the chosen output: the first ones, or all.
 function featuresShown(output, all) {
   const order = output.importance.map((_, feature) => feature);

@@ -9,11 +9,18 @@ function beginWhatIf() {
     `${count(n, "background row")}${represented}. This page contains the model and these background rows, and computes without a network.`;
   const data = { ...model, labels, responses: outputs.map(({ response }) => response), bars: model.columns.map(({ name }) => name),
     interval: ` for the choice of these ${count(n, "background row")}.` };
-  const ask = ({ cells, output, column, points }, done) => {
+  const ask = ({ cells, output, column, points, start }, done) => {
     const curve = points.map((point) => compute.predict(cells.with(column, point)));
-    done({ ...compute.explain(cells, output), curve });
+    const former = start ? compute.explain(start, output) : null;
+    done({ ...compute.explain(cells, output), curve, former });
   };
   const panel = new WhatIf(part("what-if", ".panel-box"), data, ask, { linked: true });
+  addEventListener("hashchange", () => {
+    if (!location.hash.startsWith("#row=")) return; // a link to a section
+    panel.former = null;
+    panel.read();
+    panel.replace(panel.cells);
+  });
   byId("output").addEventListener("change", (event) => panel.show(Number(event.target.value)));
 }
 

@@ -2,6 +2,7 @@
 
 const FIRST_INPUTS = 12;
 const CURVE_POINTS = 60;
+let serial = 0; // of the lists of quantiles
 const CAUTION = "Moving one column shows how the model answers. It does not say what would happen if a " +
   "person changed it: other columns would change too, and a model may use a column as a sign of something else.";
 
@@ -10,11 +11,14 @@ function percent(share) {
 }
 
 class WhatIf {
-  // `ask(request, done)` answers a request now or later: predictions, and perhaps values and a curve.
-  constructor(box, data, ask, { linked = false } = {}) {
+  // `ask(request, done)` answers a request now or later, once or twice: predictions, the curve, and
+  // perhaps values; and the same of the row as it is in the data, if the request has it as `start`.
+  constructor(box, data, ask, { linked = false, last = null } = {}) {
     Object.assign(this, { box, data, ask, linked, row: 0, output: 0, moved: data.order[0], all: false, past: [] });
     this.read();
+    if (last?.request?.cells) this.cells = last.request.cells;
     this.build();
+    if (last?.answer?.predictions) this.receive(last.answer, last.request.points);
     this.update();
   }
 
@@ -72,6 +76,7 @@ class WhatIf {
   replace(cells) {
     this.cells = [...cells];
     this.kept = [...cells];
+    this.rowMenu.value = this.row;
     this.drawInputs();
     this.update();
   }
@@ -114,8 +119,8 @@ class WhatIf {
 
   build() {
     const { data } = this;
-    const rows = element("select", { change: (event) => this.goTo(Number(event.target.value)) });
-    options(rows, data.labels, this.row);
+    this.rowMenu = element("select", { change: (event) => this.goTo(Number(event.target.value)) });
+    options(this.rowMenu, data.labels, this.row);
     this.undo = element("button", { type: "button", click: () => this.replace(this.past.pop()) }, "Undo");
     this.back = element("button", { type: "button", click: () => {
       this.past.push([...this.cells]);
@@ -136,7 +141,7 @@ class WhatIf {
     this.curve = element("div", { class: "panel" });
     this.note = element("p", { class: "note" });
     this.box.replaceChildren(
-      element("p", { class: "controls" }, element("label", {}, "Row ", rows), picker, this.undo, this.back, this.linked ? this.anchor : null),
+      element("p", { class: "controls" }, element("label", {}, "Row ", this.rowMenu), picker, this.undo, this.back, this.linked ? this.anchor : null),
       element("div", { class: "what-if" },
         element("div", {}, this.inputs, this.more),
         element("div", {}, this.answer, this.bars, this.curveTitle, this.curve)),
@@ -176,7 +181,7 @@ class WhatIf {
     const [low, high] = steps ? [0, values.length - 1] : [quantiles[0], quantiles.at(-1)];
     const ends = { min: low, max: high, step: steps || whole ? 1 : (high - low) / 200 || "any" };
     const keep = () => this.keep();
-    const marks = element("datalist", { id: `quantiles-${j}` },
+    const marks = element("datalist", { id: `quantiles-${serial++}` },
       ...(steps ? [] : quantiles.slice(1, -1).map((value) => element("option", { value }))));
     const range = element("input", { type: "range", ...ends, list: marks.id, "aria-label": name, change: keep,
       input: () => this.set(j, steps ? Number(range.value) : this.cell(j, Number(range.value))) });
@@ -219,13 +224,14 @@ class WhatIf {
     }
     this.drawButtons();
     const points = this.curvePoints();
-    const request = { cells: [...this.cells], output: this.output, column: this.moved, points };
-    const first = !this.former;
-    if (first) this.ask({ ...request, cells: this.start() }, (answer) => {
-      this.former = answer;
-      if (this.now) this.draw(this.now, points);
-    });
-    this.ask(request, (answer) => this.draw(answer, points));
+    const start = this.former?.values ? null : this.start();
+    const request = { cells: [...this.cells], output: this.output, column: this.moved, points, start };
+    this.ask(request, (answer) => this.receive(answer, points));
+  }
+
+  receive(answer, points) {
+    this.former = answer.former ?? this.former;
+    this.draw(answer, points);
   }
 
   drawButtons() {
@@ -267,7 +273,6 @@ class WhatIf {
   }
 
   draw(answer, points) {
-    this.now = answer;
     const { data, former } = this;
     const { text, name } = this.headline(answer.predictions);
     const before = former && this.cells.some((_, j) => this.changed(j))
