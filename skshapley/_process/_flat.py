@@ -4,15 +4,9 @@ All players have equal reaches, so pairs and process depend on p and the number 
 alone. Rows to explain give the players random names.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
-from skshapley._process._choice import choose_pairs
-from skshapley._process._functionals import OddValues
 from skshapley._process._odd import OddKernel
-from skshapley._process._pairs import Pairs
-from skshapley._process._process import Process
 
 REACH, LOWEST, NOISE, SIZE = 2.0, 100.0, 0.01, 100.0
 
