@@ -286,9 +286,7 @@ MAJORITY = WeightedVotingGame([1] * 5 + [0] * 15, 3)
 VOTES = WeightedVotingGame([4, 0, 0, 2, 0, 2, 2, 4, 4, 0, 0, 0, 4, 0], 12)
 
 
-@pytest.mark.parametrize(
-    ("game", "seeds"), [(MAJORITY, (17,)), (VOTES, (15,))]
-)
+@pytest.mark.parametrize(("game", "seeds"), [(MAJORITY, (17,)), (VOTES, (15,))])
 def test_votes_do_not_stop_as_simpler_votes(game, seeds):
     """A vote of fewer players may agree with all pairs of the first checks.
 
