@@ -53,7 +53,7 @@ def explainer_widget(self: "Attributor", X: Any) -> Any:
     style = (script_text("report.css") + page_text(STYLE)).replace(":root", "&")
     nested = style.replace("body {", "& {")
 
-    class Panel(anywidget.AnyWidget):  # type: ignore[misc]
+    class Panel(anywidget.AnyWidget):
         """A panel that asks the kernel."""
 
         _esm = "\n".join(scripts)
