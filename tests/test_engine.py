@@ -129,7 +129,7 @@ def test_several_small_asks_equal_one_large_ask(references, monkeypatch):
     sampler = Antithetic(references=references)
     at_once, piecewise = recorded(), recorded()
     expected = explain_game(at_once, sampler=sampler, max_evals=100)
-    for module in ("_cohort", "_engine"):
+    for module in ("_schedule", "_engine"):
         monkeypatch.setattr(f"skshapley._run.{module}.ASK_BYTES", 1)
     outcome = explain_game(piecewise, sampler=sampler, max_evals=100)
     assert len(piecewise.calls) > len(at_once.calls)

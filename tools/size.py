@@ -1,10 +1,12 @@
-"""Print the size of the package, its density, and the files that an explanation enters.
+"""Print the size of the package, its density, and the depth of two usual explanations.
 
 Usage: python tools/size.py [--rooms]
 
 Statements are the nodes of the syntax tree, docstrings included. Code lines are lines
-without blanks, comments and docstrings. With ``--rooms``, each folder of the package has
-a line of its own.
+without blanks, comments and docstrings. Files and levels are those that an explanation
+enters, and calls of the package inside each other. Circles are files that import each
+other, type imports included. With ``--rooms``, each folder of the package has a line of
+its own. The house rules use the list of vague names and the circles of this file.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "skshapley"
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -71,7 +73,7 @@ class Measures:
                 measures.several_at_once += assigns_several(node)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 measures.names += 1
-                measures.vague_names += node.id.strip("_") in VAGUE
+        measures.vague_names = len(vague_names(tree))
         return measures
 
     def __add__(self, other: "Measures") -> "Measures":
@@ -109,29 +111,100 @@ def measured_rooms() -> dict[str, Measures]:
     return dict(rooms)
 
 
-def entered(call: Callable[[], object]) -> list[str]:
-    """Return the files of the package in which a call runs a function."""
-    files = set()
-
-    def record(frame, event, argument):
-        if event == "call":
-            files.add(frame.f_code.co_filename)
-
-    sys.setprofile(record)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    inside = (Path(name) for name in files if name.startswith(str(PACKAGE)))
-    return sorted(str(path.relative_to(PACKAGE)) for path in inside)
+def vague_names(tree: ast.AST) -> list[ast.Name]:
+    """Return the assigned names of the list `VAGUE`."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.id.strip("_") in VAGUE
+    ]
 
 
-def stories() -> dict[str, list[str]]:
-    """Return the files that two usual explanations enter, ``fit`` left out."""
+def file_graph(texts: dict[str, str]) -> dict[str, set[str]]:
+    """Return the modules that each module imports, for any reason.
+
+    Parameters
+    ----------
+    texts : dict
+        The source of each module, by its dotted name.
+    """
+    graph = {}
+    for module, text in texts.items():
+        imports = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                imports |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    submodule = f"{node.module}.{alias.name}"
+                    imports.add(submodule if submodule in texts else node.module)
+        graph[module] = (imports & texts.keys()) - {module}
+    return graph
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return sets of nodes that import each other, as sorted lists of names."""
+
+    def reached(start: str) -> set[str]:
+        nodes, front = set(), [start]
+        while front:
+            new = graph.get(front.pop(), set()) - nodes
+            nodes |= new
+            front.extend(new)
+        return nodes
+
+    reach = {name: reached(name) for name in graph}
+    rings = {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in graph}
+    return sorted(sorted(names) for names in rings if names)
+
+
+def package_texts() -> dict[str, str]:
+    """Return the source of each module of the package, by its dotted name."""
+    texts = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module = ".".join(part for part in parts if part != "__init__")
+        texts[module] = path.read_text(encoding="utf-8")
+    return texts
+
+
+@dataclass
+class Story:
+    """The files that a call enters, and the most calls of the package inside each other."""
+
+    files: list[str]
+    levels: int
+
+    @classmethod
+    def of(cls, call: Callable[[], object]) -> "Story":
+        """Run a call and follow it."""
+        files, depth, levels = set(), 0, 0
+
+        def record(frame, event, argument):
+            nonlocal depth, levels
+            file = frame.f_code.co_filename
+            if file.startswith(str(PACKAGE)) and event in ("call", "return"):
+                files.add(str(Path(file).relative_to(PACKAGE)))
+                depth += 1 if event == "call" else -1
+                levels = max(levels, depth)
+
+        sys.setprofile(record)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
+        return cls(sorted(files), levels)
+
+
+def stories() -> dict[str, Story]:
+    """Return the stories of two usual explanations, ``fit`` left out."""
     from sklearn.datasets import make_regression
     from sklearn.neural_network import MLPRegressor
     from xgboost import XGBRegressor
 
+    sys.path.insert(0, str(ROOT))  # this checkout, rather than an installed one
     from skshapley import ShapleyExplainer
 
     X, y = make_regression(400, 10, random_state=0)
@@ -140,12 +213,12 @@ def stories() -> dict[str, list[str]]:
         X, y
     )
     trees = XGBRegressor(n_estimators=20, max_depth=4).fit(X, y)
-    found = {}
+    stories = {}
     for name, model in {"a perceptron": perceptron, "boosted trees": trees}.items():
         explainer = ShapleyExplainer(model, random_state=0).fit(X)
         explainer.explain(X[:1])
-        found[name] = entered(lambda explainer=explainer: explainer.explain(X[:3]))
-    return found
+        stories[name] = Story.of(lambda explainer=explainer: explainer.explain(X[:3]))
+    return stories
 
 
 def main() -> None:
@@ -166,10 +239,17 @@ def main() -> None:
         by_size = sorted(sizes.items(), key=lambda item: -item[1].statements)
         for room, measures in by_size:
             print_measures(f"  {room}", measures, n_files[room])
-    for model, found in stories().items():
-        print(f"explain with {model} enters {len(found)} files")
+    for model, story in stories().items():
+        print(
+            f"explain with {model} enters {len(story.files)} files, {story.levels} "
+            "levels deep"
+        )
         if rooms:
-            print("    " + "\n    ".join(found))
+            print("    " + "\n    ".join(story.files))
+    rings = circles(file_graph(package_texts()))
+    print(f"circles between files: {len(rings)}")
+    for ring in rings:
+        print(f"    {', '.join(ring)}")
     texts = [
         path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")
     ]

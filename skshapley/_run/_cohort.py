@@ -8,9 +8,9 @@ import numpy as np
 from skshapley._records._outcome import Outcome
 from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
-from skshapley._run._memory import ENOUGH, Rest
 from skshapley._run._plan import Size
 from skshapley._run._sample import Sample
+from skshapley._run._schedule import Schedule
 from skshapley._tools._random import Stream, generator, row_generators
 from skshapley.designs import StepwiseDesign
 from skshapley.samplers import SamplerTask
@@ -20,15 +20,6 @@ from skshapley.solvers._base import entries
 # Number of shared designs: few, so that work on one serves many rows, but several,
 # so that the errors of many rows do not agree
 N_DESIGNS = 8
-ASK_BYTES = 2**22  # coalitions of one row per design
-# Draws and evaluations before the first check of a stopping rule. Rows of single trees
-# that stop after 64 evaluations are the lucky ones: 1 % of their values were off by
-# more than four standard errors, and none after 128.
-FIRST_DRAWS, FIRST_EVALUATIONS = 64, 128
-GROWTH = 1.6  # growth of the number of draws between two checks of the stopping rule
-# The same if a stop needs two checks: a row that passes the first check costs 1.25 times
-# as much, and other rows 1.1 times as much on average
-CONFIRMED_GROWTH = 1.25
 # Values between 2**-200 and 2**200 are not scaled: standard errors take fourth powers
 PLAIN_EXPONENT = 200
 
@@ -48,22 +39,12 @@ class Cohort:
     ----------
     sampler : Sampler
     solver : Solver
-    price : Price
+    schedule : Schedule
+        The rows of the next design, and its draws.
     row_order : RowOrder or None
         The background rows in balanced order.
     sample : Sample or None
         The sample of the background, if not all background rows are used.
-    rest : Rest or None
-        The rest of the budgets, for a sampler with more than one design.
-    left, asked, further : int
-        Remaining planned draws, draws so far, and draws of the next design beyond the
-        plan.
-    goal : int
-        Number of draws at the next check of the stopping rule.
-    open, asking : ndarray of int
-        Open rows, and the rows of the last design.
-    converged, passed : ndarray of shape (r,), bool
-        Rows that stopped, and rows that passed the last check of the stopping rule.
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and the full coalition, for each group of a sample.
     units : ndarray of shape (r, 1, k) or None
@@ -72,8 +53,6 @@ class Cohort:
         The sample, if each coalition is evaluated against every group of it.
     design : Design or None
         The last design.
-    estimate : Estimate or None
-        The estimate from all values so far.
     """
 
     def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
@@ -90,18 +69,13 @@ class Cohort:
         size = replace(Size.of(game), n_players=self.count).within(plan.max_rows)
         values = size.values(plan.max_rows)
         bought = self.sampler.afford(values, self.count, size.n_references)
-        self.price, self.left, self.asked = bought.price, bought.n_draws, 0
-        first = max(FIRST_DRAWS, FIRST_EVALUATIONS // self.price.coalitions)
-        self.goal = max(bought.to_stop, -(-first // self.price.unit) * self.price.unit)
-        # All rows start open, and the first design is for all of them.
-        self.open = self.asking = np.arange(r)
-        self.converged, self.passed = np.zeros((2, r), dtype=bool)
+        self.schedule = Schedule(plan, size, self.sampler, self.solver, bought, r)
+        # the rows of the last design
+        self.asking = self.schedule.asking
         self.v_empty, self.v_full = block.v_empty[members], block.v_full[members]
         self.units: np.ndarray | None = None
         self.design: Any = None
-        self.estimate: Estimate | None = None
         self.groups: Sample | None = None
-        self.further = 0
         # Random numbers depend on the content of a row, so a row has the same values in
         # any block.
         keys = game.keys(block.rows[members])
@@ -133,45 +107,19 @@ class Cohort:
             shared = [generator(plan.entropy, *own, number) for number in numbers]
         drawn = (block.tuned, numbers, shared, self.row_order, part)
         self.sampler.start(
-            SamplerTask(self.count, rngs, self.left, weights, players, *drawn)
+            SamplerTask(self.count, rngs, bought.n_draws, weights, players, *drawn)
         )
-        goes_on = self.sampler.traits.goes_on and self.solver.traits.goes_on
-        again = goes_on and not self.sampler.traits.one_shot
-        walks = b > 1 and issubclass(self.sampler.produces, StepwiseDesign)
-        rest = self.price, size, self.left, plan.max_rows, r, ENOUGH if walks else 1.0
-        self.rest = Rest(*rest) if again else None
 
     def _plain_order(self, weights: np.ndarray) -> RowOrder:
         """Return a random order of background rows, equal in all blocks."""
         rng = generator(self.block.plan.entropy, Stream.PLAIN_ORDER)
         return RowOrder.plain(weights, rng)
 
-    def _next_draws(self) -> int:
-        """Return the number of draws to request: as many as stopping and memory allow."""
-        if self.sampler.traits.one_shot:
-            return self.left
-        # Samplers may want small first designs, from which they learn before they draw
-        # more.
-        most = min(self._most_draws(), self.sampler.draws_now(self.asked))
-        if self.block.plan.stopping is not None:
-            # stop at the next check of the stopping rule
-            most = min(most, self.goal - self.asked)
-        return min(most, self.left)
-
-    def _most_draws(self) -> int:
-        """Return the largest number of draws per design that memory allows, in whole units."""
-        price = self.price
-        return (
-            max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1)
-            * price.unit
-        )
-
     def ask(self) -> Requests:
         """Return the requests of the next design."""
-        n = self._next_draws() if self.left else self.further
-        if self.left:
-            self.asked, self.left = self.asked + n, self.left - n
-        self.design = self._less_ties(self.sampler.ask(self.asking, n))
+        self.asking = self.schedule.asking
+        design = self.sampler.ask(self.asking, self.schedule.next_draws())
+        self.design = self._less_ties(design)
         flat, instance, references = self.design.requested(len(self.asking))
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
@@ -235,10 +183,17 @@ class Cohort:
         # The solver uses fourth powers. In units near 1, they neither overflow nor
         # vanish.
         everything = everything / self.units[self.asking]
-        self.estimate = None
         self.sampler.tell(self.asking, self.design, everything)
         self.solver.update(self.asking, self.design, everything)
-        self._close()
+
+    def look(self) -> None:
+        """Close the rows that are accurate enough or have spent their budget."""
+        due = self.schedule.due()
+        if len(due):
+            self.solver.look_at(due)
+            estimate = self._estimate(self.solver.result())
+            self.schedule.stop(due, self._of_players(estimate, due))
+        self.schedule.go_on(self.block.spent[self.members])
 
     def _units(self, *values: np.ndarray) -> np.ndarray:
         """Return the scale of the values ``(r, m, k)`` by row and output, ``(r, 1, k)``.
@@ -264,91 +219,68 @@ class Cohort:
             margins = margins[self.block.rows[self.members][:, None], self.players]
         self.solver.start(SolverTask(self.count, *ends, self.players, *wanted, margins))
 
-    def _result(self) -> Estimate:
-        """Return values and errors in the units of the game, against the whole background."""
-        if self.estimate is not None:
-            return self.estimate
-        values, errors, apart, additive = self._sampled()
-        known, at = self.block.known, (self.members[:, None], self.players)
-        if known is not None:
-            values = values + known.values[at]
-            # the known part and the remainder have independent errors
-            errors = (
-                None if errors is None else np.hypot(errors, known.standard_errors[at])
-            )
-            if apart is not None:
-                weights = self.block.game.reference_weights
-                apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
-        self.estimate = Estimate(values, errors, apart, additive)
-        return self.estimate
+    def _of_players(self, estimate: Estimate, rows: np.ndarray) -> Estimate:
+        """Return the estimate of some rows, without interactions.
 
-    def _sampled(self) -> Estimate:
-        """Return the estimate of the sampled part of the game."""
-        values, errors, apart, additive = self.solver.result()
-        errors = None if errors is None else errors * self.units
-        apart = None if apart is None else apart * self.units
-        estimate = Estimate(values * self.units, errors, apart, additive)
-        if self.groups is None:
-            return estimate
-        # The known gain against the whole background corrects the sampled groups by
-        # regression.
-        gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
-        return self.groups.together(
-            estimate, self.v_full - self.v_empty, gain, self._own
+        Requests for other values must not change the players' values.
+        """
+        values, errors, _, additive = estimate
+        return Estimate(
+            values[rows, self._own],
+            None if errors is None else errors[rows, self._own],
+            additive=None if additive is None else additive[rows],
         )
 
-    def _close(self) -> None:
-        """Close the rows that are accurate enough or have spent their budget."""
-        stopping = self.block.plan.stopping
-        if stopping is not None and (self.asked >= self.goal or not self.left):
-            values, errors, _, additive = self._result()
-            if errors is not None:
-                # the players only: requests for other values must not change the
-                # players' values
-                done = stopping.done(
-                    values[self.open, self._own], errors[self.open, self._own]
-                )
-                if additive is not None and self.left:
-                    # Additive rows become exact with the last background row, so an
-                    # early stop would save little.
-                    done &= ~additive[self.open]
-                if self.solver.traits.confirms and self.left:
-                    passed, self.passed[self.open] = self.passed[self.open], done
-                    done = done & passed
-                self.converged[self.open[done]] = True
-                self.open = self.open[~done]
-            # Geometric growth keeps the number of checks logarithmic in the budget.
-            growth = CONFIRMED_GROWTH if self.solver.traits.confirms else GROWTH
-            more = int(self.asked * (growth - 1)) // self.price.unit
-            self.goal = self.asked + max(more, 1) * self.price.unit
-        self.asking = self.open
-        if not self.left:
-            self._go_on()
+    def _estimate(self, estimate: Estimate) -> Estimate:
+        """Return the estimate of the whole game against the whole background.
 
-    def _go_on(self) -> None:
-        """Choose the open rows with the most draws to make beyond the plan, and close the others.
-
-        Rows with fewer draws to make wait for their turn.
+        Parameters
+        ----------
+        estimate : Estimate
+            The solver's, in its units.
         """
-        draws = np.zeros(len(self.open), dtype=np.int64)
-        if self.rest is not None:
-            charged = self.block.spent[self.members[self.open]]
-            draws = self.rest.draws(self.open, charged, self._most_draws())
-        self.further = int(draws.max(initial=0))
-        self.asking, self.open = self.open[draws == self.further], self.open[draws > 0]
-        if self.rest is not None:
-            self.rest.add(self.asking, self.further)
+        values, errors, background_errors, additive = estimate
+        values = values * self.units
+        errors = None if errors is None else errors * self.units
+        if background_errors is not None:
+            background_errors = background_errors * self.units
+        estimate = Estimate(values, errors, background_errors, additive)
+        if self.groups is not None:
+            # The known gain against the whole background corrects the sampled groups
+            # by regression.
+            gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
+            estimate = self.groups.together(
+                estimate, self.v_full - self.v_empty, gain, self._own
+            )
+        return self._with_part(estimate)
+
+    def _with_part(self, estimate: Estimate) -> Estimate:
+        """Add the known values of the part that was subtracted from the game."""
+        part = self.block.known
+        if part is None:
+            return estimate
+        values, errors, background_errors, additive = estimate
+        at = self.members[:, None], self.players
+        if errors is not None:
+            # the known part and the remainder have independent errors
+            errors = np.hypot(errors, part.standard_errors[at])
+        if background_errors is not None:
+            weights = self.block.game.reference_weights
+            variances = part.variances[at] * (weights @ weights)
+            background_errors = np.sqrt(background_errors**2 + variances)
+        return Estimate(values + part.values[at], errors, background_errors, additive)
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors of active players; other entries are exactly 0."""
-        values, errors, apart, _ = self._result()
+        self.solver.look_at(np.arange(len(self.members)))
+        values, errors, apart, _ = self._estimate(self.solver.result())
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
         exact = np.zeros(len(rows), dtype=bool)
         if errors is not None and self.design.exact and self.sample is None:
             exact = (errors == 0).all(axis=(1, 2))
         # Enumerated rows are exact, whether or not a rule checked them.
-        outcome.converged[rows] = self.converged | exact
+        outcome.converged[rows] = self.schedule.converged | exact
         own = self.players[:, entries(self.count, self.block.plan.pairs)]
         at = places(outcome.entries, own, self.block.game.n_players)
         outcome.values[rows[:, None], at] = values

@@ -6,16 +6,17 @@ are evaluated together.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._cohort import ASK_BYTES, Cohort, places
+from skshapley._run._cohort import Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._memory import Ledger
 from skshapley._run._plan import Plan, Size, design_bytes
-from skshapley._tools._counting import counted
+from skshapley._run._schedule import ASK_BYTES
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards import Game
 from skshapley.rewards._game import Known, empty_values
@@ -164,8 +165,38 @@ class Block:
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> None:
         """Run all cohorts to their end and write the outcome."""
-        rows = self.rows
-        active = self.game.active(rows)
+        cohorts = self._cohorts(outcome)
+        while unfinished := [cohort for cohort in cohorts if cohort.schedule.open.size]:
+            for batch in _by_width(unfinished, list(map(Cohort.ask, unfinished))):
+                requests = _joined([part for _, part in batch])
+                width = requests.width
+                # Few requests against the same single background row repeat: in a
+                # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
+                # a fifth of the time.
+                if width == 1:
+                    values, sent = (
+                        evaluator(requests),
+                        np.ones(len(requests.rows), bool),
+                    )
+                else:
+                    values, sent = self._ledger.evaluate(evaluator, requests)
+                instances = requests.rows - self.rows[0]
+                end = 0
+                for cohort, part in batch:
+                    own, end = slice(end, end + len(part.rows)), end + len(part.rows)
+                    self._charge(cohort, instances[own][sent[own]], width)
+                    cohort.tell(values[own])
+            for cohort in unfinished:
+                cohort.look()
+        for cohort in cohorts:
+            cohort.write(outcome)
+        # The row itself is one model row; v(empty) of the background is paid in fit.
+        outcome.n_model_rows[self.rows] = self.spent + 1
+        outcome.n_evaluations[self.rows] = 2 + self.asked
+
+    def _cohorts(self, outcome: Outcome) -> list[Cohort]:
+        """Return the rows by their number of players, and settle rows of one player or none."""
+        active = self.game.active(self.rows)
         # Some designs have a fixed number of players, as those learned for all rows.
         if self.plan.usual[0].traits.needs_all_players:
             active = np.ones_like(active)
@@ -178,12 +209,20 @@ class Block:
                 cohorts.append(Cohort(self, members, players))
             else:
                 self._settle(outcome, members, players)
-        self._run(cohorts, evaluator)
-        for cohort in cohorts:
-            cohort.write(outcome)
-        # The row itself is one model row; v(empty) of the background is paid in fit.
-        outcome.n_model_rows[rows] = self.spent + 1
-        outcome.n_evaluations[rows] = 2 + self.asked
+        return cohorts
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        """The evaluations so far."""
+        return Ledger(self.rows)
+
+    def _charge(self, cohort: Cohort, instances: np.ndarray, width: int) -> None:
+        """Charge each row for its evaluations, one for each entry of `instances`."""
+        counts = np.bincount(instances, minlength=len(self.rows))
+        # 0 for evaluations against the whole background
+        self.spent += (width or self.game.rows_per_value) * counts
+        n_groups = 1 if cohort.groups is None else cohort.groups.n_groups
+        self.asked += counts // n_groups
 
     def _settle(
         self, outcome: Outcome, members: np.ndarray, players: np.ndarray
@@ -214,47 +253,19 @@ class Block:
         spread = np.hypot.reduce(np.sqrt(weights)[:, None] * (empty - mean), axis=1)
         return spread / np.sqrt(n - 1)
 
-    def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
-        ledger = Ledger(self.rows)
-        while cohorts:
-            batches: dict = {}
-            for cohort in cohorts:
-                requests = cohort.ask()
-                # 0 for requests against the whole background
-                width = (
-                    0 if requests.references is None else requests.references.shape[1]
-                )
-                batches.setdefault(width, []).append((cohort, requests))
-            # One call for all cohorts: small requests would leave the batches of the
-            # model half empty.
-            for width, same in sorted(batches.items()):
-                # Few requests against the same single background row repeat: in a
-                # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
-                # a fifth of the time.
-                known = None if width == 1 else ledger
-                self._evaluate(
-                    same, width or self.game.rows_per_value, evaluator, known
-                )
-            cohorts = [cohort for cohort in cohorts if cohort.open.size]
 
-    def _evaluate(
-        self, batches, width: int, evaluator: Evaluator, ledger: Ledger | None
-    ) -> None:
-        """Evaluate the requests of some cohorts together, and pass on the values."""
-        requests = _joined([part for _, part in batches])
-        if ledger is None:
-            values, sent = evaluator(requests), np.ones(len(requests.rows), dtype=bool)
-        else:
-            values, sent = ledger.evaluate(evaluator, requests)
-        place, r, end = requests.rows - self.rows[0], len(self.rows), 0
-        for cohort, part in batches:
-            own, end = slice(end, end + len(part.rows)), end + len(part.rows)
-            counts = counted(place[own], sent[own], r)
-            self.spent += width * counts
-            self.asked += counts // (
-                1 if cohort.groups is None else cohort.groups.n_groups
-            )
-            cohort.tell(values[own])
+def _by_width(
+    cohorts: list[Cohort], requests: list[Requests]
+) -> list[list[tuple[Cohort, Requests]]]:
+    """Return cohorts and their requests in groups of equal width.
+
+    One call for all cohorts: small requests would leave the batches of the model half
+    empty.
+    """
+    batches: dict[int, list[tuple[Cohort, Requests]]] = {}
+    for cohort, part in zip(cohorts, requests, strict=True):
+        batches.setdefault(part.width, []).append((cohort, part))
+    return [batch for _, batch in sorted(batches.items())]
 
 
 def _joined(parts: list[Requests]) -> Requests:

@@ -8,6 +8,7 @@ the workers.
 
 from collections.abc import Callable
 from copy import copy
+from itertools import repeat
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,6 +41,11 @@ class Requests(NamedTuple):
     rows: np.ndarray
     coalitions: np.ndarray
     references: np.ndarray | None
+
+    @property
+    def width(self) -> int:
+        """The number of background rows of a request; 0 for the whole background."""
+        return 0 if self.references is None else self.references.shape[1]
 
     def take(self, index: slice | np.ndarray) -> "Requests":
         """Return some of the requests, by a slice or by positions."""
@@ -99,7 +105,7 @@ class Evaluator:
         ends = self._ends(requests.rows, self.batch_width(requests))
         if self._parallel is None:
             tasks = _slices(ends)
-            results: Any = (_batch(self.game, requests.take(task)) for task in tasks)
+            results: Any = map(_batch, repeat(self.game), map(requests.take, tasks))
         else:
             groups = [
                 ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)

@@ -1,12 +1,10 @@
-"""Repeated requests: their known values, and the budget that they save."""
+"""Repeated requests and their known values."""
 
 import numpy as np
 import pandas as pd
 
 from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._run._plan import Size
 from skshapley._tables._keys import hashed
-from skshapley.samplers._base import Price
 
 # 2^64 over the golden ratio, as in splitmix64. Keys are 64 bits: among the 2^18 values
 # kept for a row, two are equal by chance with probability 2^36/2^65, one in half a
@@ -70,91 +68,3 @@ def packed(coalitions: np.ndarray) -> np.ndarray:
     words = np.zeros((len(bits), -(-bits.shape[1] // 8)), dtype="<u8")
     words.view(np.uint8)[:, : bits.shape[1]] = bits
     return words
-
-
-# If most draws repeat, the rest of a budget is not worth the search. These constants
-# limit the draws of a row, relative to the draws that the budget surely buys, and its
-# further designs. At 16 players, 24 designs spend budgets of 1,000 and 4,000
-# evaluations completely, and 15,900 of 16,000
-MOST_TIMES = 6
-MOST_ASKS = 24
-# Permutations against background rows have spent a budget from this share on. Players
-# that agree with a row save model rows, and the last designs that they buy are small:
-# on adult and bank, single rows take 1.2 to 1.6 times as long if 98 % is spent, with
-# equal errors.
-ENOUGH = 7 / 8
-MOST_ROWS = 2**40  # larger than any practical budget, and safe in int64
-
-
-class Rest:
-    """The remaining budgets of rows after their planned draws.
-
-    Each row continues alone, so its draws do not depend on the other rows of the block.
-    Only new model rows count: repeated coalitions are free, and so are players that
-    agree with a background row. The final number of draws depends on the coalitions
-    drawn but never on their values. It favours no player among those that differ from a
-    background row. Given that number, each order of these players is therefore still
-    uniform, and without ties so is each coalition of a size.
-
-    Parameters
-    ----------
-    price : Price
-    size : Size
-        The size of the game without the players that do not matter.
-    planned : int
-        Draws that the budget buys if no coalition repeats.
-    max_rows : int
-        Model rows per row to explain.
-    n_instances : int
-    enough : float
-        Share of the budget to spend at least.
-    """
-
-    def __init__(
-        self,
-        price: Price,
-        size: Size,
-        planned: int,
-        max_rows: int,
-        n_instances: int,
-        enough: float,
-    ) -> None:
-        self._price, self._size = price, size
-        self._room = np.full(n_instances, (MOST_TIMES - 1) * planned)
-        self._budget = min(max_rows - 1, MOST_ROWS)
-        self._enough = min(size.rows(2**size.n_players) - 1, enough * self._budget)
-        self._asks = np.zeros(n_instances, dtype=np.int64)
-
-    def draws(self, members: np.ndarray, charged: np.ndarray, most: int) -> np.ndarray:
-        """Return the number of further draws that each row makes next, ``(r,)``.
-
-        It is the largest power of two, in steps, that the remaining budget surely buys.
-        Few different numbers let many rows share a design.
-
-        Parameters
-        ----------
-        members : ndarray of shape (r,), int
-            Positions of the rows to explain.
-        charged : ndarray of shape (r,), int
-            Model rows charged to their budgets.
-        most : int
-            Largest number of draws of one design.
-        """
-        left = np.maximum(self._budget - charged, 0)
-        rows = left * self._size.n_references // self._size.rows_per_value
-        draws = np.minimum(
-            np.minimum(rows // self._price.draw, self._room[members]), most
-        )
-        sets = draws // self._price.step
-        over = (
-            (charged >= self._enough) | (self._asks[members] >= MOST_ASKS) | (sets <= 0)
-        )
-        # frexp returns a mantissa in [1/2, 1), so this is floor(log2) without rounding
-        # errors
-        exponents = np.frexp(np.maximum(sets, 1))[1] - 1
-        return np.where(over, 0, 2**exponents) * self._price.step
-
-    def add(self, members: np.ndarray, n: int) -> None:
-        """Record `n` further draws for each of the rows `members`."""
-        self._room[members] -= n
-        self._asks[members] += 1

@@ -1,12 +1,7 @@
-"""Counts, binomials, sets of a size, and unbiased rounding of shares."""
+"""Binomials, sets of a size, and unbiased rounding of shares."""
 
 import numpy as np
 from scipy.special import gammaln
-
-
-def counted(place: np.ndarray, flags: np.ndarray, n: int) -> np.ndarray:
-    """Return the number of flags at each of n places, ``(n,)`` int."""
-    return np.bincount(place[flags], minlength=n)
 
 
 def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:

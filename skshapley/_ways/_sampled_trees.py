@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._cohort import GROWTH
 from skshapley._run._engine import Block
 from skshapley._run._plan import Plan
+from skshapley._run._schedule import GROWTH
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._degrees import effective_degrees, widening
 from skshapley._tools._random import row_generators

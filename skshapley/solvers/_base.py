@@ -297,6 +297,15 @@ class Solver(Parametrised, ABC):
             Values of the design's coalitions, including the empty and the full one.
         """
 
+    def look_at(self, rows: np.ndarray) -> None:
+        """Choose rows for the next `result`; that of others may be an earlier estimate.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (u,), int
+            Positions among the rows passed to `start`.
+        """
+
     @abstractmethod
     def result(self) -> Estimate:
         """Return the estimate of all rows."""

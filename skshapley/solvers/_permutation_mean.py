@@ -66,7 +66,7 @@ class SampledUnits:
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
         # the results of `_estimate` for all rows, and the rows that got units since
         # then
-        self._results = np.empty((4, *players.shape, n_outputs))
+        self._results = np.zeros((4, *players.shape, n_outputs))
         self._changed = np.zeros(len(players), dtype=bool)
 
     def add(
@@ -86,18 +86,20 @@ class SampledUnits:
         self._changed[rows] = True
 
     def estimate(
-        self, gain: np.ndarray | None, scale: np.ndarray
+        self, rows: np.ndarray, gain: np.ndarray | None, scale: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return attributions, their standard errors and their background errors, ``(r, p, k)``.
 
         Parameters
         ----------
+        rows : ndarray of int
+            Others may have an earlier estimate.
         gain : ndarray of shape (r, k) or None
             The sum of the attributions; None if unknown.
         scale : ndarray of shape (r, p, k)
             The size of an unseen contribution.
         """
-        self._fill()
+        self._fill(rows[self._changed[rows]])
         values, variances, shares, apart = self._results
         if gain is not None:
             # The known sum removes a share of each variance, as the projection does.
@@ -106,10 +108,10 @@ class SampledUnits:
         errors = unseen(np.sqrt(variances), scale, shares / self._unit)
         return values, errors, np.sqrt(apart)
 
-    def _fill(self) -> None:
+    def _fill(self, changed: np.ndarray) -> None:
         """Estimate rows with new units: together those with as many units and references."""
         alike: dict[tuple[int, int], list[tuple]] = {}
-        for row in np.flatnonzero(self._changed).tolist():
+        for row in changed.tolist():
             references, units = map(np.concatenate, zip(*self._parts[row], strict=True))
             home = _first_alike(references)
             counts = len(home), int((home == np.arange(len(home))).sum())
@@ -119,7 +121,7 @@ class SampledUnits:
             found = self._estimate(references, units, home, self._players[rows])
             for result, part in zip(self._results, found, strict=True):
                 result[rows] = part
-        self._changed[:] = False
+        self._changed[changed] = False
 
     def _estimate(
         self,
@@ -284,6 +286,11 @@ class PermutationMean(Solver):
         r, k = self.v_full_.shape
         self._scale = Scale(r, self.n_players_, k)
         self._additive = np.ones(r, dtype=bool)
+        self._rows = np.arange(r)
+
+    def look_at(self, rows: np.ndarray) -> None:
+        """Choose rows, because the regressions of the others take long."""
+        self._rows = rows
 
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
@@ -387,7 +394,9 @@ class PermutationMean(Solver):
         if self._sampled is not None:
             weighted = self._step_weights(self.n_players_) is not None
             gain = None if weighted else self.v_full_ - self.v_empty_
-            return Estimate(*self._sampled.estimate(gain, self._scale.likely))
+            return Estimate(
+                *self._sampled.estimate(self._rows, gain, self._scale.likely)
+            )
         m, kurtosis, slope, cost = self._seen().moments()
         if not self._symmetric:  # the effect of a position then differs between players
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
