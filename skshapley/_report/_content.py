@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from skshapley._records._summary import gap_shows
 from skshapley._report._columns import column, rounded, text
-from skshapley._report._facts import facts, is_logit
+from skshapley._report._facts import facts, is_logit, parameters
 from skshapley.explanation import Explanation
 from skshapley.plots._common import adding_up, numbers_of_outputs, response_name
 from skshapley.plots._partners import strongest_partners
@@ -108,6 +108,7 @@ def _output(
     return {
         "response": response_name(whole),
         "facts": facts(whole),
+        "parameters": parameters(whole),
         "logit": is_logit(whole),
         "base": rounded(shown.base_values, VALUE_DIGITS),
         "predictions": rounded(shown.predictions, VALUE_DIGITS),

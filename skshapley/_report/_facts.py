@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
 MODEL_LETTERS = 400
+ON_REQUEST = "computed on request, by explainer.background_errors(X)"
 ABSENT = {
     "InterventionalReward": "interventional: absent features take the values of background rows",
     "BaselineReward": "baseline: absent features take the background's means and modes",
@@ -32,12 +33,13 @@ def facts(explanation: "Explanation") -> list[list[str]]:
     b, n, r = settings.n_background, int(explanation.converged.sum()), len(explanation)
     known = _finite(explanation.background_errors)
     meaning = "what another background of the same kind would change"
+    reward = (settings.reward or "").removesuffix("()")
     entries = {
         "Response": response_name(explanation),
-        "Model": settings.model and shorten(settings.model, MODEL_LETTERS),
+        "Model": (settings.model or "").partition("(")[0],
         "Method": _method(explanation),
         "Index": settings.index,
-        "Absent features": _absent(settings.reward),
+        "Absent features": ABSENT.get(reward, reward),
         "Base value": _base_value(explanation),
         "Background": b and f"{b:,} row{'' if b == 1 else 's'}",
         "Model rows": _model_rows(explanation),
@@ -45,31 +47,44 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Standard errors": _standard_errors(explanation),
         "Background errors": f"{_usual(known)}: {meaning}"
         if len(known)
-        else "not known",
+        else ON_REQUEST,
         "Adds up": _adds_up(explanation),
-        "Exact instead": settings.exact_response
-        and f"response_method={settings.exact_response!r}",
-        "Seed": None if settings.entropy is None else str(settings.entropy),
         "Source": settings.source,
     }
     return [[name, text] for name, text in entries.items() if text]
 
 
-def _method(explanation: "Explanation") -> str:
+def parameters(explanation: "Explanation") -> list[list[str]]:
+    """Return pairs of names and values of the parameters in the words of the code."""
     settings = explanation.settings
-    if settings.method.startswith("exact") or settings.why_sampled is None:
+    exact = settings.exact_response
+    entries = {
+        "model": settings.model and shorten(settings.model, MODEL_LETTERS),
+        "response_method": settings.response_method,
+        "reward": settings.reward,
+        "method": settings.method,
+        "why sampled": settings.why_sampled,
+        "exact instead": exact and f"response_method={exact!r}",
+        "masked": settings.masked,
+        "random_state": None if settings.entropy is None else str(settings.entropy),
+    }
+    return [[name, text] for name, text in entries.items() if text]
+
+
+def _method(explanation: "Explanation") -> str:
+    """Return a text on the method without the names of the code."""
+    settings = explanation.settings
+    if settings.learned is not None:
+        return f"learned from {settings.learned}"
+    if settings.closed_form is not None:
+        return f"exact, from the structure of the model ({settings.closed_form})"
+    if settings.sampler is None:
         return settings.method
-    learned = settings.learned is not None
-    method = settings.method if learned else f"sampled ({settings.method})"
-    return f"{method}, since {settings.why_sampled}"
-
-
-def _absent(reward: str | None) -> str | None:
-    """Return a text on the replacement of absent features, and the reward if it has parameters."""
-    name, _, parameters = (reward or "").partition("(")
-    if name not in ABSENT:
-        return reward
-    return ABSENT[name] if parameters in ("", ")") else f"{ABSENT[name]}; {reward}"
+    if "Exact()" in settings.sampler:
+        return "exact, from all coalitions of features"
+    reason = settings.why_sampled
+    why = f", since {reason[0].lower()}{reason[1:]}" if reason else ""
+    return f"sampled: the model predicts rows with some features replaced{why}"
 
 
 def is_logit(explanation: "Explanation") -> bool:

@@ -27,6 +27,7 @@ SCRIPTS = (
     "elements.js",
     "texts.js",
     "charts.js",
+    "picture.js",
     "curves.js",
     "importance.js",
     "beeswarm.js",

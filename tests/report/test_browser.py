@@ -5,6 +5,7 @@ Runs if `make test-browser` has installed Playwright and axe.
 
 from dataclasses import replace
 from itertools import pairwise
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -317,3 +318,19 @@ def test_tick_labels_do_not_overlap(opened, plain):
         .locator("svg text[text-anchor=middle]:not(.title)")
     )
     assert texts.all_text_contents() == ["missing", "0", "1"]
+
+
+def test_one_picture_is_saved_as_svg(opened, awkward):
+    """With the texts and the bars of the page, and without its style."""
+    page = opened(awkward)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="of What matters as SVG").click()
+    picture = ET.parse(download.value.path()).getroot()
+    shapes = [node.tag.partition("}")[2] for node in picture.iter()]
+    assert shapes.count("rect") == 1 + 6
+    assert not {*shapes} - {"svg", "g", "rect", "line", "text"}
+    written = "".join(node.text or "" for node in picture.iter() if "text" in node.tag)
+    for name in awkward.feature_names:
+        assert "".join(name.split()) in "".join(written.split())
+    bars = [node for node in picture.iter() if node.get("fill") == "rgb(59, 120, 180)"]
+    assert len(bars) == 6

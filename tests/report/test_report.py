@@ -169,7 +169,7 @@ def test_the_page_shows_standard_errors(plain):
     )
     facts = facts_of(exact)
     assert facts["Standard errors"].startswith("0: ")
-    assert facts["Background errors"] == "not known"
+    assert facts["Background errors"].startswith("computed on request")
     assert content_of(report_html(exact))["outputs"][0]["errors"] is None
     unknown = replace(plain, standard_errors=None, predictions=plain.predictions + 0.5)
     facts = facts_of(unknown)

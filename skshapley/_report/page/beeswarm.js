@@ -68,14 +68,14 @@ function drawBeeswarm(content, output, all, open) {
   const [low, high] = extent(features.flatMap((feature) => output.values[feature]));
   const ends = [Math.min(low, 0), Math.max(high, 0)];
   part("beeswarm", ".note").replaceChildren(
-    `Attributions (${output.response}) of ${count(content.rows.length, "row")}. ` +
+    `A point to the right: this value raises the prediction of its row; the colour shows whether the value is high or low. Attributions (${output.response}) of ${count(content.rows.length, "row")}. ` +
       `${output.errors ? "The line through a point is its 95\u00a0% interval. " : ""}Point at a row to read it; click to open it.`,
   );
   const box = part("beeswarm", ".chart");
   const named = (feature) => {
     const column = content.columns[feature];
     const key = isGrouped(column) ? element("span", { class: "key" }, ...groupKey("", column.names)) : null;
-    return [content.features[feature], key].filter(Boolean);
+    return [wrappable(content.features[feature]), key].filter(Boolean);
   };
   const blank = features.map((feature) => ({ name: named(feature), strip: shape("svg", { height: STRIP }) }));
   const table = strips("Attributions of all rows by feature", [...blank, { name: [], strip: shape("svg", { height: 44 }) }]);

@@ -129,14 +129,15 @@ function drawPanel(panel, content, output, feature, open) {
     description: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${number(output.values[feature][row], true)}${also(row)}`,
   });
   const key = partner === null ? [] : keyOf(content.features[partner], other);
-  panel.replaceChildren(panel.firstChild, element("div", { class: "key" }, ...key), svg);
+  const picture = element("div", {}, element("div", { class: "key" }, ...key), svg);
+  panel.replaceChildren(panel.firstChild, picture, saveButton(() => picture, name));
 }
 
 function drawDependence(content, output, open) {
   byId("dependence").hidden = content.rows.length < 2;
   if (content.rows.length < 2) return;
   part("dependence", ".note").textContent =
-    `Attributions (${output.response}). The colour is the feature that best explains why rows of one value have different attributions, ` +
+    `From left to right the value of a feature grows; higher points raise the prediction more. Attributions (${output.response}). The colour is the feature that best explains why rows of one value have different attributions, ` +
     `if there is one${output.errors ? "; lines are 95\u00a0% intervals" : ""}. Another feature can be chosen in each panel.`;
   if (chosen.output !== output) Object.assign(chosen, { output, panels: featuresShown(output, true).slice(0, PANELS), pair: 0 });
   const panels = chosen.panels.map((feature, place) => {

@@ -35,6 +35,13 @@ function options(select, names, chosen) {
   );
 }
 
+// Offer a file to the reader.
+function save(text, type, name) {
+  const link = element("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 // A name that may wrap behind its underscores.
 function wrappable(name) {
   const box = document.createDocumentFragment();

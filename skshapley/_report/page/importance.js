@@ -33,13 +33,13 @@ function barTable(caption, lines) {
 function drawImportance(content, output, all) {
   byId("importance").hidden = content.n_explained < 2; // its waterfall says it all
   const lines = featuresShown(output, all).map((feature) => ({
-    name: [content.features[feature]], size: output.importance[feature],
+    name: [wrappable(content.features[feature])], size: output.importance[feature],
   }));
   if (content.n_others) {
     lines.push({ name: [`${content.n_others} other features, summed`], size: [output.others, null, null] });
   }
   part("importance", ".note").textContent =
-    `Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
+    `The longer a bar, the more its feature moves the predictions, up or down. Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
     "\u00b1 and the line show the 95\u00a0% interval of a larger population, if these rows are a random sample of it" +
     (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line takes the background as a sample, too." : ".");
   part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));

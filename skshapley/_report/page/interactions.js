@@ -7,7 +7,7 @@ function drawInteractions(content, output, open) {
   const nameOf = ({ features: [a, b] }) => `${content.features[a]} \u00d7 ${content.features[b]}`;
   const several = content.rows.length > 1;
   part("interactions", ".note").textContent =
-    "Mean size of what two features add together beyond what each adds by itself" +
+    "The longer a bar, the more the effect of one feature depends on the other. Mean size of what two features add together beyond what each adds by itself" +
     (several ? ", with 95\u00a0% intervals; below, one pair row by row: its first feature along the axis, its second as colour." : ".");
   const lines = pairs.map((pair) => ({ name: [nameOf(pair)], size: [...pair.importance, null] }));
   part("interactions", ".chart").replaceChildren(barTable("Interactions of pairs", lines));

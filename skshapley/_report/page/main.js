@@ -18,9 +18,9 @@ function drawPictures() {
 
 function draw() {
   const output = content.outputs[state.output];
-  part("facts", "dl").replaceChildren(
-    ...output.facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]),
-  );
+  const terms = (facts) => facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]);
+  part("facts", "dl").replaceChildren(...terms(output.facts));
+  part("facts", ".parameters").replaceChildren(...terms(output.parameters));
   drawPictures();
   rows.draw(output);
 }
@@ -53,6 +53,7 @@ function begin() {
     state.all = !state.all;
     drawPictures();
   });
+  addSaveButtons();
   if (content.rows.length === 1) rows.opened.add(0);
   draw();
   new ResizeObserver(() => {

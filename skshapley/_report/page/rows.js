@@ -69,9 +69,7 @@ class Rows {
     const lines = this.found.map((row) => [content.rows[row], output.predictions[row], output.base[row],
       ...content.columns.map((column) => raw(column, row)), ...at(output.values, row), ...(output.errors ? at(output.errors, row) : [])]);
     const text = [head, ...lines].map((line) => line.map((value) => cell(String(value ?? ""))).join(",")).join("\n");
-    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "explanation.csv" });
-    link.click();
-    URL.revokeObjectURL(link.href);
+    save(text, "text/csv", "explanation.csv");
   }
 
   // The columns: title, what sorts them, and what stands in their cells.
@@ -155,7 +153,8 @@ class Rows {
         draw(!all);
         box.lastChild.focus();
       } }, all ? "The strongest only" : `All ${content.features.length} features`);
-      box.replaceChildren(...[waterfall(content, output, row, all), rowCurves(content, row), more].filter(Boolean));
+      const picture = element("div", {}, ...[waterfall(content, output, row, all), rowCurves(content, row)].filter(Boolean));
+      box.replaceChildren(...[picture, saveButton(() => picture, `row ${content.rows[row]}`), more].filter(Boolean));
     };
     draw(false);
     return element("tr", { class: "detail" }, box);

@@ -65,7 +65,7 @@ function waterfall(content, output, row, all) {
     const [half] = reaches(line);
     return number(line.value, true) + plusMinus(half, line.value);
   };
-  const name = (line) => (line.data === undefined ? [line.name] : [line.name, element("span", { class: "value" }, ` = ${line.data}`)]);
+  const name = (line) => (line.data === undefined ? [line.name] : [wrappable(line.name), element("span", { class: "value" }, ` = ${line.data}`)]);
   const table = strips(`From the base value to the prediction of row ${content.rows[row]}`, [
     { name: ["prediction"], strip: endStrip(prediction, at, true), description: number(prediction) + (output.logit ? ` (${probability(prediction)})` : ""), kind: "end" },
     ...lines.map((line) => ({ name: name(line), strip: stepStrip(line, at), description: description(line) })),
