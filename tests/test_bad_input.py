@@ -13,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from xgboost import XGBRegressor
 
 from skshapley import ShapleyExplainer, ShapleyImportance, TreeExplainer, shapley_values
 from skshapley.exceptions import ModelOutputError, PartialExplanationError
@@ -160,19 +159,6 @@ def test_invalid_random_state(state):
     assert not model.calls
 
 
-def test_a_booster_of_xgboost_is_refused_with_a_remedy():
-    booster = (
-        XGBRegressor(n_estimators=2)
-        .fit(BACKGROUND, np.arange(len(BACKGROUND)))
-        .get_booster()
-    )
-    with pytest.raises(
-        TypeError, match=r"predicts from a DMatrix: use .*TreeExplainer, or"
-    ) as caught:
-        ShapleyExplainer(booster).fit(BACKGROUND)
-    one_sentence(caught, "ShapleyExplainer")
-
-
 def test_the_smallest_budget_works():
     """Permutations need one background row; other methods need all of them."""
     b = len(BACKGROUND)
@@ -310,13 +296,13 @@ INSTANCES = {
         BACKGROUND,
         pd.DataFrame(X),
         TypeError,
-        "DataFrame for a background of type ndarray",
+        "pandas.DataFrame for a background of type numpy.ndarray",
     ),
     "an array for a frame": (
         FRAME,
         FRAME.to_numpy()[:, :2],
         TypeError,
-        "ndarray for a background of type DataFrame",
+        "numpy.ndarray for a background of type pandas.DataFrame",
     ),
     "no rows": (FRAME, FRAME[:0], ValueError, "0 sample"),
     "missing": (FRAME, FRAME[["age", "kind"]], ValueError, "needs the column 'job'"),

@@ -94,7 +94,7 @@ ANSWERED = {
     "ShapleyExplainer(model, njobs=2)": "did you mean n_jobs=2",
     "ShapleyExplainer(model, interaction=True)": "did you mean interactions=True",
     "ShapleyExplainer(model=model)": "did you mean estimator=",
-    "ShapleyExplainer()": "missing a required argument: 'estimator'",
+    "ShapleyExplainer()": "needs the fitted model as its first argument",
     "ShapleyExplainer(model, frobnicate=1)": "choose among estimator, background",
     "ShapleyExplainer(model, response_method='probability').fit(X)": "'predict_proba'?",
     "ShapleyExplainer(model, response_method='logit').fit(X)": "'log_odds'?",

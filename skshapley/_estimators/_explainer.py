@@ -10,6 +10,7 @@ from skshapley._estimators._attributor import NOT_FITTED, Attributor
 from skshapley._records._outcome import label
 from skshapley._run._plan import Plan, Request, Size
 from skshapley._tables._documents import as_documents, container_for, takes_documents
+from skshapley._tables._unusual import refuse_unusual_cells
 from skshapley._tools._random import entropy_from
 from skshapley._tools._texts import corrected
 from skshapley._ways._background import Tokens
@@ -227,7 +228,11 @@ class ShapleyExplainer(Attributor):
         draft, p, b = None, self.players_.n_players, self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
             draft = self._draft(request, Size(p, b, b))
-        reward_: Any = self._fitted(reward, response)
+        try:
+            reward_: Any = self._fitted(reward, response)
+        except (ValueError, TypeError, KeyError) as error:
+            refuse_unusual_cells(self.background_, None, error, name)
+            raise
         if draft is None:
             size = Size(
                 p,
@@ -336,7 +341,14 @@ class ShapleyExplainer(Attributor):
             self.fit(self.background)
         check_is_fitted(self, "_way", msg=NOT_FITTED)
         self._check_decisions()
-        return self._way.explain(self._table(X), self.n_jobs, self.verbose)
+        rows = self._table(X)
+        try:
+            return self._way.explain(rows, self.n_jobs, self.verbose)
+        except (ValueError, TypeError, KeyError) as error:
+            if self.background_ is not None:
+                owner = type(self).__name__
+                refuse_unusual_cells(rows, self.background_, error, owner)
+            raise
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.

@@ -219,15 +219,31 @@ def check_container(X: Any, background: Any, owner: str) -> None:
     # Models treat frames and arrays differently, so the container must not change
     # silently.
     if any(kind(background) != kind(X) for kind in kinds):
-        names = "explainer.feature_names_in_"
-        ready = (
-            f": pandas.DataFrame(rows, columns={names})" if is_frame(background) else ""
-        )
         raise TypeError(
-            f"{owner} got rows of type {type(X).__name__} for a background of type"
-            f" {type(background).__name__}: pass the same kind, with the same "
-            f"columns{ready}."
+            f"{owner} got rows of type {_type_name(X)} for a background of type"
+            f" {_type_name(background)}: pass the same kind, with the same "
+            f"columns{_conversion(X, background)}."
         )
+
+
+def _type_name(X: Any) -> str:
+    """Return the name of a type with its library, such as pandas.DataFrame."""
+    return f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
+
+
+def _conversion(X: Any, background: Any) -> str:
+    """Return the call that makes a container like the background's, or an empty text."""
+    names = "explainer.feature_names_in_"
+    if isinstance(background, pd.DataFrame):
+        if is_foreign(X):
+            return ": X.to_pandas()"
+        return f": pandas.DataFrame(rows, columns={names})"
+    if is_foreign(background):
+        library = type(background).__module__.partition(".")[0]
+        if isinstance(X, pd.DataFrame) and library == "polars":
+            return ": polars.from_pandas(X)"
+        return f": {library}.DataFrame(rows, {names})" if library == "polars" else ""
+    return ": X.to_numpy()" if is_frame(X) else ""
 
 
 def check_columns(X: Any, background: Any, owner: str) -> Any:

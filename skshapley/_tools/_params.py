@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator, clone
 
-from skshapley._tools._texts import suggested
+from skshapley._tools._texts import ALGORITHMS, suggested
 
 T = TypeVar("T")
 
@@ -58,9 +58,10 @@ def resolve(
     names = sorted({*registry, *points})
     choices = ", ".join(repr(name) for name in names)
     if isinstance(value, str):
+        instead = f"; {ALGORITHMS[value]}" if value in ALGORITHMS else ""
         raise ValueError(
             f"{owner} has no {parameter} named {value!r}{suggested(value, names)}: "
-            f"choose one of {choices}, or pass an instance of {base.__name__}."
+            f"choose one of {choices}, or pass an instance of {base.__name__}{instead}."
         )
     write = f"; write {value.__name__}()" if isinstance(value, type) else ""
     raise TypeError(

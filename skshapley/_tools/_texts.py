@@ -71,6 +71,17 @@ VALUES = {
     **dict.fromkeys(("mean", "median", "zeros"), "baseline"),
     **dict.fromkeys(("permutation", "permutations"), "antithetic"),
     **dict.fromkeys(("kernelshap", "kernel_shap"), "kernel"),
+    **dict.fromkeys(("sampling", "montecarlo"), "monte-carlo"),
+}
+# Names of shap's algorithms that are no samplers here
+ALGORITHMS = {
+    **dict.fromkeys(
+        ("tree", "linear", "additive", "gam"),
+        "leave it out: values of trees and linear terms are exact without a sampler",
+    ),
+    **dict.fromkeys(
+        ("deep", "gradient"), "leave it out: neural networks are sampled by default"
+    ),
 }
 # Replacements of parameters that do not exist
 INSTEAD = {
@@ -150,6 +161,11 @@ def _sentence(
 ) -> str:
     parameters = [name for name in names if name not in ("self", "explanation")]
     wrong = next((name for name in given if name not in parameters), None)
+    if wrong is None and "missing" in str(error) and "'estimator'" in str(error):
+        calls = f"{owner}(model).fit(X_train).explain(X)"
+        return f"{owner} needs the fitted model as its first argument: {calls}."
+    if wrong is None and owner.endswith(".explain") and "too many" in str(error):
+        return f"{owner} takes rows only, without a target: {owner}(X)."
     if wrong is None:
         hint = "; pass all but the first by name" if "too many" in str(error) else ""
         return f"{owner}({', '.join(parameters)}): {error}{hint}."

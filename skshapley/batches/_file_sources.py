@@ -16,8 +16,10 @@ from skshapley._tables._documents import is_column_of_text
 from skshapley._tables._inputs import (
     column_names,
     column_types,
+    is_foreign,
     is_frame,
     n_rows,
+    narwhal,
     take_rows,
 )
 from skshapley._tools._params import needed
@@ -48,10 +50,17 @@ def _table_source(table: Any) -> Source:
     def read(wanted: Wanted) -> Iterator[Piece]:
         for start in range(0, n, PIECE_ROWS):
             rows = slice(start, start + PIECE_ROWS)
-            yield take_rows(table, rows), None if index is None else index[rows]
+            piece = take_rows(table, rows)
+            # Frames of polars for a background of pandas, and the other way round
+            if is_frame(table) and is_foreign(table) != is_foreign(wanted.like):
+                piece = wanted.contained(
+                    narwhal(piece).to_arrow() if is_foreign(piece) else piece
+                )
+            yield piece, None if index is None else index[rows]
 
     facts = {"kind": type(table).__name__, "columns": columns, "rows": n}
-    return Source(facts, read, take_rows(table, slice(0, 0)), n)
+    head = take_rows(table, slice(0, 0))
+    return Source(facts, read, head, n, from_files=is_foreign(table))
 
 
 def _pieces_source(tables: Iterable) -> Source:

@@ -8,6 +8,7 @@ import numpy as np
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
 from skshapley._tools._params import needed
+from skshapley._tools._texts import suggested
 
 
 def are_axes(axes: Any) -> bool:
@@ -93,8 +94,9 @@ def check_names(owner, parameter, names, known) -> None:
     """Raise ValueError for unknown names of features."""
     unknown = [name for name in names if name not in known]
     if unknown:
+        meant = suggested(unknown[0], known)
         raise ValueError(
-            f"{owner} got {parameter}={unknown}: choose among {list(known)}."
+            f"{owner} got {parameter}={unknown}{meant}: choose among {list(known)}."
         )
 
 

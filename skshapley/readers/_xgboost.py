@@ -104,6 +104,8 @@ def read_xgboost(model) -> TreeEnsemble:
 def _methods(model, objective, n_outputs) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
+    if objective.startswith(("binary:log", "multi:")) and not hasattr(model, "fit"):
+        return ("log_odds",)  # a Booster
     # XGBoost sorts several quantiles of a row, so they are no sums over trees. Few
     # background rows may have none that cross.
     if objective in SORTED and n_outputs > 1:

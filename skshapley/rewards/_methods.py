@@ -1,5 +1,6 @@
 """The method of a model to call, and the log-odds of any classifier."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._tables._columnwise import passes
+from skshapley._tables._inputs import is_frame
 from skshapley._tools._logit import clipped_logit
+from skshapley._tools._params import needed
 from skshapley._tools._texts import suggested
 from skshapley.rewards._tensors import is_torch_module
 
@@ -33,6 +36,10 @@ BY_KIND: dict[str | None, tuple[str, ...]] = {  # methods for "auto", in order
 }
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
+# Objectives of XGBoost with margins that are log-odds
+LOGIT_OBJECTIVES = ("binary:logistic", "multi:softprob", "multi:softmax")
+# Beginnings of the names of methods that predict in other libraries
+ELSEWHERE = ("predict_", "effect", "const_marginal_effect", "forecast")
 # Losses of CatBoost, and scikit-learn's classifiers with a score equal to the logit
 SIGMOIDS = {"Logloss", "CrossEntropy"}
 LOGISTIC = {
@@ -67,15 +74,6 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f" {estimator!r}{hint}."
         )
     model_class = type(estimator)
-    if (model_class.__module__.split(".")[0], model_class.__name__) == (
-        "xgboost",
-        "Booster",
-    ):
-        raise TypeError(
-            f"{owner} explains models that predict from a table; an XGBoost Booster "
-            "predicts from a DMatrix: use skshapley.trees.TreeExplainer, or a function "
-            "such as lambda X: booster.predict(xgboost.DMatrix(X))."
-        )
     if callable(method):
         return method
     if is_torch_module(estimator) or (
@@ -106,15 +104,29 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
             f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).'
         )
-    required = "predict_proba" if method == "log_odds" else method
-    if required not in has:
-        refuse_unfitted(estimator, owner)
-        raise ValueError(
-            f"{owner} got response_method={request!r}, but {model_class.__name__} has no "
-            f"{required}: it has {has}; choose one of these, or pass a function of "
-            "(estimator, X)."
-        )
+    # Boosters of XGBoost have a raw score instead of probabilities.
+    of_score = method == "log_odds" and _is_classifying_booster(estimator)
+    required = "predict_proba" if method == "log_odds" and not of_score else method
+    if required not in has and not of_score:
+        _refuse_method(estimator, request, required, has, owner)
     return method
+
+
+def _refuse_method(estimator, request, required, has, owner) -> None:
+    """Raise an error for a model without the required method, with the ones it has."""
+    name = type(estimator).__name__
+    elsewhere = [method for method in dir(estimator) if method.startswith(ELSEWHERE)]
+    if elsewhere and not has:
+        call = f"lambda model, X: model.{elsewhere[-1]}(X)"
+        raise ValueError(
+            f"{owner} got response_method={request!r}, but {name} has no {required}: it "
+            f"has {elsewhere}; pass a function, such as response_method={call}."
+        )
+    refuse_unfitted(estimator, owner)
+    raise ValueError(
+        f"{owner} got response_method={request!r}, but {name} has no {required}: it has "
+        f"{has}; choose one of these, or pass a function of (estimator, X)."
+    )
 
 
 def refuse_unfitted(estimator, owner) -> None:
@@ -185,6 +197,29 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     return clipped_logit(probabilities)
 
 
+def is_xgboost_booster(model) -> bool:
+    """Return True for XGBoost's Booster, which predicts from a container of its own."""
+    kind = type(model)
+    return kind.__name__ == "Booster" and kind.__module__.startswith("xgboost")
+
+
+def _is_classifying_booster(model) -> bool:
+    if not is_xgboost_booster(model):
+        return False
+    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+    return objective in LOGIT_OBJECTIVES
+
+
+def in_dmatrix(model, X) -> Any:
+    """Return the rows in the container that a Booster of XGBoost takes, or unchanged."""
+    if not is_xgboost_booster(model):
+        return X
+    xgboost = needed("xgboost", "A Booster")
+    # An array has the columns of the training rows, in their order.
+    names = None if is_frame(X) else model.feature_names
+    return xgboost.DMatrix(X, feature_names=names, enable_categorical=True)
+
+
 def _raw_score(model) -> Callable[[Any], Any] | None:
     """Return the function of X with the exact logit of the probability, or None."""
     kind = type(model)
@@ -193,7 +228,7 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
         len(getattr(model, "classes_", ())) == 2,
     )
     if library == "xgboost":
-        return lambda X: model.predict(X, output_margin=True)
+        return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
     if library == "lightgbm" and two:
         # One iteration is enough for the header, and thousands of trees would take
         # seconds.

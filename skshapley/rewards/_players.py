@@ -10,6 +10,7 @@ import pandas as pd
 
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas
+from skshapley._tools._texts import suggested
 
 
 def marked_players(flags, column_player, n_players) -> np.ndarray:
@@ -151,7 +152,8 @@ def _position(column, columns, group, owner) -> int:
     if isinstance(column, int | np.integer) and 0 <= column < len(columns):
         return int(column)
     raise ValueError(
-        f"{owner} got an unknown column {column!r} in group {group!r}: choose among "
+        f"{owner} got an unknown column {column!r}{suggested(column, columns)} in group "
+        f"{group!r}: choose among "
         f"{columns}."
     )
 

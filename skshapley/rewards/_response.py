@@ -20,6 +20,7 @@ from skshapley.rewards._methods import (
     FUNCTION,
     checked_method,
     final_estimator,
+    in_dmatrix,
     log_odds,
     refuse_unfitted,
 )
@@ -138,6 +139,10 @@ class Response:
             if fits and not self.dense and sparse.issparse(X):
                 self.dense = True
                 return self.probe(X, where)
+            if self._width_lies(X):
+                self._width = None
+                return self.probe(X, where)
+            self._refuse_frame(X, error)
             if not isinstance(error, ModelOutputError):
                 # Failed calls of unfitted models have obscure errors; this one names
                 # the reason.
@@ -145,6 +150,35 @@ class Response:
             raise
         self._learn(raw, values)
         return values.reshape(n_rows(X), -1)
+
+    def _width_lies(self, X) -> bool:
+        """Return True if the model predicts from more or fewer columns than it states."""
+        if self._width in (None, X.shape[1]) or is_frame(X):
+            return False
+        honest = self._width
+        self._width = None
+        try:
+            self._asked(self.in_its_container(X))
+        except Exception:
+            return False
+        finally:
+            self._width = honest
+        return True
+
+    def _refuse_frame(self, X, error) -> None:
+        """Raise TypeError if a function fails on a frame, and takes the same rows as an array."""
+        if not is_frame(X) or not (self.method == FUNCTION or callable(self.method)):
+            return
+        frameless = copy(self)
+        try:
+            frameless._raw(as_array(X))
+        except Exception:
+            return
+        raise TypeError(
+            f"{self.owner}: the function fails on a frame ({type(error).__name__}), and "
+            "functions get the container of fit: pass X.to_numpy() to fit and to "
+            "explain."
+        ) from error
 
     def __call__(self, X, where="") -> np.ndarray:
         """Return the raw response ``(n, K)`` as float64.
@@ -396,7 +430,8 @@ class Response:
         if self.method == "log_odds":
             values: Any = log_odds(self.estimator, X)
         else:
-            values = as_numpy(getattr(self.estimator, self.method)(X))
+            rows = in_dmatrix(self.estimator, X)
+            values = as_numpy(getattr(self.estimator, self.method)(rows))
         # A single decision value belongs to the second class; the first class has its
         # negative.
         two = self._classes is not None and len(self._classes) == 2
