@@ -47,6 +47,28 @@ def test_times_are_rounded_for_reading(seconds, words):
     assert span(seconds) == words
 
 
+def test_a_service_gets_progress_and_hints_by_its_logger(clock, capsys, caplog):
+    """The lines are routed once, to the handlers of the service instead of stderr."""
+    caplog.set_level("INFO", logger="skshapley")
+    with progress(10_000, advice=lambda seconds: "pass max_rows=2000") as report:
+        after(report, clock, 2, 13)
+        after(report, clock, 4, 26)
+    first, *lines = caplog.messages
+    assert first == "explaining 10,000 rows, about 26 min left; pass max_rows=2000"
+    assert all("of 10,000 rows" in line for line in lines)
+    assert lines
+    assert {record.name for record in caplog.records} == {"skshapley"}
+    assert not capsys.readouterr().err
+
+
+def test_silent_work_is_not_logged(clock, capsys, caplog):
+    caplog.set_level("INFO", logger="skshapley")
+    with progress(10_000, False) as report:
+        after(report, clock, 2, 13)
+    assert not caplog.messages
+    assert not capsys.readouterr().err
+
+
 def test_long_work_reports_its_time_and_faster_settings_once(clock, capsys):
     with progress(
         10_000, advice=lambda seconds: f"less than {seconds:.0f} s"

@@ -1,5 +1,6 @@
 """Progress of long work: the remaining time, and a bar."""
 
+import logging
 import sys
 import time
 import warnings
@@ -10,6 +11,8 @@ from typing import Any
 LONG = 10.0  # seconds of work without a message
 SETTLED = 0.5  # seconds until the pace is reliable
 BETWEEN_LINES = 1.25  # factor between the times of two lines in a log
+
+LOGGER = logging.getLogger("skshapley")
 
 Advice = Callable[[float], str]
 
@@ -41,7 +44,8 @@ def progress(
     verbose : bool, int or "auto"
         "auto" shows progress once the remaining time is known to exceed 10 s: a bar on
         a terminal or in a notebook, one line on stderr elsewhere. True always shows it;
-        in a log, by a line now and then.
+        in a log, by a line now and then. If the logger "skshapley" handles the level
+        INFO, it gets all lines instead of stderr. False: no bar and no lines.
     label : str
         The work, as a participle.
     advice : callable, default=None
@@ -49,7 +53,7 @@ def progress(
     unit : str, default="rows"
         The noun of a unit.
     """
-    if not verbose or sys.stderr is None:
+    if not verbose or (sys.stderr is None and not _is_logged()):
         yield lambda done, before=0: None
         return
     requested, start, next_line = verbose != "auto", time.time(), 0.0
@@ -67,7 +71,7 @@ def progress(
             faster = "" if advice is None else advice(left)
             _say(f"{words}; {faster}" if faster else words)
         # a terminal or a notebook can update a bar
-        if visible and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        if visible and _has_bar():
             if bar is None:
                 bar = _bar(
                     total=total,
@@ -78,7 +82,9 @@ def progress(
                 )
                 bar.start_t = start
             bar.update(done - bar.n)
-        elif requested and (done == total or seconds >= next_line):
+        elif (requested or (visible and _is_logged())) and (
+            done == total or seconds >= next_line
+        ):
             next_line = max(seconds + 1, BETWEEN_LINES * seconds)
             of = "" if total is None else f" of {total:,}"
             remaining = "" if left is None else f", {span(left)} left"
@@ -91,7 +97,20 @@ def progress(
             bar.close()
 
 
+def _is_logged() -> bool:
+    return LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()
+
+
+def _has_bar() -> bool:
+    """Return True on a terminal or in a notebook, unless lines are logged."""
+    return not _is_logged() and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+
+
 def _say(line: str) -> None:
+    """Log a line, or write it on stderr if no handler takes it."""
+    if _is_logged():
+        LOGGER.info(line)
+        return
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
