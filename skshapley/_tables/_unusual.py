@@ -13,7 +13,7 @@ ABOUT_CATEGORIES = ("categor", "unseen", "unknown", "previously")
 
 
 def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) -> None:
-    """Raise an error with the user's column, if cells explain why a model failed.
+    """Raise an error with the user's column, if its cells explain the error of a model.
 
     Models behind a pipeline name the columns of an inner table, or none.
 

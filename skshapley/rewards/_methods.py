@@ -198,7 +198,7 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
 
 
 def is_xgboost_booster(model) -> bool:
-    """Return True for XGBoost's Booster, which predicts from a container of its own."""
+    """Return True for XGBoost's Booster, which predicts from a DMatrix only."""
     kind = type(model)
     return kind.__name__ == "Booster" and kind.__module__.startswith("xgboost")
 
