@@ -165,6 +165,7 @@ API = [
                 "CopulaReward",
                 "EmpiricalReward",
                 "SurrogateReward",
+                "ForestReward",
                 "RefitReward",
                 "TokenReward",
                 "TileReward",

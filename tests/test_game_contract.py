@@ -36,6 +36,7 @@ from skshapley.rewards import (
     REWARDS,
     CausalReward,
     DataGame,
+    ForestReward,
     FunctionGame,
     Game,
     InterventionalReward,
@@ -60,6 +61,7 @@ FEW_TREES = HistGradientBoostingRegressor(
     max_iter=3, min_samples_leaf=2, random_state=0
 )
 EVERY_REWARD["surrogate"] = SurrogateReward(FEW_TREES)
+EVERY_REWARD["forest"] = ForestReward(n_trees=2, min_samples_leaf=2)
 EVERY_REWARD["causal"] = CausalReward([[1], [0, 3], [2]], [True, False, True])
 EVERY_REWARD["causal, one component"] = CausalReward([[3, 1, 0, 2]])
 EVERY_REWARD["interventional, link"] = REWARDS["interventional"](link=np.tanh)

@@ -149,6 +149,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
             background = background.herded(n, predictions, rng)
             self._background = background
         target = {"target": background.target} if reward.needs_target else {}
+        reward = reward.for_table(background.rows)
         return reward.fit(
             response, background.rows, background.weights, background.players, **target
         )

@@ -40,7 +40,7 @@ class ShapleyExplainer(Attributor):
         The worth of a coalition: the mean response if absent features take the values
         of background rows ("interventional"), or the background's means and modes
         ("baseline"), or follow the present features ("conditional", "copula",
-        "empirical", "surrogate"), or the response of the model fitted to the present
+        "empirical", "surrogate", "forest"), or the response of the model fitted to the present
         features ("refit").
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function",

@@ -52,10 +52,10 @@ class Joint(Coalitions):
         return replace(self, plan=self.plan.with_entropy(entropy))
 
     def state(self) -> dict[str, Any]:
-        """Return the training table's target, and the responses to a few of its rows."""
+        """Return the target, and the responses to a few background rows."""
         background = self.labels.background
         rows = take_rows(background.rows, slice(0, PROBE_ROWS))
-        target = np.asarray(background.target)
+        target = np.empty(0) if background.target is None else background.target
         return {"responses": [response_of(self, rows)], "target": [target]}
 
 

@@ -16,7 +16,7 @@ from skshapley._records._outcome import label
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tools._constraints import Count, check_values
 from skshapley._tools._random import entropy_from, generator
-from skshapley.rewards import Reward
+from skshapley.rewards._refit import JointGame
 from skshapley.rewards._surrogate import kernel_coalitions
 
 
@@ -41,8 +41,9 @@ def conditional_error(
     X : array or frame of shape (r, d)
         Rows that neither the background nor the training of the model has seen.
     n_coalitions : int, default=32
-        Coalitions for each row: drawn by the Shapley kernel, equal for all rewards.
-        Each costs an evaluation with each reward.
+        Coalitions for each row: drawn by the Shapley kernel, equal for all rewards, and
+        for all rows if a reward fits a model for each ("forest", "refit"). Each costs
+        an evaluation with each reward.
     n_jobs : int, default=None
         Workers, through joblib.
     random_state : None, int, Generator or RandomState, default=None
@@ -101,10 +102,16 @@ def conditional_error(
     rng = generator(entropy_from(random_state, "conditional_error"), 1)
     # The same coalitions for all rewards: differences are then more precise than
     # errors.
-    coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
+    variants = {name: explainer._with(reward=one) for name, one in by_name.items()}
+    if any(variant.reward_.joint for variant in variants.values()):
+        # one fit of a coalition for all rows
+        coalitions = kernel_coalitions(rng, n_coalitions, p)
+        coalitions = np.tile(coalitions, (len(X), 1))
+    else:
+        coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
     squares, plain = {}, {}
-    for name, reward in by_name.items():
-        squares[name], plain[name] = _squares(explainer, reward, X, coalitions, n_jobs)
+    for name, variant in variants.items():
+        squares[name], plain[name] = _squares(variant, X, coalitions, n_jobs)
     return _table(squares, plain)
 
 
@@ -121,17 +128,20 @@ def _named(rewards) -> dict:
     return by_name
 
 
-def _squares(
-    explainer, reward: str | Reward, X, coalitions, n_jobs
-) -> tuple[np.ndarray, float]:
+def _squares(variant, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
     """Return the mean squared error of each row, and the error of the constant v(empty)."""
-    variant = explainer._with(reward=reward)
     game = variant.reward_.game(variant._background.table(variant, X))
     rows = np.arange(game.n_rows)
     full = game.full(rows)
-    requests = Requests(np.repeat(rows, len(coalitions) // len(rows)), coalitions, None)
-    with Evaluator(game, n_jobs) as evaluator:
-        values = evaluator(requests).reshape(len(rows), -1, game.n_outputs)
+    m = len(coalitions) // len(rows)
+    if variant.reward_.joint:
+        requests = Requests(np.zeros(m, dtype=np.intp), coalitions[:m], None)
+        with Evaluator(JointGame(game), n_jobs) as evaluator:
+            values = evaluator(requests).reshape(m, len(rows), -1).swapaxes(0, 1)
+    else:
+        requests = Requests(np.repeat(rows, m), coalitions, None)
+        with Evaluator(game, n_jobs) as evaluator:
+            values = evaluator(requests).reshape(len(rows), m, -1)
     empty = (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)
     squares = ((full[:, None] - values) ** 2).sum(axis=2).mean(axis=1)
     return squares, float(((full - empty) ** 2).sum(axis=1).mean())

@@ -5,6 +5,7 @@ from skshapley.rewards._causal import CausalReward
 from skshapley.rewards._conditional import ConditionalReward, CopulaReward
 from skshapley.rewards._data import DataGame
 from skshapley.rewards._empirical import EmpiricalReward
+from skshapley.rewards._forest import ForestReward
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
@@ -22,6 +23,7 @@ REWARDS: dict[str, type[Reward]] = {
     "copula": CopulaReward,
     "empirical": EmpiricalReward,
     "surrogate": SurrogateReward,
+    "forest": ForestReward,
     "refit": RefitReward,
 }
 
@@ -33,6 +35,7 @@ __all__ = [
     "CopulaReward",
     "DataGame",
     "EmpiricalReward",
+    "ForestReward",
     "FunctionGame",
     "Game",
     "InterventionalReward",

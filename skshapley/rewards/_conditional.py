@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from skshapley._tools._constraints import Constraint
+from skshapley.rewards._forest import ForestReward
 from skshapley.rewards._gaussian import (
     LEAST_SHRINKAGE,
     chosen_factors,
@@ -20,7 +21,7 @@ from skshapley.rewards._gaussian import (
 from skshapley.rewards._linked import LINK
 from skshapley.rewards._quadratic import fitted_quadratic, known_part
 from skshapley.rewards._remainder import TransportGame
-from skshapley.rewards._reward import BackgroundReward
+from skshapley.rewards._reward import BackgroundReward, Reward
 from skshapley.rewards._transport import (
     Margins,
     NormalMargins,
@@ -223,9 +224,21 @@ class ConditionalReward(_TransportReward):
         "link": LINK,
     }
 
+    takes = ("gaps", "text")
+
     def __init__(self, covariance=None, link=None) -> None:
         self.covariance = covariance
         self.link = link
+
+    def for_table(self, background) -> Reward:
+        """Return a forest reward for a table with categories or missing values."""
+        if self.covariance is not None or self.link is not None:
+            return self
+        try:
+            numbers(background, "ConditionalReward", "background")
+        except (TypeError, ValueError):
+            return ForestReward()
+        return self
 
     def _margins(self, table, weights) -> Margins:
         if self.covariance is None:

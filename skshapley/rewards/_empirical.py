@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from skshapley._tools._constraints import Constraint, Number
 from skshapley.rewards._conditional import NumericReward
 from skshapley.rewards._gaussian import squared_distances
-from skshapley.rewards._linked import WrappedGame
+from skshapley.rewards._linked import WeightedGame
 from skshapley.rewards._reward import InterventionalGame
 from skshapley.rewards._transport import NumericModel
 
@@ -172,10 +172,8 @@ class EmpiricalReward(NumericReward):
         return np.array([1 / (of_row**2).sum(axis=1) for of_row in weights])
 
 
-class EmpiricalGame(WrappedGame):
+class EmpiricalGame(WeightedGame):
     """The game of the empirical reward for given rows.
-
-    Every coalition has its own weights of the background rows.
 
     Parameters
     ----------
@@ -185,26 +183,11 @@ class EmpiricalGame(WrappedGame):
         The rows to explain in standard units.
     """
 
-    _game: InterventionalGame
     by_row = ("_given",)
 
     def __init__(self, game: InterventionalGame, given: np.ndarray) -> None:
         super().__init__(game)
         self._given = given
 
-    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
-        """Return the weighted mean responses, ``(r, m, k)``."""
-        r, m, p = coalitions.shape
-        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
-        weights = self.shared.row_weights(self._given[repeated], flat)
-        # Rows of weight 0 are never passed to the model.
-        line, reference = np.nonzero(weights)
-        outputs = self._game.against(flat[line], repeated[line], reference[:, None])[
-            :, 0
-        ]
-        # Every coalition keeps at least its nearest row, so no sum is empty.
-        starts = np.flatnonzero(np.diff(line, prepend=-1))
-        values = np.add.reduceat(
-            weights[line, reference][:, None] * outputs, starts, axis=0
-        )
-        return values.reshape(r, m, -1)
+    def _weights(self, coalitions, rows) -> NDArray[np.float64]:
+        return self.shared.row_weights(self._given[rows], coalitions)

@@ -4,6 +4,7 @@ Chen, Song, Wainwright & Jordan (2018), section 2.1, score a coalition by the lo
 of the mean probability. The mean of the logarithms is a different game.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
@@ -47,7 +48,6 @@ class WrappedGame(Game):
             game.bytes_per_row,
         )
         self.parted_by_instance = game.parted_by_instance
-        self.most_values = game.most_values
 
     @property
     def shared(self) -> Any:
@@ -83,6 +83,47 @@ class WrappedGame(Game):
         for name in self.by_row:
             setattr(selection, name, getattr(self, name)[rows])
         return selection
+
+
+class WeightedGame(WrappedGame):
+    """Base class of games in which every coalition has its own weights of background rows.
+
+    Subclasses define the weights (`_weights`).
+
+    Parameters
+    ----------
+    game : InterventionalGame
+        The game of the same model with equal weights.
+    """
+
+    _game: Any
+
+    @abstractmethod
+    def _weights(self, coalitions, rows) -> NDArray[np.float64]:
+        """Return the weights of background rows, with sum 1, ``(n, b)``.
+
+        Parameters
+        ----------
+        coalitions : ndarray of shape (n, p), bool
+        rows : ndarray of shape (n,), int
+        """
+
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
+        """Return the weighted mean responses, ``(r, m, k)``."""
+        r, m, p = coalitions.shape
+        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
+        weights = self._weights(flat, repeated)
+        # Rows of weight 0 are never passed to the model.
+        line, reference = np.nonzero(weights)
+        outputs = self._game.against(flat[line], repeated[line], reference[:, None])[
+            :, 0
+        ]
+        # Every coalition keeps at least its nearest row, so no sum is empty.
+        starts = np.flatnonzero(np.diff(line, prepend=-1))
+        values = np.add.reduceat(
+            weights[line, reference][:, None] * outputs, starts, axis=0
+        )
+        return values.reshape(r, m, -1)
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}

@@ -339,8 +339,6 @@ class RefitGame(Game):
     keys : ndarray of shape (r,), uint64
     """
 
-    most_values = 1  # each fit may go to another worker
-
     def __init__(self, reward, X, raw_full, winners, keys) -> None:
         self.shared, self._X = reward, X
         self._raw_full, self._winners, self._keys = raw_full, winners, keys
@@ -391,6 +389,8 @@ class JointGame(WrappedGame):
     game : Game
         Of r rows and k outputs, without a background.
     """
+
+    most_values = 1  # each evaluation may go to another worker
 
     def __init__(self, game: Game) -> None:
         super().__init__(game)

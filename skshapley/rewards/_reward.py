@@ -75,6 +75,15 @@ class Reward(Parametrised, ABC):
         players : Players
         """
 
+    def for_table(self, background) -> "Reward":
+        """Return the reward for a background; another one if this takes no such table.
+
+        Parameters
+        ----------
+        background : array or frame of shape (b, d)
+        """
+        return self
+
     def sort_background(self, rng: np.random.Generator) -> None:
         """Sort the background so that any few consecutive rows represent all, if possible.
 
