@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class NumericReward(BackgroundReward):
     """
 
     masked_: NumericModel
-    takes = ()
+    takes: ClassVar[tuple[str, ...]] = ()
 
     def _prepared(self, raw) -> NumericModel:
         owner = type(self).__name__
