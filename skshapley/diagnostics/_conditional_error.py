@@ -102,7 +102,9 @@ def conditional_error(
     rng = generator(entropy_from(random_state, "conditional_error"), 1)
     # The same coalitions for all rewards: differences are then more precise than
     # errors.
-    variants = {name: explainer._with(reward=reward) for name, reward in by_name.items()}
+    variants = {
+        name: explainer._with(reward=reward) for name, reward in by_name.items()
+    }
     if any(variant.reward_.joint for variant in variants.values()):
         # one fit of a coalition for all rows
         coalitions = kernel_coalitions(rng, n_coalitions, p)
