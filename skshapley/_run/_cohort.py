@@ -165,8 +165,11 @@ class Cohort:
         """Hand the values to sampler and solver, with the known values of both ends."""
         members, block = self.members[self.asking], self.block
         n_groups = 1 if self.groups is None else self.groups.n_groups
-        values = values.reshape(-1, n_groups, values.shape[1])
-        values = self.block.game.of_means(values).reshape(len(values), -1)
+        n_outputs = values.shape[1]
+        # Rows like the background need no evaluation, so there may be no values.
+        values = values.reshape(len(values) // n_groups, n_groups, n_outputs)
+        values = self.block.game.of_means(values)
+        values = values.reshape(len(values), n_groups * n_outputs)
 
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
             if self.sample is not None:
