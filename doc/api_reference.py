@@ -104,6 +104,12 @@ API = [
         ["herd"],
     ),
     (
+        "Groups",
+        "Nested groups of columns that carry the same information.",
+        "skshapley.groups",
+        ["by_correlation"],
+    ),
+    (
         "Samplers",
         "The choice of coalitions; ``SAMPLERS`` has the classes by name.",
         "skshapley.samplers",
@@ -133,7 +139,7 @@ API = [
                 "ConnectedShapley",
                 "ConnectedRegression",
             ),
-            *("Myerson", "Ordered"),
+            *("Myerson", "Ordered", "Nested"),
         ],
     ),
     (

@@ -20,6 +20,7 @@ from skshapley.samplers import (
     Kernel,
     Leverage,
     MonteCarlo,
+    Nested,
     Ordered,
     Orthogonal,
 )
@@ -68,6 +69,7 @@ VARIANTS = {
     "classical, small sets": Classical(small_sets_first),
     "leverage, singles": Leverage(paired=False, replacement=True),
     "ordered": Ordered("antithetic", FirstBeforeSecond()),
+    "nested, no groups": Nested(),
     "ordered, no order": Ordered("orthogonal"),
 }
 EVERY_SAMPLER = {name: sampler() for name, sampler in SAMPLERS.items()} | VARIANTS

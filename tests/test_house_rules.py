@@ -50,6 +50,7 @@ LAYERS = (
     {"_estimators", "trees"},
     {
         "background",
+        "groups",
         "plots",
         "testing",
         "diagnostics",

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skshapley._records._outcome import Settings, label
-from skshapley._run._plan import Request, Rule
+from skshapley._run._plan import Request, Rule, nested_permutations
 from skshapley._tables._inputs import is_frame, n_rows
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_parameters
 from skshapley._tools._params import resolve
@@ -161,7 +162,17 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
             name: getattr(self, name) for name in names if hasattr(self, name)
         }
         owner = type(self).__name__
-        return Request.of(owner, **parameters, random_state=self._entropy, rule=rule)
+        levels = self.players_.levels
+        if levels is not None:
+            rule = partial(nested_permutations, levels=levels)
+        request = Request.of(owner, **parameters, random_state=self._entropy, rule=rule)
+        if levels is not None and not request.automatic:
+            raise ValueError(
+                f"{owner} got nested groups, which choose the permutations, and "
+                f"sampler={self.sampler!r}, solver={self.solver!r}: leave both at "
+                '"auto", or pass groups of one level.'
+            )
+        return request
 
     def _labels(
         self, output_names: list | None, pairs: Index | None = None, **facts: Any

@@ -64,7 +64,8 @@ class ShapleyExplainer(Attributor):
         or an instance.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are
-        their own.
+        their own. A dict of such groups in place of the columns makes nested groups:
+        the innermost ones are the players, and have Owen or Winter values.
     max_rows : int or "auto", default="auto"
         The budget: model rows per row to explain. The cost is the same for a thousand
         background rows and a million. "auto": about 33,000 for 100 background rows or

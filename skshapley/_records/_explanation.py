@@ -1,7 +1,7 @@
 """The frozen record of an explanation: attributions, their uncertainty and their cost."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records import _selection, _texts
+from skshapley._records._folded import folded
 from skshapley._records._importance import (
     check_confidence,
     cohort_masks,
@@ -348,6 +349,41 @@ class Explanation(Hinting, Frozen):
         return _selection.output(self, name)
 
     @corrected
+    def folded(self, groups: Mapping, level: int = 1) -> "Explanation":
+        """Return the explanation of groups of players, as sums over their members.
+
+        For nested groups of an explainer, the sums are the values that the groups have
+        as players. For other groups, they are sums and no values of a game.
+
+        Parameters
+        ----------
+        groups : dict
+            As of the explainer, or ``{"name": [players, ...]}``.
+        level : int, default=1
+            The groups to sum: 1 for the outermost ones, and larger for their parts.
+
+        Returns
+        -------
+        explanation : Explanation
+            Standard errors are sums too, an upper bound. Interactions are left out.
+
+        Raises
+        ------
+        ValueError
+            For unknown players, or a level below 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skshapley import ShapleyExplainer
+        >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 4.0])
+        >>> explanation = explainer.fit(np.zeros((1, 3))).explain(np.ones((1, 3)))
+        >>> explanation.folded({"first": ["x0", "x1"]}).to_frame()
+           first   x2
+        0    3.0  4.0
+        """
+        return folded(self, groups, level)
+
     def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
 

@@ -15,7 +15,15 @@ from skshapley._tools._random import entropy_from
 from skshapley.designs import StepwiseDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.rewards import Game
-from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
+from skshapley.samplers import (
+    SAMPLERS,
+    Antithetic,
+    Exact,
+    MonteCarlo,
+    Nested,
+    Odd,
+    Sampler,
+)
 from skshapley.samplers._base import EVALS_A_PLAYER, LEAST_REFERENCES, Bought
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
@@ -516,6 +524,13 @@ def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
     if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
         return Antithetic()
     return MonteCarlo()
+
+
+def nested_permutations(
+    request: Request, size: Size, count: int, levels: Any
+) -> Sampler:
+    """Return the sampler of permutations that keep the groups at each level together."""
+    return Nested(levels)
 
 
 def all_coalitions(request: Request, size: Size, count: int) -> Sampler:

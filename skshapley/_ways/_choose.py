@@ -33,6 +33,12 @@ def choose(
     if request.automatic:
         index, pairs = request.index, request.pairs
         reading = read(reward, draft.max_rows, n_jobs, index, pairs)
+    if reward.players_.levels is not None and not (
+        reading.form and reading.form.additive
+    ):
+        # SampledTrees has no values of nested groups
+        reason = "Values of nested groups are exact for sums over the columns only"
+        reading = Reading(reason=reason)
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
         return Exact(labels, reading.form, reward, request.entropy)

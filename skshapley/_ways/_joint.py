@@ -8,7 +8,7 @@ import numpy as np
 
 from skshapley._records._outcome import Outcome, Settings
 from skshapley._run._engine import run
-from skshapley._run._plan import Plan, Request, Size, is_auto, usual_sampler
+from skshapley._run._plan import Plan, Request, Rule, Size, is_auto, usual_sampler
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._progress import progress
 from skshapley._ways._coalitions import Coalitions, faster
@@ -61,7 +61,9 @@ class Joint(Coalitions):
 
 def joint_request(request: Request, size: Size, reward: Any) -> Request:
     """Return a request with the sampler and the budget of joint evaluations for "auto"."""
-    rule = usual_sampler if reward.memory is None else fixed_sampler
+    rule: Rule = usual_sampler if reward.memory is None else fixed_sampler
+    if reward.players_.levels is not None:
+        rule = request.rule  # permutations that keep groups together
     limit = request.limit
     if is_auto(limit):
         limit = size.rows(max(AUTO_EVALS * size.n_players, LEAST_AUTO_EVALS))

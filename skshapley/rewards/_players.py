@@ -1,6 +1,6 @@
 """Players: features, or groups of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,10 +32,13 @@ class Players(Portable):
     names : ndarray of shape (p,), object
     column_player : ndarray of shape (d,), int
         The player of each column.
+    levels : ndarray of shape (n_levels, p), int, or None
+        With nested groups, the group of each player at each level, the outermost first.
     """
 
     names: np.ndarray
     column_player: np.ndarray
+    levels: np.ndarray | None = None
 
     @property
     def n_players(self) -> int:
@@ -51,7 +54,8 @@ class Players(Portable):
         Parameters
         ----------
         groups : mapping of name to list of columns, or None
-            Columns by name, or by position.
+            Columns by name, or by position. A mapping in place of a list makes nested
+            groups, and the innermost ones are the players.
         columns : list
             Names of the columns.
         owner : str
@@ -64,7 +68,8 @@ class Players(Portable):
         """
         owners, labels = np.arange(len(columns)), list(columns)
         group_of_column: dict[int, object] = {}
-        for name, members in _checked(groups, owner).items():
+        paths: dict[int, tuple] = {}  # the groups above a player, by its first column
+        for path, name, members in _innermost(_checked(groups, owner)):
             positions = [_position(column, columns, name, owner) for column in members]
             for position in positions:
                 if position in group_of_column:
@@ -78,6 +83,7 @@ class Players(Portable):
             # table.
             owners[positions] = min(positions)
             labels[min(positions)] = name
+            paths[min(positions)] = path
         owner_numbers, column_player = np.unique(owners, return_inverse=True)
         names = np.array(
             [str(labels[position]) for position in owner_numbers], dtype=object
@@ -87,7 +93,7 @@ class Players(Portable):
                 f"{owner} got players of the same name among {names.tolist()}: rename "
                 "a group or a column."
             )
-        return cls(names, column_player)
+        return cls(names, column_player, _levels(owner_numbers, paths))
 
     def of_columns(self, flags) -> np.ndarray:
         """Return True for players with a flagged column.
@@ -134,14 +140,45 @@ def _checked(groups, owner) -> Mapping[Any, Any]:
     if groups is None:
         return {}
     if not hasattr(groups, "items") or not all(
-        isinstance(members, (list, tuple, np.ndarray, pd.Index)) and len(members)
+        isinstance(members, (list, tuple, np.ndarray, pd.Index, Mapping))
+        and len(members)
         for members in groups.values()
     ):
         raise ValueError(
             f"{owner} takes groups as None or {{name: [columns, ...]}} with at least "
-            f"one column each; got {groups!r}."
+            f"one column each, or as such dicts in a dict; got {groups!r}."
         )
+    for members in groups.values():
+        if isinstance(members, Mapping):
+            _checked(members, owner)
     return groups
+
+
+def _innermost(groups, path=()) -> Iterator[tuple[tuple, Any, Any]]:
+    """Yield the names above, the name and the columns of each innermost group."""
+    for name, members in groups.items():
+        if isinstance(members, Mapping):
+            yield from _innermost(members, (*path, name))
+        else:
+            yield path, name, members
+
+
+def _levels(first_columns, paths) -> np.ndarray | None:
+    """Return the group of each player at each level, ``(n_levels, p)``, or None."""
+    depth = max(map(len, paths.values()), default=0)
+    if not depth:
+        return None
+    above = [paths.get(column, ()) for column in first_columns.tolist()]
+    levels = []
+    for level in range(1, depth + 1):
+        # a player without a group at this level is a group
+        keys = [
+            path[:level] if len(path) >= level else (path, player)
+            for player, path in enumerate(above)
+        ]
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        levels.append([numbers[key] for key in keys])
+    return np.array(levels, dtype=np.intp)
 
 
 def _position(column, columns, group, owner) -> int:

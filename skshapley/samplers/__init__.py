@@ -21,6 +21,7 @@ from skshapley.samplers._graph_methods import (
 )
 from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
+from skshapley.samplers._nested import Nested
 from skshapley.samplers._odd import Odd, OddLeverage
 from skshapley.samplers._ordered import Ordered
 from skshapley.samplers._owen import Owen, OwenHalved
@@ -79,6 +80,7 @@ __all__ = [
     "MallowsKernel",
     "MonteCarlo",
     "Myerson",
+    "Nested",
     "Odd",
     "OddLeverage",
     "Ordered",

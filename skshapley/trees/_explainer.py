@@ -189,6 +189,11 @@ class TreeExplainer(Attributor):
             self._background = replace(background, rows=None, weights=np.empty(0))
         else:
             self._background = Background.of(self, X, sample_weight, self.groups)
+        if self.players_.levels is not None:
+            raise ValueError(
+                f"{name} has no values of nested groups: use "
+                "skshapley.ShapleyExplainer, or groups of one level."
+            )
         rows, weights = self.background_, self.background_weights_
         if from_paths:
             rows, weights = None, np.ones(1)

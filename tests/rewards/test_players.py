@@ -62,7 +62,7 @@ def test_a_group_may_have_the_name_of_a_member():
     [
         (
             {"g": ["rde"]},
-            r"unknown column 'rde' in group 'g': choose among \['age', 'red'",
+            r"unknown column 'rde' \(did you mean 'red'\?\) in group 'g': choose among",
         ),
         ({"g": [5]}, "unknown column 5 in group 'g'"),
         ({"g": [-1]}, "unknown column -1 in group 'g'"),
