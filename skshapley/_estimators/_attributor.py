@@ -99,7 +99,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         """Return the reward that the user asked for, with checked parameters."""
         check_parameters(self, COUNTS)
         self._counts = {name: getattr(self, name) for name in COUNTS}
-        self._given = {
+        self._decisions = {
             parameter: getattr(self, parameter) for parameter in self._decided_by
         }
         reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
@@ -203,14 +203,14 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         # Unchanged parameters were checked in `fit`.
         if any(getattr(self, name) is not old for name, old in self._counts.items()):
             check_parameters(self, COUNTS)
-        for name, given in self._given.items():
+        for name, old in self._decisions.items():
             now = getattr(self, name)
             # Clones and pickles have equal parameters instead of the same ones, so
             # reprs are compared too.
-            if now is not given and repr(now) != repr(given):
+            if now is not old and repr(now) != repr(old):
                 owner = type(self).__name__
                 raise ValueError(
-                    f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} "
+                    f"{owner} was fitted with {name}={old!r}, and has {name}={now!r} "
                     "now: call fit(X_train) again."
                 )
 

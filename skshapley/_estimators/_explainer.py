@@ -306,9 +306,9 @@ class ShapleyExplainer(Attributor):
 
     def _with(self, **parameters: Any) -> Self:
         """Return an explainer of the same model with other parameters, and this background."""
-        other = type(self)(**{**self.get_params(deep=False), **parameters})
+        explainer = type(self)(**{**self.get_params(deep=False), **parameters})
         background = self._background
-        return other.fit(
+        return explainer.fit(
             background.rows, background.target, sample_weight=background.weights
         )
 

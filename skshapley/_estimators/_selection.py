@@ -78,11 +78,14 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         link: Link = (
             expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
         )
-        given = explainer.estimator.predict_proba(X)
-        given = given[:, 1] if explanation.values.ndim == 2 else given
+        probabilities = explainer.estimator.predict_proba(X)
+        if explanation.values.ndim == 2:
+            probabilities = probabilities[:, 1]
         # The link must reproduce the model's probabilities; otherwise the gains would
         # be of another model.
-        if np.allclose(link(explanation.predictions), given, rtol=0, atol=CLOSE):
+        if np.allclose(
+            link(explanation.predictions), probabilities, rtol=0, atol=CLOSE
+        ):
             return explanation, link
     return explainer.explain(X), _same
 
@@ -147,8 +150,8 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
     # Separate orders: noise columns must be independent of each other too.
     orders = [rng.permutation(n_rows(X)) for _ in drawn]
     if sparse.issparse(X):
-        moved = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]
-        return sparse.hstack([X, *moved], format=X.format)
+        columns = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]
+        return sparse.hstack([X, *columns], format=X.format)
     if isinstance(X, np.ndarray):
         return np.column_stack(
             [X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))]
@@ -328,16 +331,16 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if is_classifier(self.estimator):
             check_classification_targets(y)
             _refuse_missing_classes(folds, y, owner)
-        found = [
+        of_folds = [
             self._explained(table, y, train, test, entropy) for train, test in folds
         ]
         # Folds come in any order; the explanation follows the table.
         by_row = np.argsort(rows, kind="stable")
-        whole = Explanation.merge([part for part, _ in found])[by_row]
+        whole = Explanation.merge([part for part, _ in of_folds])[by_row]
         self.explanation_ = (
             _with_players(whole, back, is_frame(X)) if self.n_noise else whole
         )
-        gained = np.concatenate([part for _, part in found])[:, back]
+        gained = np.concatenate([part for _, part in of_folds])[:, back]
         self._means = Means.of(gained, np.full(len(rows), 1 / len(rows)))
         self._names = names
         self.p_values_ = p_values(self._means)[: len(names)]
@@ -367,8 +370,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
     ) -> tuple[Explanation, np.ndarray]:
         """Return the explanation of a fold's rows by a model of the other rows, and their gains."""
-        known, held_out = take_rows(X, train), take_rows(X, test)
-        model = clone(self.estimator).fit(known, y[train])
+        training_rows, held_out = take_rows(X, train), take_rows(X, test)
+        model = clone(self.estimator).fit(training_rows, y[train])
         reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
         if reward.joint:
             importance = GlobalImportance(
@@ -378,7 +381,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 random_state=entropy,
             )
-            losses = importance.fit(known, y[train]).explain(held_out, y[test]).rows
+            losses = (
+                importance.fit(training_rows, y[train]).explain(held_out, y[test]).rows
+            )
             return losses, losses.values
         explainer = ShapleyExplainer(
             model,
@@ -387,7 +392,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             random_state=entropy,
         )
-        explanation, link = explained_rows(explainer.fit(known), held_out)
+        explanation, link = explained_rows(explainer.fit(training_rows), held_out)
         classes = model.classes_ if is_classifier(model) else None
         return explanation, gains(
             explanation, link, targets_of(y[test], classes, explanation)
@@ -470,8 +475,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.classes_
 
     def __sklearn_tags__(self) -> Tags:
-        own, tags = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.transformer_tags, tags.target_tags = own.transformer_tags, own.target_tags
+        selector_tags, tags = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.transformer_tags = selector_tags.transformer_tags
+        tags.target_tags = selector_tags.target_tags
         tags.target_tags.required = True
         return tags
 
@@ -480,10 +486,12 @@ def _with_players(
     explanation: Explanation, order: np.ndarray, named: bool
 ) -> Explanation:
     """Return an explanation with reordered players; unnamed players get the names of positions."""
-    moved, names = explanation[:, order], explanation.feature_names
+    reordered, names = explanation[:, order], explanation.feature_names
     if named:
-        return moved
-    return replace(moved, data=moved.data.set_axis(names, axis=1), feature_names=names)
+        return reordered
+    return replace(
+        reordered, data=reordered.data.set_axis(names, axis=1), feature_names=names
+    )
 
 
 def _rows_of(folds: list, owner: str) -> np.ndarray:

@@ -103,12 +103,21 @@ class Cohort:
         numbers, shared = (keys % N_DESIGNS).astype(np.intp).tolist(), None
         if block.tuned is not None:
             # rows with equal numbers have equal generators, and therefore equal designs
-            own = Stream.DESIGN, self.count
-            shared = [generator(plan.entropy, *own, number) for number in numbers]
-        drawn = (block.tuned, numbers, shared, self.row_order, part)
-        self.sampler.start(
-            SamplerTask(self.count, rngs, bought.n_draws, weights, players, *drawn)
+            stream = Stream.DESIGN, self.count
+            shared = [generator(plan.entropy, *stream, number) for number in numbers]
+        task = SamplerTask(
+            n_players=self.count,
+            rngs=rngs,
+            n_draws=bought.n_draws,
+            reference_weights=weights,
+            players=players,
+            tuned=block.tuned,
+            numbers=numbers,
+            shared_rngs=shared,
+            row_order=self.row_order,
+            part=part,
         )
+        self.sampler.start(task)
 
     def _plain_order(self, weights: np.ndarray) -> RowOrder:
         """Return a random order of background rows, equal in all blocks."""
@@ -158,8 +167,9 @@ class Cohort:
         if differing is None or differing.all():
             return design
         differing = differing.reshape(r, n, -1)
-        own = self.players[self.asking][:, None]
-        return replace(design, differing=np.take_along_axis(differing, own, axis=2))
+        players = self.players[self.asking][:, None]
+        differing = np.take_along_axis(differing, players, axis=2)
+        return replace(design, differing=differing)
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, with the known values of both ends."""
@@ -215,12 +225,21 @@ class Cohort:
 
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver in units that make the first values about 1."""
-        ends = self.v_empty / units[:, 0], self.v_full / units[:, 0]
         plan, margins = self.block.plan, self.block.margins
-        wanted = (self.block.tuned, self.row_order, plan.index, plan.pairs)
         if margins is not None:
             margins = margins[self.block.rows[self.members][:, None], self.players]
-        self.solver.start(SolverTask(self.count, *ends, self.players, *wanted, margins))
+        task = SolverTask(
+            n_players=self.count,
+            v_empty=self.v_empty / units[:, 0],
+            v_full=self.v_full / units[:, 0],
+            players=self.players,
+            tuned=self.block.tuned,
+            row_order=self.row_order,
+            index=plan.index,
+            pairs=plan.pairs,
+            margins=margins,
+        )
+        self.solver.start(task)
 
     def _of_players(self, estimate: Estimate, rows: np.ndarray) -> Estimate:
         """Return the estimate of some rows, without interactions.
@@ -276,7 +295,7 @@ class Cohort:
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors of active players; other entries are exactly 0."""
         self.solver.look_at(np.arange(len(self.members)))
-        values, errors, apart, _ = self._estimate(self.solver.result())
+        values, errors, background_errors, _ = self._estimate(self.solver.result())
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
         exact = np.zeros(len(rows), dtype=bool)
@@ -284,15 +303,15 @@ class Cohort:
             exact = (errors == 0).all(axis=(1, 2))
         # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.schedule.converged | exact
-        own = self.players[:, entries(self.count, self.block.plan.pairs)]
-        at = places(outcome.entries, own, self.block.game.n_players)
+        sets = self.players[:, entries(self.count, self.block.plan.pairs)]
+        at = places(outcome.entries, sets, self.block.game.n_players)
         outcome.values[rows[:, None], at] = values
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0
         if errors is not None:
             outcome.standard_errors[rows[:, None], at] = errors
-        if apart is not None:
+        if background_errors is not None:
             outcome.background_errors[rows] = 0.0
-            outcome.background_errors[rows[:, None], at] = apart
+            outcome.background_errors[rows[:, None], at] = background_errors
 
 
 def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarray:

@@ -77,8 +77,10 @@ def run(
     Interrupted
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
-    whole, remainder = game, game.remainder() if plan.takes_parts else None
-    game, known = (game, None) if remainder is None else remainder
+    whole = game
+    remainder = game.remainder() if plan.takes_parts else None
+    if remainder is not None:
+        game = remainder.game
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
@@ -86,7 +88,7 @@ def run(
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                part = None if known is None else known(rows)
+                part = None if remainder is None else remainder.known(rows)
                 block = Block(game, plan, rows, part, tuned, margins)
                 (fill or Block.fill)(block, outcome, evaluator)
                 outcome.v_empty[rows] = empty_values(whole, rows)
@@ -117,8 +119,8 @@ def _block_size(game, plan) -> int:
                 coalitions, max(ASK_BYTES // p, price.unit * price.coalitions)
             )
     # records of solvers for each background row used
-    kept = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
-    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + kept
+    record_bytes = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
+    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + record_bytes
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(
         1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES))
@@ -181,11 +183,13 @@ class Block:
                 else:
                     values, sent = self._ledger.evaluate(evaluator, requests)
                 instances = requests.rows - self.rows[0]
-                end = 0
+                start = 0
                 for cohort, part in batch:
-                    own, end = slice(end, end + len(part.rows)), end + len(part.rows)
-                    self._charge(cohort, instances[own][sent[own]], width)
-                    cohort.tell(values[own])
+                    of_cohort = slice(start, start + len(part.rows))
+                    evaluated = instances[of_cohort][sent[of_cohort]]
+                    self._charge(cohort, evaluated, width)
+                    cohort.tell(values[of_cohort])
+                    start = of_cohort.stop
             for cohort in unfinished:
                 cohort.look()
         for cohort in cohorts:
@@ -272,5 +276,8 @@ def _joined(parts: list[Requests]) -> Requests:
     if len(parts) == 1:
         return parts[0]
     rows, coalitions, references = zip(*parts, strict=True)
-    named = None if references[0] is None else np.concatenate(references)
-    return Requests(np.concatenate(rows), np.concatenate(coalitions), named)
+    return Requests(
+        np.concatenate(rows),
+        np.concatenate(coalitions),
+        None if references[0] is None else np.concatenate(references),
+    )

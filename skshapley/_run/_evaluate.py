@@ -49,8 +49,8 @@ class Requests(NamedTuple):
 
     def take(self, index: slice | np.ndarray) -> "Requests":
         """Return some of the requests, by a slice or by positions."""
-        named = None if self.references is None else self.references[index]
-        return Requests(self.rows[index], self.coalitions[index], named)
+        references = None if self.references is None else self.references[index]
+        return Requests(self.rows[index], self.coalitions[index], references)
 
 
 class Evaluator:
@@ -76,19 +76,21 @@ class Evaluator:
         backend, _ = get_active_backend()
         # A generator hands over results in order as they arrive, so few of them wait in
         # memory.
-        each = "generator" if backend.supports_return_generator else "list"
+        return_as = "generator" if backend.supports_return_generator else "list"
         parallel = effective_n_jobs(n_jobs) > 1
-        self._parallel = Parallel(n_jobs=n_jobs, return_as=each) if parallel else None
+        self._parallel = (
+            Parallel(n_jobs=n_jobs, return_as=return_as) if parallel else None
+        )
         client = getattr(backend, "client", None)  # joblib's dask backend
         self._cluster = (
             Cluster(client, game.shared) if self._parallel and client else None
         )
         # joblib's own processes need a parcel, because they would read the object with
         # every task.
-        own = parallel and isinstance(backend, LokyBackend | MultiprocessingBackend)
-        self._shared = (
-            Parcel(game.shared) if own and game.shared is not None else game.shared
-        )
+        joblib_backend = isinstance(backend, LokyBackend | MultiprocessingBackend)
+        self._shared = game.shared
+        if parallel and joblib_backend and game.shared is not None:
+            self._shared = Parcel(game.shared)
 
     def __enter__(self) -> Self:
         if self._parallel is not None:
@@ -152,9 +154,9 @@ class Evaluator:
         # not depend on them.
         if not self.game.parted_by_instance:
             return [*range(width, n, width), n]
-        own = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
+        row_ends = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
         ends, start = [0], 0
-        for end in own.tolist():
+        for end in row_ends.tolist():
             # the division of a row's requests does not depend on other rows
             for piece in (*range(start + width, end, width), end):
                 # Whole small rows share a batch; a row that would not fit begins the
@@ -166,8 +168,7 @@ class Evaluator:
 
     def batch_width(self, requests: Requests) -> int:
         """Return the number of requests per call of the reward."""
-        q = None if requests.references is None else requests.references.shape[1]
-        model_rows = self.game.rows_per_value if q is None else q
+        model_rows = requests.width or self.game.rows_per_value
         rows = min(
             BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1)
         )
@@ -176,8 +177,8 @@ class Evaluator:
     def _shipped(self, requests: Requests) -> tuple[Game, Requests]:
         """Return a worker's input besides the shared object: the game and its requests."""
         # Workers get only the rows of their task, since each task is pickled.
-        needed, local = np.unique(requests.rows, return_inverse=True)
-        game = copy(self.game.take(needed))
+        rows, local = np.unique(requests.rows, return_inverse=True)
+        game = copy(self.game.take(rows))
         game.unvalued = None  # is kept in this process
         if self._shared is not None:
             game.shared = None

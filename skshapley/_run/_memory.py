@@ -30,7 +30,7 @@ class Ledger:
         self._first_row = rows[0]
         self._keys = np.empty(0, dtype=np.uint64)
         self._values: np.ndarray | None = None
-        self._held = np.zeros(len(rows), dtype=np.int64)
+        self._n_values = np.zeros(len(rows), dtype=np.int64)
 
     def evaluate(
         self, evaluator: Evaluator, requests: Requests
@@ -48,17 +48,19 @@ class Ledger:
         # marks a new request.
         latest = np.maximum.accumulate(np.maximum(codes, n - 1))
         new = np.flatnonzero(np.diff(latest, prepend=n - 1))
-        found = evaluator(requests if len(new) == len(keys) else requests.take(new))
-        known = found[:0] if self._values is None else self._values
-        self._held += np.bincount(place[new], minlength=len(self._held))
+        new_values = evaluator(
+            requests if len(new) == len(keys) else requests.take(new)
+        )
+        cached = new_values[:0] if self._values is None else self._values
+        self._n_values += np.bincount(place[new], minlength=len(self._n_values))
         # Beyond the capacity, values are not kept and repeats are paid: memory stays
         # bounded.
-        room = (self._held <= self.capacity)[place[new]]
+        room = (self._n_values <= self.capacity)[place[new]]
         self._keys = np.concatenate([self._keys, keys[new][room]])
-        self._values = np.concatenate([known, found[room]])
+        self._values = np.concatenate([cached, new_values[room]])
         sent = np.zeros(len(keys), dtype=bool)
         sent[new] = True
-        return np.concatenate([known, found])[codes], sent
+        return np.concatenate([cached, new_values])[codes], sent
 
 
 def packed(coalitions: np.ndarray) -> np.ndarray:

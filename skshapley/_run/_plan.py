@@ -100,7 +100,7 @@ class Budget:
     Attributes
     ----------
     owner : str
-    given : int or "auto"
+    limit : int or "auto"
         The budget in model rows or in evaluations.
     size : Size
     in_evals : bool
@@ -108,14 +108,14 @@ class Budget:
     """
 
     owner: str
-    given: Any
+    limit: Any
     size: Size
     in_evals: bool
 
     @property
-    def asked(self) -> str:
+    def request(self) -> str:
         """The owner and value of the budget, for errors."""
-        return f"{self.owner} got {self._parameter}={self.given!r}"
+        return f"{self.owner} got {self._parameter}={self.limit!r}"
 
     @property
     def _parameter(self) -> str:
@@ -132,21 +132,21 @@ class Budget:
     def rows(self, times: int) -> int:
         """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
         p, size = self.size.n_players, self.size
-        if isinstance(self.given, str) and self.given == "auto":
+        if isinstance(self.limit, str) and self.limit == "auto":
             return auto_rows(size) * times
-        if not Count().allows(self.given):
+        if not Count().allows(self.limit):
             what = "evaluations" if self.in_evals else "model rows"
             raise ValueError(
                 f'{self.owner} takes {self._parameter} as "auto" or a positive int, '
-                f"{what} per row to explain; got {self.given!r}."
+                f"{what} per row to explain; got {self.limit!r}."
             )
-        if self.in_evals and p == 1 and self.given < 2:
+        if self.in_evals and p == 1 and self.limit < 2:
             raise ValueError(
-                f"{self.asked}, which is too small: a game of one player has 2 "
+                f"{self.request}, which is too small: a game of one player has 2 "
                 "evaluations, the empty and the full coalition."
             )
-        given = size.rows(int(self.given)) if self.in_evals else int(self.given)
-        return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
+        n_rows = size.rows(int(self.limit)) if self.in_evals else int(self.limit)
+        return min(n_rows, size.rows(max(2**p, ENOUGH_EVALS)))
 
     def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
         """Raise ValueError for a budget below any design, or above memory and time limits."""
@@ -161,7 +161,7 @@ class Budget:
             averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
             hint = "; or keep fewer of the background rows, such as max_background=100"
             raise ValueError(
-                f"{self.asked}, which is too small {name}with {p} players: it needs at "
+                f"{self.request}, which is too small {name}with {p} players: it needs at "
                 f"least {self.as_text(price.least_rows)} per row"
                 f"{hint if averaged and not self.in_evals else ''}."
             )
@@ -170,7 +170,7 @@ class Budget:
         most = int(room // design_bytes(price.coalitions, p))
         if sampler.traits.one_shot and n_draws > max(most, price.least):
             raise ValueError(
-                f"{self.asked}, but {type(sampler).__name__} makes a single design, "
+                f"{self.request}, but {type(sampler).__name__} makes a single design, "
                 "and the working memory holds one of "
                 f"{self.as_text(most * price.draw - price.given)} with {p} players: "
                 "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
@@ -178,7 +178,7 @@ class Budget:
             )
         if not stops and n_draws * price.draw > MOST_EVALS * price.references:
             raise ValueError(
-                f"{self.asked}, more than the "
+                f"{self.request}, more than the "
                 f"{self.as_text(MOST_EVALS * price.references)} that a row can have "
                 "without a stopping rule: pass fewer, or "
                 "stopping=skshapley.stopping.StandardError(rtol=0.05)."
@@ -546,25 +546,25 @@ def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
         )
     if is_auto(sampler):
         sampler = solver.default_sampler
-    chosen = resolve(
+    sampler = resolve(
         sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler"
     )
     if is_auto(solver):
-        return chosen, _default_solver(chosen)
-    if not issubclass(chosen.produces, solver.accepts):
-        fitting = [
+        return sampler, _default_solver(sampler)
+    if not issubclass(sampler.produces, solver.accepts):
+        samplers = [
             n for n, s in SAMPLERS.items() if issubclass(s.produces, solver.accepts)
         ]
-        solving = [
-            n for n, s in SOLVERS.items() if issubclass(chosen.produces, s.accepts)
+        solvers = [
+            n for n, s in SOLVERS.items() if issubclass(sampler.produces, s.accepts)
         ]
         accepted = " or ".join(design.__name__ for design in solver.accepts)
         raise TypeError(
-            f"{owner} cannot pair sampler {type(chosen).__name__}, which produces a "
-            f"{chosen.produces.__name__}, with solver {type(solver).__name__}, which "
-            f"accepts {accepted}: use a sampler of {fitting}, or a solver of {solving}."
+            f"{owner} cannot pair sampler {type(sampler).__name__}, which produces a "
+            f"{sampler.produces.__name__}, with solver {type(solver).__name__}, which "
+            f"accepts {accepted}: use a sampler of {samplers}, or a solver of {solvers}."
         )
-    return chosen, solver
+    return sampler, solver
 
 
 def _default_solver(sampler: Sampler) -> Solver:

@@ -42,12 +42,12 @@ class Sample:
     ) -> None:
         self.n_groups = max(1, min(MOST_GROUPS, n // LEAST_IN_GROUP))
         # Groups of equal size have means of equal variance, so no weights are needed.
-        each = n // self.n_groups
+        size = n // self.n_groups
         drawn = np.stack(
-            [row_order.shuffled(rng)[: self.n_groups * each] for rng in rngs]
+            [row_order.shuffled(rng)[: self.n_groups * size] for rng in rngs]
         )
-        self.rows = drawn.reshape(len(rngs), self.n_groups, each)
-        self._share = self.n_groups * each / row_order.n_rows
+        self.rows = drawn.reshape(len(rngs), self.n_groups, size)
+        self._share = self.n_groups * size / row_order.n_rows
 
     def against(self, requests: Requests, instances: np.ndarray) -> Requests:
         """Return requests with background rows: one per group, or with the named rows.
@@ -106,20 +106,18 @@ class Sample:
         r, e, _ = values.shape
         groups = values.reshape(r, e, self.n_groups, -1)
         mean = groups.mean(axis=2)
-        apart = groups - mean[:, :, None]
-        total = apart[:, own].sum(axis=1, keepdims=True)
+        deviations = groups - mean[:, :, None]
+        total = deviations[:, own].sum(axis=1, keepdims=True)
         squared = (total**2).sum(axis=2)
         slope = np.divide(
-            (apart * total).sum(axis=2),
+            (deviations * total).sum(axis=2),
             squared,
             out=np.zeros_like(mean),
             where=squared > 0,
         )
-        summed, least = (
-            values[:, own].sum(axis=1),
-            ROUNDING * np.abs(values[:, own]).max(),
-        )
-        if not np.allclose(summed, gains, rtol=ROUNDING, atol=least):
+        sums = values[:, own].sum(axis=1)
+        least = ROUNDING * np.abs(values[:, own]).max()
+        if not np.allclose(sums, gains, rtol=ROUNDING, atol=least):
             # The regression needs sums with a known mean; estimates that do not add up
             # have none.
             slope = np.zeros_like(slope)
@@ -133,14 +131,15 @@ class Sample:
             )
         if errors is None:
             return Estimate(mean, None)
-        rest = ((apart - slope[:, :, None] * total) ** 2).sum(axis=2) / degrees
+        residuals = deviations - slope[:, :, None] * total
+        residual_variances = (residuals**2).sum(axis=2) / degrees
         widened = widening(np.array(degrees))
         unseen_share = max(0.0, 1 - self._share)
-        between = unseen_share * rest / self.n_groups * widened**2
+        between = unseen_share * residual_variances / self.n_groups * widened**2
         # The groups share coalitions, so their errors are dependent, and a mean of
         # errors is not too small.
         alone = errors.reshape(r, e, self.n_groups, -1).mean(axis=2)
         # Another background would have another v(empty), so without the regression.
-        of_sample = (apart**2).sum(axis=2) / (self.n_groups * (self.n_groups - 1))
+        of_sample = (deviations**2).sum(axis=2) / (self.n_groups * (self.n_groups - 1))
         background_errors = np.sqrt(of_sample * self._share) * widened
         return Estimate(mean, np.sqrt(alone**2 + between), background_errors)

@@ -100,8 +100,9 @@ class Cluster:
         waiting: deque = deque()
         try:
             for job in jobs:
-                given = get_config(), task, self._shared, *job
-                waiting.append(self._client.submit(_configured, *given, pure=False))
+                arguments = get_config(), task, self._shared, *job
+                future = self._client.submit(_configured, *arguments, pure=False)
+                waiting.append(future)
                 # A bounded number in advance keeps workers busy without holding all
                 # tasks in memory.
                 if len(waiting) >= self._ahead:

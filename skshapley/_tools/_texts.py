@@ -128,9 +128,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def suggested(value: object, known: Iterable[str]) -> str:
     """Return " (did you mean ...?)" for the value of a parameter, or ""."""
-    known = list(known)
+    names = list(known)
     meant = VALUES.get(str(value))
-    meant = meant if meant in known else nearest(str(value), known)
+    meant = meant if meant in names else nearest(str(value), names)
     return f" (did you mean {meant!r}?)" if meant else ""
 
 
@@ -214,11 +214,11 @@ class Hinting(metaclass=HintingClass):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            owner, known = type(self).__name__, dir(type(self))
-            if name in known:  # a property that needs `fit`
+            owner, attributes = type(self).__name__, dir(type(self))
+            if name in attributes:  # a property that needs `fit`
                 text = f"{owner} has no {name} yet: call fit(X_train) first."
             else:
-                text = absent(owner, name, self._instead, [*known, *self.__dict__])
+                text = absent(owner, name, self._instead, [*attributes, *self.__dict__])
             raise AttributeError(text, name=name, obj=self)
 
 

@@ -121,9 +121,9 @@ class Background(Portable):
         # The checks take 90 us of CPU for a row of an array, and exact values of a
         # ridge regression 45 us. A table like the background needs no checks: the rows
         # of `fit` were checked too.
-        like, known = self.rows, vars(owner)
-        if like is None and "feature_names_in_" not in known:
-            like = np.empty((0, known["n_features_in_"]))
+        like, state = self.rows, vars(owner)
+        if like is None and "feature_names_in_" not in state:
+            like = np.empty((0, state["n_features_in_"]))
         if is_like(X, like):
             return X
         if is_frame(self.rows) and not is_frame(X):
@@ -171,7 +171,7 @@ def checked_table(
     check_frame(X, name)
     if like is not None:
         return check_columns(X, like, name)
-    known = model_columns(model)
-    X = X if known is None else in_order_of(X, known)
+    columns = model_columns(model)
+    X = X if columns is None else in_order_of(X, columns)
     check_model_columns(X, model, name)
     return validated(owner, X, reset=True)

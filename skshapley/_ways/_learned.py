@@ -29,7 +29,7 @@ COLUMNS_WEIGHT = 2.0
 BLOCK_ROWS = 2**17  # mixed rows prepared at once
 
 
-class Seen(NamedTuple):
+class RowTraits(NamedTuple):
     """Known quantities of rows that are not explained yet.
 
     Attributes
@@ -65,29 +65,29 @@ class Units(NamedTuple):
     step: float
 
     @classmethod
-    def of(cls, seen: Seen) -> Self:
+    def of(cls, traits: RowTraits) -> Self:
         """Return the units of training rows."""
-        known = np.where(np.isfinite(seen.numbers), seen.numbers, np.nan)
+        numbers = np.where(np.isfinite(traits.numbers), traits.numbers, np.nan)
         # A column without a finite number has the mean 0 instead of NaN.
-        counts = np.maximum(np.isfinite(known).sum(axis=0), 1)
-        means = np.nansum(known, axis=0) / counts
-        deviations = np.sqrt(np.nansum((known - means) ** 2, axis=0) / counts)
-        steps = np.concatenate([seen.first, seen.last]).var(axis=0).mean()
+        counts = np.maximum(np.isfinite(numbers).sum(axis=0), 1)
+        means = np.nansum(numbers, axis=0) / counts
+        deviations = np.sqrt(np.nansum((numbers - means) ** 2, axis=0) / counts)
+        steps = np.concatenate([traits.first, traits.last]).var(axis=0).mean()
         # constant inputs stay unchanged
         response, step = (
-            float(np.sqrt(v)) or 1.0 for v in (seen.v_full.var(axis=0).mean(), steps)
+            float(np.sqrt(v)) or 1.0 for v in (traits.v_full.var(axis=0).mean(), steps)
         )
         return cls(means, np.where(deviations > 0, deviations, 1.0), response, step)
 
-    def __call__(self, seen: Seen) -> np.ndarray:
+    def __call__(self, traits: RowTraits) -> np.ndarray:
         """Return the learner's inputs, ``(r, c)``."""
-        numbers = COLUMNS_WEIGHT * (seen.numbers - self.means) / self.deviations
-        steps = np.concatenate([seen.first, seen.last], axis=1).reshape(
+        numbers = COLUMNS_WEIGHT * (traits.numbers - self.means) / self.deviations
+        steps = np.concatenate([traits.first, traits.last], axis=1).reshape(
             len(numbers), -1
         )
         # Missing numbers take the mean, so they add nothing to distances.
         parts = [np.where(np.isfinite(numbers), numbers, 0.0), steps / self.step]
-        return np.concatenate([*parts, seen.v_full / self.response], axis=1)
+        return np.concatenate([*parts, traits.v_full / self.response], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +133,10 @@ class Learned(Way):
             generator(behind.entropy, 10),
         )
         explanation = behind.explain(training_rows, n_jobs, False)
-        seen = seen_of(reward.game(training_rows), training_rows, references, n_jobs)
-        units = Units.of(seen)
+        traits = traits_of(
+            reward.game(training_rows), training_rows, references, n_jobs
+        )
+        units = Units.of(traits)
         errors = explanation.standard_errors
         # Sampled values are noisy targets; their variances keep the learner from
         # fitting the noise.
@@ -143,8 +145,8 @@ class Learned(Way):
             noise = np.nan_to_num(errors) ** 2
         # Only the difference from the mean of first and last steps is learned; it is
         # small and smooth.
-        targets = explanation.values.reshape(seen.base.shape) - seen.base
-        ridge = Ridge.fit(units(seen), targets.reshape(n, -1), noise.reshape(n, -1))
+        targets = explanation.values.reshape(traits.base.shape) - traits.base
+        ridge = Ridge.fit(units(traits), targets.reshape(n, -1), noise.reshape(n, -1))
         settings = replace(explanation.settings, learned=f"{n} rows")
         labels = replace(behind.labels, settings=settings)
         return cls(labels, behind, training_rows, references, units, ridge)
@@ -161,17 +163,17 @@ class Learned(Way):
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
-        seen = seen_of(self.reward.game(X), X, self.references, n_jobs)
-        r, p, k = seen.base.shape
-        residuals, scales = self.ridge(self.units(seen))
+        traits = traits_of(self.reward.game(X), X, self.references, n_jobs)
+        r, p, k = traits.base.shape
+        residuals, scales = self.ridge(self.units(traits))
         outcome = Outcome.blank(r, k, np.arange(p)[:, None])
-        values = seen.base + residuals.reshape(r, p, k)
+        values = traits.base + residuals.reshape(r, p, k)
         # The learned part adds up to 0 except for rounding, which is shared equally.
-        rounding = seen.v_full - seen.v_empty - values.sum(axis=1)
+        rounding = traits.v_full - traits.v_empty - values.sum(axis=1)
         outcome.values[:] = values + rounding[:, None] / p
         errors = scales[:, None] * self.ridge.errors
         outcome.standard_errors[:] = errors.reshape(r, p, k)
-        outcome.v_empty[:], outcome.v_full[:] = seen.v_empty, seen.v_full
+        outcome.v_empty[:], outcome.v_full[:] = traits.v_empty, traits.v_full
         # The first and the last step of each player against each background row, and
         # the row itself.
         cost = 2 * p * len(self.references) + 1
@@ -218,32 +220,34 @@ class Learned(Way):
         return {**self.behind.state(), "training rows": self.training_rows}
 
 
-def seen_of(game: Game, X: Any, references: np.ndarray, n_jobs: int | None) -> Seen:
+def traits_of(
+    game: Game, X: Any, references: np.ndarray, n_jobs: int | None
+) -> RowTraits:
     """Return the descriptions of rows after 2 p evaluations against each background row."""
     r, p, k = game.n_rows, game.n_players, game.n_outputs
     alone, q = np.eye(p, dtype=bool), len(references)
     # Each player alone and all but one: first and last steps of all permutations.
     coalitions = np.tile(np.concatenate([alone, ~alone]), (q, 1))
-    named = np.repeat(references, 2 * p)[:, None]
+    requested_references = np.repeat(references, 2 * p)[:, None]
     first, last = np.empty((2, r, p, k))
     full, empty = game.full(np.arange(r)), np.empty((r, k))
-    step = max(1, BLOCK_ROWS // len(named))
+    step = max(1, BLOCK_ROWS // len(requested_references))
     with Evaluator(game, n_jobs) as evaluate:
         for start in range(0, r, step):
             rows = np.arange(start, min(start + step, r))
             n = len(rows)
             values = evaluate(
                 Requests(
-                    np.repeat(rows, len(named)),
+                    np.repeat(rows, len(requested_references)),
                     np.tile(coalitions, (n, 1)),
-                    np.tile(named, (n, 1)),
+                    np.tile(requested_references, (n, 1)),
                 )
             ).reshape(n, q, 2, p, k)
             nobody = game.empty(rows)[:, references, None]
             first[rows] = (values[:, :, 0] - nobody).mean(axis=1)
             last[rows] = full[rows, None] - values[:, :, 1].mean(axis=1)
             empty[rows] = empty_values(game, rows)
-    return Seen(_numbers(X), first, last, empty, full)
+    return RowTraits(_numbers(X), first, last, empty, full)
 
 
 def _numbers(X: Any) -> np.ndarray:

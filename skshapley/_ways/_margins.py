@@ -70,17 +70,17 @@ class Margins:
         odds.method = "log_odds"
         # Background probabilities are known from fit, so this test costs no call of the
         # model.
-        said = odds.choose(reward.empty_, 0)
+        probabilities = odds.choose(reward.empty_, 0)
         if (
-            not _precise(said, bool(odds.column)).all()
-            or logit(said).std() > MOST_SPREAD
+            not _precise(probabilities, bool(odds.column)).all()
+            or logit(probabilities).std() > MOST_SPREAD
         ):
             return None
         try:
             # The method was changed above: this reads the log-odds, not the
             # probability.
             form = read_outputs(odds)
-            cost = form.expected_cost(masked.column_player, len(said))
+            cost = form.expected_cost(masked.column_player, len(probabilities))
             if not isinstance(form, Trees) or cost > MOST_COST:
                 return None
             background = odds.in_its_container(masked.background)
@@ -92,8 +92,8 @@ class Margins:
             )
         except UnreadableModelError:
             return None
-        rows = checked_rows(len(said))
-        off = form.predict(take_rows(background, rows)) - logit(said[rows])
+        rows = checked_rows(len(probabilities))
+        off = form.predict(take_rows(background, rows)) - logit(probabilities[rows])
         return cls(form, bool(odds.column)) if np.abs(off).max() < LOGIT_ATOL else None
 
     def __call__(
@@ -108,10 +108,10 @@ class Margins:
         probabilities : ndarray of shape (r, 1)
             Of the explained class.
         """
-        known = np.full((n_rows(X), self.form.n_players_), np.nan)
+        margins = np.full((n_rows(X), self.form.n_players_), np.nan)
         rows = np.flatnonzero(_precise(probabilities, self.second))
-        known[rows] = self.form.attributions(take_rows(X, rows))[:, :, 0]
-        return known
+        margins[rows] = self.form.attributions(take_rows(X, rows))[:, :, 0]
+        return margins
 
 
 def _precise(probabilities, second) -> NDArray[np.bool_]:

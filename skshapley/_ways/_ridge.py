@@ -77,12 +77,13 @@ class Ridge:
         over the training rows is valid for a similar new row (Barber et al. 2021,
         Predictive inference with the jackknife+).
         """
-        mean, few = targets.mean(axis=0), slice(0, SEARCH_ROWS)
-        width, penalty = _chosen(inputs[few], (targets - mean)[few])
+        mean = targets.mean(axis=0)
+        centred = targets - mean
+        width, penalty = _chosen(inputs[:SEARCH_ROWS], centred[:SEARCH_ROWS])
         kernel = _kernel(*_parts(inputs, inputs), width)
         kernel.flat[:: len(kernel) + 1] += penalty
         inverse = cho_solve(cho_factor(kernel), np.eye(len(kernel)))
-        coefficients = inverse @ (targets - mean)
+        coefficients = inverse @ centred
         # leave-one-out variances, ridge included (Rasmussen & Williams 2006, Eq 5.12)
         left_out = 1 / np.diag(inverse)
         residuals = coefficients * left_out[:, None]
@@ -96,10 +97,11 @@ class Ridge:
         total = (scores / ndtri((1 + CONFIDENCE) / 2)) ** 2
         # Residuals contain the sampling noise of their targets, which is no error of
         # the prediction.
-        own = np.maximum(total - (noise / variances).mean(axis=0), LEAST_OWN * total)
-        own = np.maximum(own, (ROUNDING * targets.std()) ** 2)
+        of_noise = (noise / variances).mean(axis=0)
+        of_ridge = np.maximum(total - of_noise, LEAST_OWN * total)
+        of_ridge = np.maximum(of_ridge, (ROUNDING * targets.std()) ** 2)
         reach = float(np.sqrt(variances.max()))
-        return cls(inputs, width, inverse, mean, coefficients, np.sqrt(own), reach)
+        return cls(inputs, width, inverse, mean, coefficients, np.sqrt(of_ridge), reach)
 
     def __call__(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions ``(r, m)`` and posterior deviations ``(r,)``.
@@ -128,11 +130,12 @@ def _chosen(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
     for width in WIDTHS * unit:
         # one decomposition serves all penalties of a width
         values, vectors = eigh(_kernel(squares, linear, width))
-        turned, powers = vectors.T @ targets, vectors**2
+        coordinates = vectors.T @ targets
+        powers = vectors**2
         for penalty in PENALTIES:
             inverse = 1 / (np.maximum(values, 0) + penalty)
             residuals = (
-                vectors @ (inverse[:, None] * turned) / (powers @ inverse)[:, None]
+                vectors @ (inverse[:, None] * coordinates) / (powers @ inverse)[:, None]
             )
             best = min(
                 best, (float((residuals**2).sum()), float(width), float(penalty))

@@ -118,7 +118,10 @@ def explainer_facts(explainer: Any) -> dict:
     code = code_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
     facts["model"] = described(explainer.estimator)
-    facts["model's answers"] = state_digest(explainer._way.state())
+    state = explainer._way.state()
+    if "training rows" in state:
+        facts["training rows"] = table_digest(state.pop("training rows"))
+    facts["model's answers"] = state_digest(state)
     # a function that changes with each call, such as a counter, is compared by its
     # predictions
     facts[CODE] = code if code == code_digest(explainer.estimator) else None
