@@ -16,7 +16,7 @@ API = [
                 "ShapleyImportance",
                 "shapley_values",
             ),
-            *("interaction_values", "AmortizedExplainer"),
+            *("interaction_values", "AmortizedExplainer", "RefitExplainer"),
             "DataShapley",
         ],
     ),
@@ -24,7 +24,10 @@ API = [
         "Comparison",
         "Groups, models and periods, with errors.",
         "skshapley.comparison",
-        ["compare", "Comparison", "find_cohorts", "drift", "Drift"],
+        [
+            *("compare", "Comparison", "compare_refits", "RefitComparison"),
+            *("find_cohorts", "drift", "Drift"),
+        ],
     ),
     (
         "Trees",

@@ -6,6 +6,7 @@ from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._functional import shapley_values
 from skshapley._estimators._global import GlobalImportance
 from skshapley._estimators._orders import interaction_values
+from skshapley._estimators._refits import RefitExplainer
 from skshapley._estimators._selection import ShapleyImportance
 from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
@@ -25,6 +26,7 @@ __all__ = [
     "GlobalExplanation",
     "GlobalImportance",
     "Interactions",
+    "RefitExplainer",
     "ShapleyExplainer",
     "ShapleyImportance",
     "TreeExplainer",

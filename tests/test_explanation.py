@@ -249,7 +249,8 @@ def test_importance_marks_unknown_errors(explanation, unknown):
     table = explanation.importance()
     assert table[unknown].isna().all(axis=None)
     if "importance" not in unknown:
-        absent = ["background_error", "direction", "direction_error"]
+        absent = ["background_error", "refit_error"]
+        absent += ["direction", "direction_error"]
         known = table.drop(columns=[*unknown, *absent])
         assert known.notna().all(axis=None)
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, replace
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -425,7 +426,12 @@ def test_foreign_files_and_later_versions_are_refused(mixed, written, tmp_path):
     assert refused(tmp_path / "other.parquet")
     table = pq.read_table(written)
     header = json.loads(table.schema.metadata[META])
-    later = {"format": 2}, {"settings": {**asdict(mixed.settings), "mood": "good"}}
+    later = (
+        {"format": 2},
+        {"settings": {**asdict(mixed.settings), "mood": "good"}},
+        {"added": {"mood": 3}},
+        {"mood": "good"},
+    )
     for changes in later:
         with pytest.raises(
             ValueError, match="eye' was written by a later version of skshapley"
@@ -433,6 +439,47 @@ def test_foreign_files_and_later_versions_are_refused(mixed, written, tmp_path):
             Explanation.load(forged(tmp_path / "eye", table, header | changes))
     with pytest.raises(FileNotFoundError):
         Explanation.load(tmp_path / "gone")
+
+
+# --- files of earlier and later versions ----------------------------------------------
+
+# Written by the version before the columns of refits
+STORED = Path(__file__).parent / "stored"
+
+
+@pytest.mark.parametrize("name", ["pairs", "sampled", "documents"])
+def test_stored_files_are_read(name):
+    """The numbers are compared with the columns as pyarrow reads them."""
+    there = Explanation.load(STORED / f"{name}.parquet")
+    table = pq.read_table(STORED / f"{name}.parquet").to_pydict()
+    k = 1 if there.output_names is None else len(there.output_names)
+    assert there.refit_values is None
+    for end in ("prediction", "base_value"):
+        np.testing.assert_array_equal(getattr(there, f"{end}s").ravel(), table[end])
+    for row in range(len(there) * k):
+        for player, feature in enumerate(there.feature_names):
+            value = there.values.reshape(len(there), -1, k)[row // k, player, row % k]
+            if name != "documents":
+                assert value == table[f"value:{feature}"][row]
+            elif feature in table["feature"][row]:
+                place = table["feature"][row].index(feature)
+                assert value == table["value"][row][place]
+                assert there.data.iloc[row, player] == table["piece"][row][place]
+    if name == "sampled":
+        np.testing.assert_array_equal(there.others, table["others"])
+        for kind, errors in (
+            ("error", there.standard_errors),
+            ("background", there.background_errors),
+        ):
+            columns = [table[f"{kind}:{feature}"] for feature in there.feature_names]
+            np.testing.assert_array_equal(errors, np.transpose(columns))
+        assert there.data["$x"].tolist() == [3, 7, 4]
+        assert there.index.tolist() == ["row 0", "row 1", "row 2"]
+        assert there.settings.max_rows == 250
+    if name == "pairs":
+        pairs = there.interactions.values[:, *np.triu_indices(5, 1)]
+        lines = np.swapaxes(pairs, 1, 2).reshape(len(there) * k, -1)
+        np.testing.assert_array_equal(lines, table["interaction"])
 
 
 # --- skops ----------------------------------------------------------------------------

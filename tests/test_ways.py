@@ -10,13 +10,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
-from skshapley import AmortizedExplainer, ShapleyExplainer
+from skshapley import AmortizedExplainer, RefitExplainer, ShapleyExplainer
 from skshapley._ways._base import Way
 from skshapley._ways._coalitions import Coalitions
 from skshapley._ways._documents import Documents
 from skshapley._ways._exact import Exact
 from skshapley._ways._joint import Joint
 from skshapley._ways._learned import Learned
+from skshapley._ways._refits import Refits
 from skshapley._ways._sampled_trees import SampledTrees
 from skshapley.testing import check_way
 from skshapley.testing._way_contract import WAY_CHECKS
@@ -52,6 +53,13 @@ def refits():
     return ShapleyExplainer(model, reward="refit").fit(X, Y)
 
 
+def half_samples():
+    settings = ShapleyExplainer(None, max_rows=500)
+    return RefitExplainer(
+        lambda X, y: function, explainer=settings, n_refits=2, random_state=0
+    ).fit(X, Y)
+
+
 EXPLAINERS = {
     "exact": (Exact, lambda: ShapleyExplainer(LinearRegression().fit(X, Y)).fit(X)),
     "trees": (Exact, lambda: TreeExplainer(DecisionTreeRegressor().fit(X, Y)).fit(X)),
@@ -59,6 +67,7 @@ EXPLAINERS = {
     "sampled trees": (SampledTrees, forest),
     "joint": (Joint, refits),
     "documents": (Documents, documents),
+    "refits": (Refits, half_samples),
     "learned": (Learned, lambda: AmortizedExplainer(sampled(), 40).fit(X)),
 }
 

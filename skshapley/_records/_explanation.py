@@ -31,16 +31,15 @@ from skshapley._records._interchange import (
 from skshapley._records._outcome import (
     BY_OUTPUT,
     BY_ROW,
-    Frozen,
-    Settings,
     changed,
     joined,
 )
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
+from skshapley._records._record import Record
+from skshapley._records._refits import rank_shares, sign_shares, spread_errors
 from skshapley._tools._files import write_whole
 from skshapley._tools._texts import Hinting, corrected
 
-UNKNOWN = Settings()
 # Names in shap and elsewhere, and their counterparts
 INSTEAD = {
     "shap_values": "values",
@@ -98,7 +97,7 @@ INSTEAD = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Hinting, Frozen):
+class Explanation(Hinting, Record):
     """Attributions of r rows over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give
@@ -145,6 +144,8 @@ class Explanation(Hinting, Frozen):
         them with `standard_errors`, add squares. NaN or None if unknown.
     interactions : Interactions or None
         Interactions of all pairs of players, if requested.
+    refit_values : ndarray of shape (r, p, b) or (r, p, b, k), or None
+        Attributions by b refits of the model, from `skshapley.RefitExplainer`.
     others : ndarray of the shape of `base_values`, or None
         Sum of the unselected features, for example in ``explanation["age"]``. Base
         values and predictions are still those of the model.
@@ -172,20 +173,7 @@ class Explanation(Hinting, Frozen):
     array([[1.5, 1. ]])
     """
 
-    values: np.ndarray
-    standard_errors: np.ndarray | None
-    base_values: np.ndarray
-    predictions: np.ndarray
-    data: pd.DataFrame
-    feature_names: np.ndarray
-    output_names: np.ndarray | None
-    n_evaluations: np.ndarray
-    n_model_rows: np.ndarray
-    converged: np.ndarray
-    settings: Settings = UNKNOWN
-    background_errors: np.ndarray | None = None
     interactions: Interactions | None = None
-    others: np.ndarray | None = None
 
     _instead = INSTEAD
     # `skshapley/__init__.py` sets pictures and reports, which are in higher layers.
@@ -200,24 +188,30 @@ class Explanation(Hinting, Frozen):
             )
 
     @property
-    def efficiency_gap(self) -> np.ndarray:
-        """Prediction minus base value minus the sum of attributions, ``(r,)`` or ``(r, k)``."""
-        # the brackets keep the difference of large, similar ends accurate
-        gap = (self.predictions - self.base_values) - self.values.sum(axis=1)
-        return gap if self.others is None else gap - self.others
+    def refit_errors(self) -> np.ndarray | None:
+        """Standard errors due to the training data, of the shape of `values`, or None.
+
+        They are the standard deviations over refits on half samples, widened as for
+        Student's t. They estimate the change with another training sample of the same
+        size, and say nothing about errors that all such models share.
+        """
+        refits = self.refit_values
+        return None if refits is None else spread_errors(refits)
 
     @property
-    def index(self) -> pd.Index:
-        """The index of the explained rows."""
-        return self.data.index
+    def sign_stability(self) -> np.ndarray | None:
+        """The share of refits that give a value the same sign, or None without refits."""
+        refits = self.refit_values
+        return None if refits is None else sign_shares(self.values, refits)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of `values`: ``(r, p)`` or ``(r, p, k)``."""
-        return self.values.shape
+    def rank_stability(self) -> np.ndarray | None:
+        """The share of refits that give a feature the same rank, or None without refits.
 
-    def __len__(self) -> int:
-        return len(self.values)
+        Features are ranked by size in each row and output.
+        """
+        refits = self.refit_values
+        return None if refits is None else rank_shares(self.values, refits)
 
     def __iter__(self) -> Iterator["Explanation"]:
         """Yield each row as an Explanation of shape ``(1, p)``."""
@@ -241,7 +235,7 @@ class Explanation(Hinting, Frozen):
         return _selection.chosen(self, key)
 
     @property
-    def loc(self) -> _selection.Labels:
+    def loc(self) -> "_selection.Labels[Explanation]":
         """Select rows by label, as in a frame: ``explanation.loc["a", "age"]``."""
         return _selection.Labels(self)
 
@@ -259,6 +253,8 @@ class Explanation(Hinting, Frozen):
             "others": None,
             "interactions": None,
         }
+        if self.refit_values is not None:
+            parts["refit_values"] = np.abs(self.refit_values)
         return replace(self, base_values=unknown, predictions=unknown, **parts)
 
     def __neg__(self) -> NoReturn:
@@ -393,7 +389,8 @@ class Explanation(Hinting, Frozen):
             "wide": one line per row, one column per player (per output and player, if
             there are several outputs). "long": one line per row, output and player,
             with columns
-            ``row, [output,] feature, data, value, standard_error, background_error``.
+            ``row, [output,] feature, data, value, standard_error, background_error,
+            refit_error``.
         """
         if kind not in ("wide", "long"):
             raise ValueError(
@@ -413,6 +410,7 @@ class Explanation(Hinting, Frozen):
                 "value": flat(self.values),
                 "standard_error": flat_errors(self),
                 "background_error": flat_errors(self, "background_errors"),
+                "refit_error": flat_errors(self, "refit_errors"),
             }
             frame = long_frame(
                 self.index, outputs, {"feature": self.feature_names}, numbers
@@ -466,6 +464,7 @@ class Explanation(Hinting, Frozen):
               zero and their errors normal;
             - ``background_error``: upper bound of the error due to the background as a
               sample. It is common to all rows, so more rows do not reduce it;
+            - ``refit_error``: the standard error due to the training data, from refits.
             - ``direction``: the rank correlation of the feature's data and its
               attributions. Near 1, large values of the feature increase the response;
               near -1, they decrease it. NaN for categories without an order and fewer
@@ -475,10 +474,12 @@ class Explanation(Hinting, Frozen):
             With a confidence, the bias of ``importance`` is removed (so it may be
             negative), and other columns replace the parts of the error:
 
-            - ``low``, ``high``: the interval for both causes of error, without the
-              background error. It is infinite if the rows do not show how large
-              attributions can be: for heavy tails with less than some hundred rows, and
-              for equal non-zero attributions in all rows;
+            - ``low``, ``high``: the interval for these causes of error and for the
+              training data (if there are refits), without the background error;
+              ``standard_error`` includes the training data, too. The interval is
+              infinite if the rows do not show how large attributions can be: for heavy
+              tails with less than some hundred rows, and for equal non-zero
+              attributions in all rows;
             - ``rank``, ``best_rank``, ``worst_rank``: the rank of the player in its
               output, and the limits of the ranks that the data allow.
 
@@ -638,12 +639,15 @@ class Explanation(Hinting, Frozen):
     @property
     def _subject(self) -> dict[str, Any]:
         """The properties that merged explanations must share."""
-        names, pairs = self.output_names, self.interactions
+        names = self.output_names
+        pairs = self.interactions
+        refits = self.refit_values
         return {
             "feature_names": self.feature_names.tolist(),
             "output_names": None if names is None else names.tolist(),
             "output": self.settings.output,
             "index of interactions": None if pairs is None else pairs.index,
+            "number of refits": None if refits is None else refits.shape[2],
         }
 
     @corrected
@@ -653,8 +657,9 @@ class Explanation(Hinting, Frozen):
         The file has one line per row and output, with the columns of the files of
         `skshapley.batches`: ``row``, ``key:<name>`` (the index), ``output`` (if there
         are several), ``prediction``, ``base_value``, then ``value:<feature>``,
-        ``error:<feature>``, ``background:<feature>`` and ``data:<feature>`` for each
-        feature, and the costs. A column of mixed objects becomes JSON.
+        ``error:<feature>``, ``background:<feature>``, ``refit:<feature>`` (if there are
+        refits) and ``data:<feature>`` for each feature, and the costs. A column of mixed
+        objects becomes JSON.
 
         Parameters
         ----------

@@ -2,13 +2,26 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, BinaryIO, Self
 
 import numpy as np
 
+from skshapley._records._columns import (
+    ADDED,
+    COLUMNS,
+    COSTS,
+    ENDS,
+    ERRORS,
+    LACKING,
+    OF_PLAYERS,
+    PAIRS,
+    TOKENS,
+    Column,
+    Size,
+)
 from skshapley._records._outcome import Settings
 from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
@@ -16,19 +29,6 @@ from skshapley._tables._scalars import decoded
 FORMAT = 1
 # 128 bits: damage goes unnoticed once in 3e38 files.
 HASH_BYTES = 16
-KINDS = {
-    "value": "values",
-    "error": "standard_errors",
-    "background": "background_errors",
-}
-# The numbers and texts of the tokens of a document, as lists
-TOKENS = dict.fromkeys(KINDS, "double") | {"position": "int64"}
-TOKENS |= dict.fromkeys(("feature", "token", "piece"), "string")
-COSTS = ("n_evaluations", "n_model_rows", "converged")
-ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
-PAIRS = ("interaction", "interaction_error")
-MAY_LACK = ("standard_errors", "background_errors", "others")
-IN_FULL = ("value", "prediction")  # columns that determine the length of a file
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ class Header:
         The entry for this part from a run of batches.
     unknown : list of str, or None
         The kinds of errors with unknown ones, which are NaN. None: all may be unknown.
+    added : dict
+        The columns of lists that a file of the first version has not, with the lengths
+        of their lists.
     """
 
     format: int
@@ -71,11 +74,25 @@ class Header:
     interactions: str | None
     part: dict = field(default_factory=dict)
     unknown: list | None = None
+    added: dict = field(default_factory=dict)
 
     @property
-    def k(self) -> int:
-        """The number of outputs."""
-        return 1 if self.outputs is None else len(self.outputs["names"])
+    def size(self) -> Size:
+        """The sizes that determine the columns."""
+        k = 1 if self.outputs is None else len(self.outputs["names"])
+        players = [decoded(name) for name in self.features["names"]]
+        return Size(players, k, self.added)
+
+    def present(self, columns: Iterable[Column]) -> list[Column]:
+        """Return the columns of numbers that are in the file."""
+        # Unknown errors are written, as NaN.
+        absent = set(self.lacking) - {column.attribute for column in ERRORS}
+        absent |= {
+            column.attribute for column in ADDED if column.name not in self.added
+        }
+        if self.interactions is None:
+            absent |= {column.attribute for column in PAIRS}
+        return [column for column in columns if column.attribute not in absent]
 
     def may_lack(self, kind: str) -> bool:
         """Return True if some errors of a kind may be unknown."""
@@ -89,10 +106,11 @@ class Header:
     def of(cls, metadata: dict[bytes, bytes]) -> Self:
         """Return the header of a file."""
         content = json.loads(metadata[META])
-        known = {item.name for item in fields(Settings)}
-        # Later versions may add settings without a new format, so unknown settings
-        # count as later too.
-        if content["format"] > FORMAT or set(content["settings"]) - known:
+        # Later versions may add settings, columns and facts without a new format.
+        added = content.get("added", {}).keys() - {column.name for column in ADDED}
+        settings = content["settings"].keys() - {item.name for item in fields(Settings)}
+        facts = content.keys() - {item.name for item in fields(cls)}
+        if content["format"] > FORMAT or added or settings or facts:
             raise FutureFormatError
         header = cls(**content)
         for item in fields(cls):
@@ -100,36 +118,34 @@ class Header:
                 raise TypeError(
                     f"its header has {item.name}={getattr(header, item.name)!r}"
                 )
-        if set(header.lacking) - set(MAY_LACK):
+        if set(header.lacking) - set(LACKING):
             raise ValueError(f"its header lacks {header.lacking}")
         return header
 
     def expected(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the columns with the valid types; an empty set allows any type."""
-        number, count = ("double",), ("double", "int64")
-        p = len(self.features["names"])
-        names = [decoded(name) for name in self.features["names"]]
-        pair = f"fixed_size_list<element: double>[{p * (p - 1) // 2}]"
-        columns: dict[str, tuple[str, ...]] = {"row": ("int64",)}
-        levels = enumerate(self.index or ())
-        columns |= {
-            key_column(name, place, self.index): () for place, (name, _) in levels
-        }
+        types: dict[str, tuple[str, ...]] = {"row": ("int64",)}
+        for place, (name, _) in enumerate(self.index or ()):
+            types[key_column(name, place, self.index)] = ()
         if self.outputs is not None:
-            columns["output"] = ()
-        ends = [end for end in ENDS if end not in self.lacking]
-        columns |= dict.fromkeys(ends, number)
+            types["output"] = ()
+        types |= self._types(ENDS)
         if self.of_tokens:
-            columns |= {
+            types |= {
                 name: (f"list<element: {kind}>",) for name, kind in TOKENS.items()
             }
         else:
-            for kind in KINDS:
-                columns |= {f"{kind}:{name}": number for name in names}
-            columns |= {f"data:{name}": () for name in names}
-        if self.interactions is not None:
-            columns |= dict.fromkeys(PAIRS, (pair,))
-        return columns | dict.fromkeys(COSTS[:2], count) | {COSTS[2]: ("bool",)}
+            types |= self._types(OF_PLAYERS)
+            types |= {f"data:{player}": () for player in self.size.players}
+        return types | self._types((*PAIRS, *COSTS))
+
+    def _types(self, columns: Iterable[Column]) -> dict[str, tuple[str, ...]]:
+        """Return the names of some columns in the file, with the valid types."""
+        types: dict[str, tuple[str, ...]] = {}
+        for column in self.present(columns):
+            valid = column.valid_types(self.size)
+            types |= dict.fromkeys(column.names(self.size), valid)
+        return types
 
     def check(self, metadata: Any, size: int) -> None:
         """Raise an error if names, types or sizes contradict the header.
@@ -147,7 +163,7 @@ class Header:
             nested = "<" in kind or kind in ("binary", "large_binary")
             if kind not in expected[name] if expected[name] else nested:
                 raise ValueError(f"its column {name!r} has the type {kind}")
-        if self.n_rows < 0 or metadata.num_rows != self.n_rows * self.k:
+        if self.n_rows < 0 or metadata.num_rows != self.n_rows * self.size.k:
             raise ValueError(f"it has {metadata.num_rows} lines for {self.n_rows} rows")
         if not self.of_tokens and len(self.data) != len(self.features["names"]):
             raise ValueError(f"it has types for {len(self.data)} columns of data")
@@ -181,7 +197,8 @@ def _check_sizes(metadata: Any, size: int) -> None:
             full = chunk.num_values - (
                 metadata.row_group(group).num_rows if nested else 0
             )
-            least = 8 * full if column in IN_FULL else 0
+            in_full = column in COLUMNS and COLUMNS[column].in_full
+            least = 8 * full if in_full else 0
             # Our files are uncompressed, and dictionaries repeat texts. A small file
             # could otherwise unpack to any size and fill the memory of its reader.
             packed = (

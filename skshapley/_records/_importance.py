@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,10 @@ from skshapley._inference._means import Means
 from skshapley._inference._rank_correlation import rank_correlation
 from skshapley._inference._simultaneous import intervals, ranks
 from skshapley._inference._sizes import MEAN_SIZE, Noise
+from skshapley._records._record import Record
+from skshapley._records._refits import refit_means, spread_errors
 from skshapley._tables._ordered import ordered_numbers
 from skshapley._tools._constraints import Flag, Number, check_values
-
-if TYPE_CHECKING:
-    from skshapley._records._explanation import Explanation
 
 DIRECTION = ["direction", "direction_error"]
 CONFIDENCE = {
@@ -28,18 +27,25 @@ ROUNDING = 1e-12
 SHRINKING = ("GaussianProcess", "LeaveOneOutProcess")
 
 
-def unsorted_importance(explanation: "Explanation") -> pd.DataFrame:
+def unsorted_importance(explanation: Record) -> pd.DataFrame:
     """Return the table of `Explanation.importance`, in the order of the players."""
-    background = flat_errors(explanation, "background_errors")
-    errors = flat_errors(explanation)
-    index = player_index(explanation)
-    frame = mean_sizes(flat(explanation.values), errors, background, index)
+    frame = mean_sizes(
+        flat(explanation.values),
+        flat_errors(explanation),
+        flat_errors(explanation, "background_errors"),
+        size_errors(explanation),
+        player_index(explanation),
+    )
     frame[DIRECTION] = directions(explanation)
     return frame
 
 
 def mean_sizes(
-    values: np.ndarray, errors: np.ndarray, background: np.ndarray, index: pd.Index
+    values: np.ndarray,
+    errors: np.ndarray,
+    background: np.ndarray,
+    refit: np.ndarray,
+    index: pd.Index,
 ) -> pd.DataFrame:
     """Return mean absolute attributions with their errors, in the order of the index.
 
@@ -52,13 +58,16 @@ def mean_sizes(
     values, errors, background : ndarray of shape (n, k p)
         Attributions, standard errors and background errors, as `flat` and `flat_errors`
         return them.
+    refit : ndarray of shape (k p,)
+        The errors of the mean sizes due to the training data.
     index : Index of length k p
     """
     # scaled by a power of two to about 1, because squares of large numbers overflow
     unit = units(np.concatenate([values, np.nan_to_num(errors)]), 1)
     # pandas has NaN for the mean of no rows and the deviation of one
-    parts = (np.abs(values), errors, background)
-    size, noise, apart = (pd.DataFrame(part / unit) for part in parts)
+    size = pd.DataFrame(np.abs(values) / unit)
+    noise = pd.DataFrame(errors / unit)
+    of_background = pd.DataFrame(background / unit)
     total = size.sem(skipna=False)
     estimation = np.sqrt((noise**2).mean(skipna=False) / len(size))
     columns = {
@@ -67,12 +76,13 @@ def mean_sizes(
         "rows_error": np.sqrt((total**2 - estimation**2).clip(lower=0.0)),
         "estimation_error": estimation,
         "max_bias": MEAN_SIZE * noise.mean(skipna=False),
-        "background_error": apart.mean(skipna=False),
+        "background_error": of_background.mean(skipna=False),
+        "refit_error": refit / unit,
     }
     return pd.DataFrame(columns).mul(unit, axis=0).set_axis(index)
 
 
-def directions(explanation: "Explanation") -> np.ndarray:
+def directions(explanation: Record) -> np.ndarray:
     """Return the rank correlations of data and attributions, and their errors, ``(k p, 2)``."""
     values = flat(explanation.values)
     columns = [
@@ -98,9 +108,26 @@ def direction(data: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     return rank_correlation(data[known], values[known])
 
 
+def size_errors(explanation: Record) -> np.ndarray:
+    """Return the errors of mean sizes due to the training data, ``(k p,)``; NaN if unknown."""
+    refits = explanation.refit_values
+    if refits is None or not len(refits):
+        return np.full(flat(explanation.values).shape[1], np.nan)
+    sizes = np.abs(refits).mean(axis=0, keepdims=True)
+    return flat(spread_errors(sizes))[0]
+
+
+def refit_sizes(explanation: Record) -> np.ndarray:
+    """Return the sums of sizes over rows by each refit, ``(b, k p)``; no refits give no line."""
+    refits = explanation.refit_values
+    if refits is None:
+        return np.empty((0, flat(explanation.values).shape[1]))
+    return flat(np.moveaxis(np.abs(refits).sum(axis=0), 1, 0))
+
+
 def inferred_importance(
-    batches: Callable[[], Iterable["Explanation"]],
-    sample: "Explanation",
+    batches: Callable[[], Iterable[Record]],
+    sample: Record,
     confidence: float,
     simultaneous: bool,
 ) -> pd.DataFrame:
@@ -117,28 +144,39 @@ def inferred_importance(
     """
     unit = units(flat(sample.values), len(sample.feature_names))
     noise = noise_of(sample)
-    left, apart = np.zeros((2, len(unit)))
+    bias = np.zeros(len(unit))
+    of_background = np.zeros(len(unit))
+    of_refits = np.zeros(refit_sizes(sample).shape)
 
     def scores() -> Iterable[np.ndarray]:
         for batch in batches():
             errors = flat_errors(batch)
-            left[:] += noise.most_bias(errors).sum(axis=0) / unit
-            apart[:] += flat_errors(batch, "background_errors").sum(axis=0) / unit
+            bias[:] += noise.most_bias(errors).sum(axis=0) / unit
+            background = flat_errors(batch, "background_errors")
+            of_background[:] += background.sum(axis=0) / unit
+            of_refits[:] += refit_sizes(batch) / unit
             yield noise.sizes(flat(batch.values), errors) / unit
 
     means = Means.of_batches(scores())
+    n = means.n
+    refit_errors = np.full(len(unit), np.nan)
+    if len(of_refits):
+        refits = refit_means(of_refits / n)
+        means = means.minus(refits)
+        refit_errors = refits.errors
     table = inferences(means, confidence, simultaneous, sample)
     # A mean size is not negative, although its estimate without bias may be.
     table["low"] = table["low"].clip(lower=0.0)
-    table.insert(2, "max_bias", left / means.n)
-    table.insert(3, "background_error", apart / means.n)
+    table.insert(2, "max_bias", bias / n)
+    table.insert(3, "background_error", of_background / n)
+    table.insert(4, "refit_error", refit_errors)
     numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
     table[numbers] = table[numbers].mul(unit, axis=0)
     table[DIRECTION] = directions(sample)
     return table.sort_values("importance", ascending=False, kind="stable")
 
 
-def noise_of(sample: "Explanation") -> Noise:
+def noise_of(sample: Record) -> Noise:
     """Return the noise in the attributions, ``(k p,)``."""
     noise = Noise.of(flat(sample.values), flat_errors(sample))
     shrunk = (sample.settings.solver or "").startswith(SHRINKING)
@@ -146,7 +184,7 @@ def noise_of(sample: "Explanation") -> Noise:
 
 
 def inferences(
-    means: Means, confidence: float, simultaneous: bool, explanation: "Explanation"
+    means: Means, confidence: float, simultaneous: bool, explanation: Record
 ) -> pd.DataFrame:
     """Return means, errors, intervals and ranks of players, in the order of the explanation.
 
@@ -179,9 +217,7 @@ def flat(array: np.ndarray) -> np.ndarray:
     return np.swapaxes(array, 1, 2).reshape(n, k[0] * p) if k else array
 
 
-def flat_errors(
-    explanation: "Explanation", kind: str = "standard_errors"
-) -> np.ndarray:
+def flat_errors(explanation: Record, kind: str = "standard_errors") -> np.ndarray:
     """Return errors as `flat` does; NaN without errors."""
     return flat(errors_of(explanation, kind))
 
@@ -238,7 +274,7 @@ def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
     )
 
 
-def player_index(explanation: "Explanation") -> pd.Index:
+def player_index(explanation: Record) -> pd.Index:
     """Return the index of a table of players, grouped by output."""
     if explanation.output_names is None:
         return pd.Index(explanation.feature_names, name="feature")
@@ -257,7 +293,7 @@ def label_series(labels: Any, owner: str, word: str) -> pd.Series:
 
 
 def cohort_masks(
-    explanation: "Explanation", cohorts: Any, owner: str, word: str = "cohort"
+    explanation: Record, cohorts: Any, owner: str, word: str = "cohort"
 ) -> dict[Any, np.ndarray]:
     """Return the rows of each cohort as a mask by label, in the order of the labels.
 

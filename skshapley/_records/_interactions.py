@@ -246,7 +246,8 @@ class Interactions(Frozen):
             columns="row"
         )
         index = pd.MultiIndex.from_frame(lines.infer_objects())
-        frame = mean_sizes(values, errors, np.full(values.shape, np.nan), index)
+        unknown = np.full(values.shape, np.nan)
+        frame = mean_sizes(values, errors, unknown, np.full(len(index), np.nan), index)
         return frame.sort_values("importance", ascending=False, kind="stable")
 
     def to_shap(self) -> np.ndarray:

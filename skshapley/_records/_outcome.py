@@ -102,6 +102,8 @@ class Settings(Hinting):
         then refer to the explanation of these rows.
     source : str or None
         The package that computed the values, if it is another one.
+    refits : str or None
+        The refitted models of the refit errors, such as "10 half samples".
 
     Examples
     --------
@@ -132,6 +134,7 @@ class Settings(Hinting):
     entropy: int | None = None
     learned: str | None = None
     source: str | None = None
+    refits: str | None = None
 
     def sampled(self, outcome: Any, plan: Any, random_state: Any) -> Self:
         """Return these settings with the methods of a run.
@@ -201,7 +204,7 @@ class Settings(Hinting):
 
 
 ERRORS = ("standard_errors", "background_errors")
-BY_PLAYER = ("values", *ERRORS)
+BY_PLAYER = ("values", *ERRORS, "refit_values")
 # and `others`, which is usually None
 BY_OUTPUT = (*BY_PLAYER, "base_values", "predictions", "others")
 BY_ROW = (*BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")

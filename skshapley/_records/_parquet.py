@@ -3,7 +3,8 @@
 A line belongs to a row and an output, so the table does not get wider with the outputs.
 Columns: ``row``, ``key:<name>`` for each level of the index, ``output`` where there are
 several, ``prediction``, ``base_value``, ``others``, then ``value:<player>``,
-``error:<player>``, ``background:<player>`` and ``data:<player>`` for each player,
+``error:<player>``, ``background:<player>``, ``refit:<player>`` with a list of numbers
+(if the model was refitted) and ``data:<player>`` for each player,
 ``interaction`` and ``interaction_error`` with a number for each pair of players,
 ``n_evaluations``, ``n_model_rows`` and ``converged``. Each document has its own tokens,
 so lists with a number or text for each token replace the columns of players.
@@ -14,9 +15,9 @@ checksums. Nothing is compressed, and values, predictions and texts are written 
 A file therefore never unpacks to much more than its length.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
@@ -24,14 +25,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._records._header import (
+from skshapley._records._columns import (
+    COLUMNS,
     COSTS,
     ENDS,
-    FORMAT,
-    IN_FULL,
-    KINDS,
-    MAY_LACK,
+    ERRORS,
+    LACKING,
+    OF_PLAYERS,
     PAIRS,
+    Column,
+    Size,
+)
+from skshapley._records._header import (
+    FORMAT,
     FutureFormatError,
     Header,
     check_errors,
@@ -41,8 +47,9 @@ from skshapley._records._header import (
     sealed,
 )
 from skshapley._records._importance import errors_of
-from skshapley._records._interactions import Interactions, by_pair
+from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Settings
+from skshapley._records._record import Record
 from skshapley._records._tokens import read_tokens, token_columns, tokens_of
 from skshapley._tables._arrow import (
     column_from_arrow,
@@ -57,19 +64,17 @@ from skshapley._tools._params import needed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from skshapley._records._explanation import Explanation
-
 # --- writing --------------------------------------------------------------------------
 
 
 def arrow_table(
-    explanation: "Explanation",
+    explanation: Record,
     rows: np.ndarray | None = None,
     *,
     keyed: bool = True,
     typed: bool = True,
     unknown: Callable[[Any], str] | None = None,
-) -> tuple["pa.Table", dict]:
+) -> tuple["pa.Table", Header]:
     """Return an explanation as an Arrow table, and its header.
 
     Parameters
@@ -86,32 +91,42 @@ def arrow_table(
         TypeError.
     """
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
-    names, outputs = explanation.feature_names, explanation.output_names
-    r, k = len(explanation), 1 if outputs is None else len(outputs)
+    outputs = explanation.output_names
+    size = Size.of(explanation)
+    r, k = len(explanation), size.k
     errors = _errors(explanation)
     for name, array in errors.items():
         check_errors(name, array, may_lack=True)
     row, output = np.divmod(np.arange(r * k), k)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
     tokens = tokens_of(explanation)
-    data, notes = (
-        _data(explanation.data, typed, unknown) if tokens is None else ([], [])
-    )
-    header: dict[str, Any] = {
+    data: list = []
+    notes: list = []
+    if tokens is None:
+        data, notes = _data(explanation.data, typed, unknown)
+    settings = explanation.settings.all
+    pairs = explanation.interactions
+    facts: dict[str, Any] = {
         "format": FORMAT,
         "n_rows": r,
         "of_tokens": tokens is not None,
-        "features": _written(names, unknown),
+        "features": _written(explanation.feature_names, unknown),
         "outputs": None if outputs is None else _written(outputs, unknown),
-        "settings": {
-            n: encoded(v, unknown) for n, v in asdict(explanation.settings).items()
-        },
+        "settings": {name: encoded(v, unknown) for name, v in settings.items()},
         "index": None if levels is None else [[name, note] for name, _, note in levels],
         "data": notes,
-        "lacking": [name for name in MAY_LACK if getattr(explanation, name) is None],
-        "interactions": None,
+        "lacking": [name for name in LACKING if getattr(explanation, name) is None],
+        "interactions": None if pairs is None else pairs.index,
         "unknown": [name for name, array in errors.items() if np.isnan(array).any()],
+        "added": size.lengths,
     }
+    header = Header(**facts)
+
+    def numbers(declared: Iterable[Column]) -> Iterator[tuple[str, Any]]:
+        for column in header.present(declared):
+            arrays = column.write(explanation, size)
+            yield from zip(column.names(size), arrays, strict=True)
+
     columns: list[tuple[str, Any]] = [
         ("row", (np.arange(r) if rows is None else rows)[row])
     ]
@@ -119,60 +134,44 @@ def arrow_table(
         columns.append((key_column(name, place, levels), array.take(pa.array(row))))
     if outputs is not None:
         columns.append(("output", _labels(outputs).take(pa.array(output))))
-    ends = {name: getattr(explanation, attribute) for name, attribute in ENDS.items()}
-    columns += [(name, part.ravel()) for name, part in ends.items() if part is not None]
-    numbers = {
-        kind: errors_of(explanation, attribute).reshape(r, len(names), k)
-        for kind, attribute in KINDS.items()
-    }
+    columns += numbers(ENDS)
     if tokens is not None:
-        columns += token_columns(explanation, numbers, tokens)
+        columns += token_columns(explanation, size, tokens)
     else:
-        for kind, part in numbers.items():
-            columns += [
-                (f"{kind}:{name}", part[:, j].ravel()) for j, name in enumerate(names)
-            ]
-        pairs = zip(names, data, strict=True)
-        columns += [
-            (f"data:{name}", array.take(pa.array(row))) for name, array in pairs
-        ]
-    if explanation.interactions is not None:
-        header["interactions"] = explanation.interactions.index
-        columns += _pair_columns(explanation.interactions)
-    columns += [(name, getattr(explanation, name)[row]) for name in COSTS]
+        columns += numbers(OF_PLAYERS)
+        for name, array in zip(size.players, data, strict=True):
+            columns.append((f"data:{name}", array.take(pa.array(row))))
+    columns += numbers((*PAIRS, *COSTS))
     arrays = {name: pa.array(column) for name, column in columns}
     # A dict keeps one column of each name; the other would be lost silently.
     if len(arrays) < len(columns):
         raise ValueError(
             "A file of an explanation needs features and index levels with different "
-            f"names as text; got {[str(name) for name in names]} under "
+            f"names as text; got {[str(name) for name in size.players]} under "
             f"{list(explanation.index.names)}."
         )
     # numbers that every line has are not nullable
-    required = [
-        pa.field(
-            name,
-            array.type,
-            nullable=kind_of(name) not in (*KINDS, *ENDS, *COSTS, "row"),
-        )
+    required = {"row", *COLUMNS} - {column.name for column in PAIRS}
+    schema = [
+        pa.field(name, array.type, nullable=kind_of(name) not in required)
         for name, array in arrays.items()
     ]
-    return pa.table([*arrays.values()], schema=pa.schema(required)), header
+    return pa.table([*arrays.values()], schema=pa.schema(schema)), header
 
 
 def write_table(
-    file: BinaryIO, table: "pa.Table", header: dict, part: dict | None = None
+    file: BinaryIO, table: "pa.Table", header: Header, part: dict | None = None
 ) -> None:
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
-    whole = Header(**header, part=part or {})
+    whole = replace(header, part=part or {})
     # Dictionaries shrink labels and repeated numbers. Columns that determine the file
     # size are stored in full.
+    in_full = {column.name for column in COLUMNS.values() if not column.repeats}
     may_repeat = [
-        f"{column.name}.list.element" if "list" in str(column.type) else column.name
-        for column in table.schema
-        if "string" not in str(column.type)
-        and kind_of(column.name) not in (*IN_FULL, "interaction")
+        f"{field.name}.list.element" if "list" in str(field.type) else field.name
+        for field in table.schema
+        if "string" not in str(field.type) and kind_of(field.name) not in in_full
     ]
     # in memory first: the seal needs the hash of the whole footer
     content = BytesIO()
@@ -204,29 +203,15 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
     return [array for array, _ in found], [note for _, note in found]
 
 
-def _errors(explanation: "Explanation") -> dict[str, np.ndarray]:
+def _errors(explanation: Record) -> dict[str, np.ndarray]:
     """Return the errors of an explanation by the name of their column."""
     errors = {
-        kind: errors_of(explanation, attribute)
-        for kind, attribute in KINDS.items()
-        if kind != "value"
+        column.name: errors_of(explanation, column.attribute) for column in ERRORS
     }
-    if explanation.interactions is not None:
-        _, _, errors[PAIRS[1]] = by_pair(explanation.interactions)
+    pairs = explanation.interactions
+    if pairs is not None:
+        errors[PAIRS[1].name] = PAIRS[1].numbers(pairs)
     return errors
-
-
-def _pair_columns(pairs: Interactions) -> Iterator[tuple[str, Any]]:
-    """Yield the numbers of all pairs as lists; unknown errors are null."""
-    import pyarrow as pa
-
-    names, *numbers = by_pair(pairs)
-    n_pairs = len(names["feature"])
-    kind = pa.list_(pa.field("element", pa.float64()), n_pairs)
-    # a line has the pairs of one row and one output
-    for name, part in zip(PAIRS, numbers, strict=True):
-        lists = pa.array(part.ravel(), from_pandas=True)
-        yield name, pa.FixedSizeListArray.from_arrays(lists, n_pairs).cast(kind)
 
 
 def _labels(outputs: np.ndarray) -> "pa.Array":
@@ -325,76 +310,60 @@ def _named(path: Path) -> Iterator[None]:
 def _parts(
     header: Header, table: "pa.Table", positions: np.ndarray | None
 ) -> dict[str, Any]:
-    k, single = header.k, header.outputs is None
+    size = header.size
+    k = size.k
     names = _read(header.features)
     if positions is not None:
         # Each row has k consecutive lines, one for each output.
         table = table.take((positions[:, None] * k + np.arange(k)).ravel())
     heads = table.take(np.arange(len(table) // k) * k)
+    declared = (*ENDS, *COSTS) if header.of_tokens else (*ENDS, *OF_PLAYERS, *COSTS)
+    numbers = {
+        column.name: column.read(table, size) for column in header.present(declared)
+    }
     if header.of_tokens:
-        names, numbers, data = read_tokens(
-            table, None if positions is not None else names, k
-        )
+        every = None if positions is not None else names
+        names, of_tokens, data = read_tokens(table, every, k)
+        numbers |= of_tokens
     else:
-        shape = len(names), len(heads), k
-        numbers = {}
-        for kind in KINDS:
-            lines = [table[f"{kind}:{name}"].to_numpy() for name in names]
-            numbers[kind] = np.moveaxis(np.array(lines).reshape(shape), 0, 1)
-        pairs = zip(names, header.data, strict=True)
         columns = [
-            column_from_arrow(heads[f"data:{name}"], note) for name, note in pairs
+            column_from_arrow(heads[f"data:{name}"], note)
+            for name, note in zip(names, header.data, strict=True)
         ]
         data = pd.DataFrame(dict(enumerate(columns)), index=range(len(heads)))
         data = data.set_axis(names, axis=1)
-    data = data.set_axis(_index(header, heads), axis=0)
-    for kind in ("error", "background"):
-        check_errors(kind, numbers[kind], header.may_lack(kind))
+    for error in ERRORS:
+        check_errors(error.name, numbers[error.name], header.may_lack(error.name))
 
     def shaped(array: np.ndarray) -> np.ndarray:
-        return array[..., 0] if single else array
+        return array[..., 0] if header.outputs is None else array
 
-    parts: dict[str, Any] = {
-        KINDS[kind]: shaped(array) for kind, array in numbers.items()
-    }
-    for name, attribute in ENDS.items():
-        if attribute not in header.lacking:
-            parts[attribute] = shaped(table[name].to_numpy().reshape(-1, k))
+    parts: dict[str, Any] = {}
+    for name, array in numbers.items():
+        column = COLUMNS[name]
+        parts[column.attribute] = array if column in COSTS else shaped(array)
     parts |= dict.fromkeys(header.lacking)
-    parts |= {name: heads[name].to_numpy() for name in COSTS}
     settings = {name: decoded(value) for name, value in header.settings.items()}
     parts |= dict(
-        data=data,
+        data=data.set_axis(_index(header, heads), axis=0),
         feature_names=names,
         output_names=None if header.outputs is None else _read(header.outputs),
         settings=Settings(**settings),
     )
     if header.interactions is not None:
-        interactions = _interactions(header.interactions, table, parts, k)
-        check_errors(PAIRS[1], by_pair(interactions)[2], header.may_lack(PAIRS[1]))
-        parts["interactions"] = interactions
+        pairs, errors = (column.read(table, size) for column in PAIRS)
+        check_errors(PAIRS[1].name, errors, header.may_lack(PAIRS[1].name))
+        parts["interactions"] = Interactions.of_pairs(
+            parts["values"],
+            shaped(pairs),
+            shaped(errors),
+            base_values=parts["base_values"],
+            feature_names=names,
+            index=header.interactions,
+            rows=parts["data"].index,
+            output_names=parts["output_names"],
+        )
     return parts
-
-
-def _interactions(
-    index: str, table: "pa.Table", parts: dict[str, Any], k: int
-) -> Interactions:
-    """Return the interactions of the rows of a table."""
-    values, found = parts["values"], []
-    r, p = values.shape[:2]
-    for name in PAIRS:
-        flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        pairs = flat.reshape(r, k, p * (p - 1) // 2).swapaxes(1, 2)
-        found.append(pairs if values.ndim == 3 else pairs[..., 0])
-    return Interactions.of_pairs(
-        values,
-        *found,
-        base_values=parts["base_values"],
-        feature_names=parts["feature_names"],
-        index=index,
-        rows=parts["data"].index,
-        output_names=parts["output_names"],
-    )
 
 
 def _index(header: Header, heads: "pa.Table") -> pd.Index:

@@ -2,21 +2,19 @@
 
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic
 
 import numpy as np
 import pandas as pd
 
 from skshapley._records._outcome import BY_OUTPUT, BY_PLAYER, BY_ROW, changed
-
-if TYPE_CHECKING:
-    from skshapley._records._explanation import Explanation
+from skshapley._records._record import Record, SomeRecord
 
 OWNER = "Explanation"
 MOST_NAMES = 12
 
 
-def chosen(explanation: "Explanation", key: Any) -> "Explanation":
+def chosen(explanation: SomeRecord, key: Any) -> SomeRecord:
     """Return the selected part; see `Explanation.__getitem__`."""
     if _are_names(key):
         return players(explanation, key)
@@ -33,13 +31,13 @@ def chosen(explanation: "Explanation", key: Any) -> "Explanation":
     )
 
 
-class Labels:
+class Labels(Generic[SomeRecord]):
     """The rows of an explanation by their labels, as ``explanation.loc``."""
 
-    def __init__(self, explanation: "Explanation") -> None:
+    def __init__(self, explanation: SomeRecord) -> None:
         self._explanation = explanation
 
-    def __getitem__(self, key: Any) -> "Explanation":
+    def __getitem__(self, key: Any) -> SomeRecord:
         """Return rows by label, a slice of labels (both ends included) or a mask.
 
         Players and outputs follow after a comma, as in
@@ -60,10 +58,10 @@ class Labels:
                 f"{OWNER}.loc got {label!r}, which is not a label of its index of"
                 f" {len(explanation)} rows{_hint(label, explanation.index)}."
             ) from error
-        return explanation[(np.atleast_1d(np.asarray(found)), *rest)]
+        return chosen(explanation, (np.atleast_1d(np.asarray(found)), *rest))
 
 
-def rows(explanation: "Explanation", key: Any) -> "Explanation":
+def rows(explanation: SomeRecord, key: Any) -> SomeRecord:
     """Return rows: an int (one row, still 2-D), slice, positions or a mask."""
     if not isinstance(key, slice):
         key = _positions(
@@ -76,7 +74,7 @@ def rows(explanation: "Explanation", key: Any) -> "Explanation":
     )
 
 
-def players(explanation: "Explanation", key: Any) -> "Explanation":
+def players(explanation: SomeRecord, key: Any) -> SomeRecord:
     """Return some players, by name or position, in the given order.
 
     The sum of the other values is stored in `others`, so the values still add up.
@@ -101,7 +99,7 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
     )
 
 
-def outputs(explanation: "Explanation", key: Any) -> "Explanation":
+def outputs(explanation: SomeRecord, key: Any) -> SomeRecord:
     """Return one output, by name or position, or several of them as a slice or list."""
     names: Any = explanation.output_names
     places = _places(key, names, "output")
@@ -116,7 +114,7 @@ def outputs(explanation: "Explanation", key: Any) -> "Explanation":
     return output(explanation, label)
 
 
-def output(explanation: "Explanation", name: Any) -> "Explanation":
+def output(explanation: SomeRecord, name: Any) -> SomeRecord:
     """Return the explanation of one output; see `Explanation.output`."""
     names = explanation.output_names
     if names is None:
@@ -132,7 +130,7 @@ def output(explanation: "Explanation", name: Any) -> "Explanation":
     return replace(_of_outputs(explanation, found[0]), settings=settings)
 
 
-def _of_outputs(explanation: "Explanation", places: Any) -> "Explanation":
+def _of_outputs(explanation: SomeRecord, places: Any) -> SomeRecord:
     """Return the outputs at some positions, or the single output at an int."""
     names, pairs = (
         np.asarray(explanation.output_names)[places],
@@ -146,7 +144,7 @@ def _of_outputs(explanation: "Explanation", places: Any) -> "Explanation":
     )
 
 
-def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
+def _axes(explanation: Record, key: tuple) -> tuple[Any, Any, Any]:
     """Divide a key of several parts, or with an Ellipsis, into rows, players and outputs."""
     several = explanation.output_names is not None
     if len(key) == 2 and key[0] is Ellipsis and (several or not _are_names(key[1])):

@@ -1,19 +1,18 @@
 """Tables of an explanation for notebooks and terminals."""
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of, unsorted_importance
+from skshapley._records._record import Record
+from skshapley._records._selection import chosen, output
 from skshapley._tables._documents import Piece
 from skshapley._tables._texts import LEFT_OUT, MINUS, UNEXPLAINED, number, value_text
 from skshapley._tools._texts import counted
-
-if TYPE_CHECKING:
-    from skshapley._records._explanation import Explanation
 
 MOST_FEATURES = 10
 FEW_ROWS = 5
@@ -31,7 +30,7 @@ OF_CLASSES = (
 )
 
 
-def summary(explanation: "Explanation") -> tuple[pd.DataFrame, list[str]]:
+def summary(explanation: Record) -> tuple[pd.DataFrame, list[str]]:
     """Return a table of texts, features by size, and notes on omitted lines.
 
     One row: its data and signed values with their errors, from the prediction to the
@@ -45,10 +44,10 @@ def summary(explanation: "Explanation") -> tuple[pd.DataFrame, list[str]]:
     n_columns = shown.base_values.size
     if len(shown) == 1 or (len(shown) <= FEW_ROWS and n_columns <= MOST_COLUMNS):
         return _signed_table(shown, kept), notes
-    return _importance_table(shown[:, kept]), notes
+    return _importance_table(chosen(shown, (slice(None), kept))), notes
 
 
-def gap_shows(explanation: "Explanation") -> bool:
+def gap_shows(explanation: Record) -> bool:
     """Return True if any efficiency gap exceeds rounding."""
     ends = np.fmax(np.abs(explanation.base_values), np.abs(explanation.predictions))
     largest = np.fmax(np.abs(explanation.values).max(axis=1, initial=0.0), ends)
@@ -61,43 +60,44 @@ def kind_of_outputs(explanation: Any) -> str:
     return "class " if getattr(settings, "response_method", None) in OF_CLASSES else ""
 
 
-def overall_sizes(explanation: "Explanation") -> NDArray[np.float64]:
+def overall_sizes(explanation: Record) -> NDArray[np.float64]:
     """Return the mean absolute attribution of each feature, summed over outputs, ``(p,)``."""
     sizes = np.abs(explanation.values).mean(axis=0)
     return sizes if sizes.ndim == 1 else sizes.sum(axis=1)
 
 
-def _strongest_outputs(explanation: "Explanation") -> tuple["Explanation", list[str]]:
+def _strongest_outputs(explanation: Record) -> tuple[Record, list[str]]:
     names = explanation.output_names
     if names is None or len(names) <= MOST_COLUMNS:
         return explanation, []
     sizes = np.abs(explanation.values).mean(axis=0).sum(axis=0)
     strongest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COLUMNS])
     note = f"the {MOST_COLUMNS} strongest of {len(names)} outputs"
-    return explanation[:, :, strongest], [note]
+    key = slice(None), slice(None), strongest
+    return chosen(explanation, key), [note]
 
 
-def _by_output(explanation: "Explanation") -> "dict[str, Explanation]":
+def _by_output(explanation: Record) -> dict[str, Record]:
     names = explanation.output_names
     if names is None:
         return {"": explanation}
     kind = kind_of_outputs(explanation)
     titles = [name if isinstance(name, str) else f"{kind}{name}" for name in names]
-    parts = [explanation.output(name) for name in names]
+    parts = [output(explanation, name) for name in names]
     return dict(zip(titles, parts, strict=True))
 
 
-def _signed_table(explanation: "Explanation", kept: NDArray[np.intp]) -> pd.DataFrame:
+def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
     """Return the values of single rows: a column for each row and output."""
     lines = ["prediction", *_line_names(explanation, kept), "base value"]
     alone = len(explanation) == 1
     columns = {}
     for row, label in enumerate(explanation.index):
-        for output, part in _by_output(explanation).items():
-            places = [output] if alone else [str(label), output]
+        for title, part in _by_output(explanation).items():
+            places = [title] if alone else [str(label), title]
             name = ", ".join(filter(None, places)) or "value"
-            texts = _signed_texts(part[[row]], kept, len(lines))
-            if alone and output:  # a single output has columns of errors
+            texts = _signed_texts(chosen(part, [row]), kept, len(lines))
+            if alone and title:  # a single output has columns of errors
                 errors = ["", *_plus_minus(errors_of(part)[0, kept])]
                 pairs = zip_longest(texts, errors, fillvalue="")
                 texts = [" ".join(pair).rstrip() for pair in pairs]
@@ -106,7 +106,7 @@ def _signed_table(explanation: "Explanation", kept: NDArray[np.intp]) -> pd.Data
         return pd.DataFrame(columns, index=lines)
     details = {"data": [_data_text(cell) for cell in explanation.data.iloc[0, kept]]}
     if explanation.output_names is None:
-        for kind in ("standard_errors", "background_errors"):
+        for kind in ("standard_errors", "background_errors", "refit_errors"):
             name = kind.removesuffix("s").replace("_", " ")
             details[name] = _plus_minus(errors_of(explanation, kind)[0, kept])
     padded = {
@@ -118,7 +118,7 @@ def _signed_table(explanation: "Explanation", kept: NDArray[np.intp]) -> pd.Data
     return pd.DataFrame(data | columns | padded, index=lines)
 
 
-def _line_names(explanation: "Explanation", kept: NDArray[np.intp]) -> list[str]:
+def _line_names(explanation: Record, kept: NDArray[np.intp]) -> list[str]:
     names = [str(name) for name in explanation.feature_names[kept]]
     if n_folded := len(explanation.feature_names) - len(kept):
         names.append(counted(n_folded, "other feature"))
@@ -132,7 +132,7 @@ def _data_text(cell: Any) -> str:
 
 
 def _signed_texts(
-    explanation: "Explanation", kept: NDArray[np.intp], n_lines: int
+    explanation: Record, kept: NDArray[np.intp], n_lines: int
 ) -> list[str]:
     """Return the prediction, the values of the only row, and the base value as texts."""
     values = explanation.values[0]
@@ -164,22 +164,23 @@ def _fixed(value: float, decimals: int | None, sign: str) -> str:
     return f"{rounded:{sign if rounded else ''}.{decimals}f}".replace("-", MINUS)
 
 
-def _importance_table(explanation: "Explanation") -> pd.DataFrame:
+def _importance_table(explanation: Record) -> pd.DataFrame:
     """Return the importances of features: a column for each output, or for each error."""
     outputs = _by_output(explanation)
     columns: dict[str, list[str]] = {}
-    for output, part in outputs.items():
+    for title, part in outputs.items():
         table = unsorted_importance(part)
         texts = {
             "importance": [_text(size) for size in table["importance"]],
             "standard error": _plus_minus(table["standard_error"]),
             "background error": _plus_minus(table["background_error"]),
+            "refit error": _plus_minus(table["refit_error"]),
             "direction": [_text(rho, signed=True) for rho in table["direction"]],
             "direction error": _plus_minus(table["direction_error"]),
         }
-        if output:
+        if title:
             pairs = zip(texts["importance"], texts["standard error"], strict=True)
-            texts = {output: [" ".join(pair) for pair in pairs]}
+            texts = {title: [" ".join(pair) for pair in pairs]}
         columns |= {name: column for name, column in texts.items() if any(column)}
     names = [str(name) for name in explanation.feature_names]
     return pd.DataFrame(columns, index=names)

@@ -1,18 +1,15 @@
 """The text and the HTML of an explanation in a notebook."""
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skshapley._records._record import Record
 from skshapley._records._summary import gap_shows, summary
 from skshapley._tools._texts import counted
 
-if TYPE_CHECKING:
-    from skshapley._records._explanation import Explanation
 
-
-def as_text(explanation: "Explanation") -> str:
+def as_text(explanation: Record) -> str:
     """Return the repr: the method, and a table of values or importances."""
     head = f"<{_title(explanation)}; {'; '.join(_sentences(explanation))}>"
     if not len(explanation):
@@ -21,7 +18,7 @@ def as_text(explanation: "Explanation") -> str:
     return "\n".join([head, table.to_string(), *notes])
 
 
-def as_html(explanation: "Explanation") -> str:
+def as_html(explanation: Record) -> str:
     """Return the method and a table of values or importances as HTML, names escaped."""
     facts = _sentences(explanation)
     n_model_rows = np.nan_to_num(explanation.n_model_rows)
@@ -38,7 +35,7 @@ def as_html(explanation: "Explanation") -> str:
     return f"<div>{head}{table.to_html(border=0)}{escape('; '.join(notes))}</div>"
 
 
-def _sentences(explanation: "Explanation") -> list[str]:
+def _sentences(explanation: Record) -> list[str]:
     """Return the method, and the warnings about the values."""
     settings = explanation.settings
     notes = _background_note(explanation)
@@ -55,7 +52,7 @@ def _sentences(explanation: "Explanation") -> list[str]:
     return [*sentences, *notes]
 
 
-def _title(explanation: "Explanation") -> str:
+def _title(explanation: Record) -> str:
     n, names = len(explanation.feature_names), explanation.output_names
     left = "" if explanation.others is None else ", others left out"
     outputs = "" if names is None else f", {len(names)} outputs"
@@ -63,7 +60,7 @@ def _title(explanation: "Explanation") -> str:
     return f"Explanation: {size}{left}{outputs}"
 
 
-def _background_note(explanation: "Explanation") -> list[str]:
+def _background_note(explanation: Record) -> list[str]:
     """Return a note if the background error exceeds the method's error."""
     if explanation.background_errors is None or not len(explanation):
         return []

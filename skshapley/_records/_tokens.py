@@ -7,27 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skshapley._records._header import KINDS, TOKENS
+from skshapley._records._columns import OF_TOKENS, TOKENS, Size
+from skshapley._records._record import Record
 from skshapley._tables._documents import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from skshapley._records._explanation import Explanation
 
-
-def tokens_of(explanation: "Explanation") -> list[list[int]] | None:
+def tokens_of(explanation: Record) -> list[list[int]] | None:
     """Return the columns of each document's tokens, in its order; None for other data.
 
     A record without players belongs to documents without tokens.
     """
-    data, numbers = (
-        explanation.data,
-        [getattr(explanation, name) for name in KINDS.values()],
-    )
-    if explanation.interactions is not None or any(
-        kind.kind != "O" for kind in data.dtypes
-    ):
+    data = explanation.data
+    numbers = [getattr(explanation, column.attribute) for column in OF_TOKENS]
+    is_table = any(kind.kind != "O" for kind in data.dtypes)
+    lists = explanation.interactions, explanation.refit_values
+    if is_table or any(part is not None for part in lists):
         return None
     cells = data.to_numpy(dtype=object)
     there = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(
@@ -45,12 +42,13 @@ def tokens_of(explanation: "Explanation") -> list[list[int]] | None:
 
 
 def token_columns(
-    explanation: "Explanation", numbers: dict[str, np.ndarray], tokens: list[list[int]]
+    explanation: Record, size: Size, tokens: list[list[int]]
 ) -> Iterator[tuple[str, Any]]:
     """Yield lists with the numbers and texts of each document's tokens."""
     import pyarrow as pa
 
-    k, cells = numbers["value"].shape[2], explanation.data.to_numpy(dtype=object)
+    k = size.k
+    cells = explanation.data.to_numpy(dtype=object)
     names = [explanation.feature_names[own].tolist() for own in tokens]
     pieces = [cells[row, own].tolist() for row, own in enumerate(tokens)]
     lists: dict[str, list] = {
@@ -64,9 +62,10 @@ def token_columns(
         name: [own for own in column for _ in range(k)]
         for name, column in lists.items()
     }
-    for kind, part in numbers.items():
-        lists[kind] = [
-            part[row, own, o] for row, own in enumerate(tokens) for o in range(k)
+    for column in OF_TOKENS:
+        cube = column.cube(explanation, size)
+        lists[column.name] = [
+            cube[row, own, o] for row, own in enumerate(tokens) for o in range(k)
         ]
     for name, kind in TOKENS.items():
         element = pa.field("element", pa.type_for_alias(kind))
@@ -85,7 +84,7 @@ def read_tokens(
         names = np.array([*dict.fromkeys(chain(*lists["feature"]))], dtype=object)
     place = {name: column for column, name in enumerate(names.tolist())}
     shape = len(table) // k, len(names), k
-    numbers = {kind: np.zeros(shape) for kind in KINDS}
+    numbers = {column.name: np.zeros(shape) for column in OF_TOKENS}
     data = np.full(shape[:2], None, dtype=object)
     for line, features in enumerate(lists["feature"]):
         row, output = divmod(line, k)

@@ -21,6 +21,7 @@ class Stream(IntEnum):
     SINGLE_ROWS = 7  # background rows that measure the spread of single ones
     SPLIT = 8  # background rows to fit a part of the game
     SAMPLE = 11  # rows of a source of batches
+    REFITS = 12  # half samples and seeds of refits
 
 
 def entropy_from(random_state: Any, owner: str) -> int:

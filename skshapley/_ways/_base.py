@@ -13,6 +13,7 @@ from skshapley._tables._arrow import Portable
 from skshapley._ways._labels import Labels
 from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation
+from skshapley.stopping import StoppingRule
 
 
 class Way(Portable, ABC):
@@ -63,6 +64,10 @@ class Way(Portable, ABC):
         explanation = self.explain(X, n_jobs, False)
         errors = explanation.background_errors
         return np.full(explanation.values.shape, np.nan) if errors is None else errors
+
+    def stopped_by(self, rule: StoppingRule) -> Self:
+        """Return this way with a stopping rule, or itself if no rule would save draws."""
+        return self
 
     @abstractmethod
     def with_entropy(self, entropy: int) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -22,6 +22,7 @@ from skshapley._ways._probes import probe_values, response_of
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game
+from skshapley.stopping import StoppingRule
 
 # Long work suggests a tenth of the model rows, but at least 300.
 LESS, LEAST_MAX_ROWS = 10, 300
@@ -113,6 +114,13 @@ class Coalitions(Way):
         game = self.reward.influences(X)
         values = run(game, self.plan, n_jobs=n_jobs).values
         return self.labels.shaped(game.errors(values))
+
+    def stopped_by(self, rule: StoppingRule) -> Self:
+        """Return this way with a stopping rule, if its sampler can stop."""
+        sampler, solver = self.plan.usual
+        if sampler.traits.one_shot or not solver.traits.standard_errors:
+            return self
+        return replace(self, plan=replace(self.plan, stopping=rule))
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""

@@ -39,6 +39,7 @@ from skshapley.closed_forms._trees import Trees
 from skshapley.explanation import Explanation
 from skshapley.solvers._base import without_gap
 from skshapley.solvers._spread import Scale, unseen
+from skshapley.stopping import StoppingRule
 
 # Background rows of a unit. These are balanced; eight are too many for the first check.
 UNIT = 4
@@ -134,6 +135,10 @@ class SampledTrees(Way):
         """Return the errors by the spread over single background rows."""
         errors = single_row_errors(self, self.trees, X)
         return self.labels.shaped(errors)
+
+    def stopped_by(self, rule: StoppingRule) -> Self:
+        """Return this way with a stopping rule."""
+        return replace(self, plan=replace(self.plan, stopping=rule))
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""

@@ -108,8 +108,9 @@ def state_digest(state: dict[str, Any]) -> str:
 def explainer_facts(explainer: Any) -> dict:
     """Return the inputs of the results: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
-    if "explainer" in parameters:  # the explainer to learn from
-        parameters |= parameters.pop("explainer").get_params(deep=False)
+    settings = parameters.pop("explainer", None)  # of learned values or of refits
+    if settings is not None:
+        parameters |= settings.get_params(deep=False)
     facts: dict = {
         name: described(value)
         for name, value in parameters.items()

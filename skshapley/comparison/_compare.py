@@ -65,6 +65,13 @@ def ends(batch: Explanation) -> np.ndarray:
     return np.hstack([part.reshape(len(batch), -1) for part in parts])
 
 
+def check_names(owner: str, names: tuple[str, str]) -> None:
+    """Raise ValueError unless the names of two explanations are different str."""
+    pair = isinstance(names, tuple | list) and len(names) == 2 and names[0] != names[1]
+    if not pair or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{owner} takes names as two different str; got {names!r}.")
+
+
 def check_same_players(owner: str, one: Explanation, other: Explanation) -> None:
     """Raise ValueError for explanations of different players or outputs."""
     for name in ("feature_names", "output_names"):
@@ -279,9 +286,7 @@ def compare(
     >>> round(comparison.prediction_difference, 2)
     3.12
     """
-    known = isinstance(names, tuple | list) and len(names) == 2 and names[0] != names[1]
-    if not known or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"compare takes names as two different str; got {names!r}.")
+    check_names("compare", names)
     one, other = Rows(first, "compare"), Rows(second, "compare")
     check_same_players("compare", one.sample, other.sample)
     both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
