@@ -114,7 +114,9 @@ def models(law):
             (StandardScaler(), others),
             sparse_threshold=0,
         )
-    perceptron = MLPRegressor((16,), solver="lbfgs", alpha=1.0, max_iter=100)
+    perceptron = MLPRegressor(
+        hidden_layer_sizes=(16,), solver="lbfgs", alpha=1.0, max_iter=100
+    )
     return {
         "ridge": make_pipeline(scaled, RidgeCV()),
         "logistic regression": make_pipeline(scaled, LogisticRegression()),

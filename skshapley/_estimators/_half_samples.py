@@ -67,7 +67,7 @@ class Training:
         return np.flatnonzero(half_sample(rng, self.strata)[self.units])
 
     def seeded(self, number: int) -> Any:
-        """Return a clone of the estimator with seeds of its own; 0 keeps given seeds."""
+        """Return a clone of the estimator with new seeds; number 0 keeps given seeds."""
         estimator = self.estimator
         if isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
@@ -99,7 +99,7 @@ class Training:
     def models(
         self, numbers: range, seeds_only: bool, n_jobs: int | None
     ) -> Iterator[Any]:
-        """Yield the refits in order, as they are fitted."""
+        """Yield the fitted refits in order."""
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
         yield from parallel(
             delayed(self.model)(number, None if seeds_only else self.rows(number))

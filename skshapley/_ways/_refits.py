@@ -22,7 +22,7 @@ FIRST_RTOL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Refits(Way):
-    """Values of a model, beside those of refits with the same random numbers.
+    """Values of a model and of its refits, with the same random numbers.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Refits(Way):
         return self._joined(explanation, refits)
 
     def _refine(self, refits: list[Explanation], X: Any, n_jobs: int | None) -> None:
-        """Explain rows again whose sampling errors are not small beside the refit errors.
+        """Explain rows again if their sampling errors are large beside the refit errors.
 
         Each row is decided by itself, so it has the same values in any table.
         """

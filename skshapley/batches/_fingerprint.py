@@ -108,7 +108,7 @@ def state_digest(state: dict[str, Any]) -> str:
 def explainer_facts(explainer: Any) -> dict:
     """Return the inputs of the results: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
-    settings = parameters.pop("explainer", None)  # of learned values or of refits
+    settings = parameters.pop("explainer", None)  # the explainer inside
     if settings is not None:
         parameters |= settings.get_params(deep=False)
     facts: dict = {

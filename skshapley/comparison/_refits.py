@@ -1,4 +1,4 @@
-"""Comparison of two models with their refits: differences beyond those of retraining.
+"""Comparison of two models with their refits: differences that retraining cannot explain.
 
 The differences of two models of one law vary as those of their refits do. The squared
 differences are summed over rows (for a feature) or over features (for a row), and
@@ -100,7 +100,7 @@ class SumOfSquares:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RefitComparison:
-    """Differences of two models that explain the same rows, beside those of retraining.
+    """Differences of two models on the same rows, and the effect of retraining.
 
     Use `compare_refits` to make one.
 
