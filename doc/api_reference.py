@@ -91,6 +91,7 @@ API = [
                 "MaskingCurveDisplay",
             ),
             *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
+            "RefitComparisonDisplay",
             *(
                 "InteractionsDisplay",
                 "OverOutputsDisplay",

@@ -21,8 +21,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import AmortizedExplainer, Explanation, RefitExplainer, ShapleyExplainer
 from skshapley.batches import ExplanationDataset, explain_batches
-from skshapley.comparison import compare_refits
+from skshapley.comparison import compare_refits, drift
 from skshapley.exceptions import PartialExplanationError
+from skshapley.plots import RefitComparisonDisplay
 from skshapley.rewards import ConditionalReward
 from skshapley.stopping import RelativeError
 from skshapley.trees import TreeExplainer
@@ -528,6 +529,106 @@ def test_outputs_are_compared_together():
     assert lines.index.names == ["row", "output", "feature"]
     expected = (parts[1].values - parts[0].values)[2, 1, 0]
     assert lines.loc[(2, 0, "x1"), "difference"] == expected
+
+
+# --- periods with a model each ---------------------------------------------------------
+
+
+def months(seed, change=0.0):
+    """Explanations of four months, each by its own least squares; a slope may change."""
+    rng = np.random.default_rng(seed)
+    parts = {}
+    for month in range(4):
+        Z = rng.normal(size=(150, 3))
+        slope = [1.0, 2.0, change * (month == 3)]
+        y = Z @ slope + rng.normal(size=150)
+        explainer = RefitExplainer(
+            LinearRegression(), np.zeros((1, 3)), random_state=month, verbose=False
+        )
+        rows = rng.normal(size=(40, 3)) + 0.5
+        parts[f"2026-0{month + 1}"] = explainer.fit(Z, y).explain(rows)
+    return parts
+
+
+def test_periods_of_one_law_raise_few_alarms():
+    """At 5 %, more than 3 of 20 comparisons have an alarm with probability .02."""
+    alarms = [len(drift(months(seed)).alarms) > 0 for seed in range(20)]
+    assert sum(alarms) <= 3
+
+
+def test_changes_beyond_retraining_raise_an_alarm():
+    parts = months(0, change=2.0)
+    found = drift(parts, kind="importance")
+    assert found.alarms[["period", "feature"]].to_numpy().tolist() == [
+        ["2026-04", "x2"]
+    ]
+    assert not found.table["alarm"][found.table["period"] == "2026-01"].any()
+    # retraining widens the limits of the rows
+    labels = np.repeat([*parts], 40)
+    narrow = drift(Explanation.merge(parts.values()), labels, kind="importance").table
+    assert (found.table["high"] > narrow["high"]).all()
+    assert (found.table["low"] < narrow["low"]).all()
+
+
+def test_periods_with_models_need_refits():
+    parts = months(0)
+    plain = replace(parts["2026-01"], refit_values=None)
+    with pytest.raises(ValueError, match=r"of which \['a'\] have no refits"):
+        drift({"a": plain, "b": parts["2026-02"]})
+    with pytest.raises(ValueError, match="no periods= beside it"):
+        drift(parts, "x0")
+
+
+# --- pictures and pages -----------------------------------------------------------------
+
+
+def test_pictures_show_refit_errors(explanation):
+    """The widest bar has all three errors; the label says so."""
+    drawn = explanation.plot.waterfall(0)
+    frame = drawn.frame()
+    total = np.sqrt(
+        (frame[["standard_error", "background_error", "refit_error"]] ** 2).sum(axis=1)
+    )
+    segments = [
+        line.get_segments() for line in drawn.ax_.collections if len(line.get_paths())
+    ]
+    widths = [
+        np.abs(s[1][0] - s[0][0]) for part in segments for s in part if len(s) > 1
+    ]
+    for error in total:
+        assert np.isclose(widths, 2 * 1.96 * error).any()
+    assert "training data" in " ".join(drawn.ax_.get_xlabel().split())
+    bars = explanation.plot.bar()
+    expected = explanation.importance()["refit_error"]
+    np.testing.assert_allclose(bars.frame()["refit_error"], expected)
+    folded = explanation.plot.waterfall(0, max_features=2).frame()
+    assert folded["refit_error"].isna().tolist() == [False, False, True]
+    points = explanation.plot.beeswarm().frame()
+    assert points["refit_error"].notna().all()
+
+
+def test_reports_have_refit_errors(explanation, tmp_path):
+    explanation.report(tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text()
+    assert "nothing about what the model gets wrong everywhere" in text
+    assert '"refit":[[' in text
+    plain = replace(explanation, refit_values=None)
+    plain.report(tmp_path / "b.html")
+    assert '"refit":null' in (tmp_path / "b.html").read_text()
+
+
+def test_comparisons_are_drawn():
+    rng = np.random.default_rng(0)
+    shift = np.zeros((4, 3))
+    shift[:, 1] = 10.0
+    first, second = normal(rng, np.eye(12), 10), normal(rng, np.eye(12), 10, shift)
+    comparison = compare_refits(first, second, names=("May", "June"))
+    drawn = RefitComparisonDisplay.from_comparison(comparison, max_features=2)
+    assert drawn.frame()["feature"][0] == "x1"
+    assert len(drawn.frame()) == 2
+    colours = [bar.get_facecolor() for bar in drawn.ax_.patches]
+    assert colours[0] != colours[1]
+    assert "'June' from 'May'" in drawn.ax_.get_xlabel()
 
 
 # --- errors ---------------------------------------------------------------------------

@@ -116,6 +116,7 @@ def _output(
         "values": _by_feature(values, VALUE_DIGITS),
         "errors": _errors(shown.standard_errors, kept),
         "wider": _errors(shown.background_errors, kept),
+        "refit": _errors(shown.refit_errors, kept),
         "importance": _importance(whole, kept),
         "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
         "partners": _partners(shown, kept),
@@ -137,9 +138,9 @@ def _errors(
 
 
 def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float | None]]:
-    """Return the mean size, its standard error and its background error, for each shown feature."""
+    """Return the mean size and its errors, for each shown feature."""
     frame = whole.importance().loc[kept]
-    names = ["importance", "standard_error", "background_error"]
+    names = ["importance", "standard_error", "background_error", "refit_error"]
     return [rounded(line, VALUE_DIGITS) for line in frame[names].to_numpy(dtype=float)]
 
 

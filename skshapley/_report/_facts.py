@@ -48,6 +48,7 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Background errors": f"{_usual(known)}: {meaning}"
         if len(known)
         else ON_REQUEST,
+        "Refit errors": _refit_errors(explanation),
         "Adds up": _adds_up(explanation),
         "Source": settings.source,
     }
@@ -126,6 +127,18 @@ def _standard_errors(explanation: "Explanation") -> str:
         f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
     )
     return f"{_usual(known)}{share}"
+
+
+def _refit_errors(explanation: "Explanation") -> str | None:
+    """Return a text on the errors due to the training data, or None without refits."""
+    known = _finite(explanation.refit_errors)
+    if not len(known):
+        return None
+    meaning = (
+        "what other training data of the same size would change; nothing about what "
+        "the model gets wrong everywhere"
+    )
+    return f"{_usual(known)}, from {explanation.settings.refits}: {meaning}"
 
 
 def _finite(errors: np.ndarray | None) -> np.ndarray:

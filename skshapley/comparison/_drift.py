@@ -1,13 +1,14 @@
 """Drift: attributions by period, on a control chart."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from skshapley._inference._permuted import limits_of_changes
 from skshapley._records._importance import (
@@ -69,8 +70,8 @@ class Drift:
 
 
 def drift(
-    explanation: Explanation | Iterable[Explanation],
-    periods: Any,
+    explanation: Explanation | Iterable[Explanation] | Mapping[Any, Explanation],
+    periods: Any = None,
     *,
     baseline: Any = None,
     kind: str = "attribution",
@@ -86,10 +87,13 @@ def drift(
 
     Parameters
     ----------
-    explanation : Explanation or ExplanationDataset
-        A dataset is read batch by batch.
-    periods : str or array-like of shape (r,)
-        A column of the data, or a label for each row, which sort by time.
+    explanation : Explanation, ExplanationDataset or dict of Explanation
+        A dataset is read batch by batch. A dict has an explanation for each period, by
+        the model of this period, from `skshapley.RefitExplainer`. The limits then
+        include the change by retraining alone.
+    periods : str or array-like of shape (r,), default=None
+        A column of the data, or a label for each row, which sort by time. None for a
+        dict, whose keys are the periods.
     baseline : label or list of labels, default=None
         The periods to compare with. None: the first period.
     kind : {"attribution", "importance"}, default="attribution"
@@ -132,6 +136,8 @@ def drift(
     """
     check_values("drift", {"kind": kind}, KIND)
     check_confidence("drift", confidence, True)
+    if isinstance(explanation, Mapping):
+        return _of_models(explanation, periods, baseline, kind, confidence)
     rows = Rows(explanation, "drift")
     unit = units(flat(rows.sample.values), len(rows.sample.feature_names))
     counts: Counter[Any] = Counter()
@@ -181,6 +187,64 @@ def drift(
         lines.append(pd.DataFrame(part, index=player_index(rows.sample)))
     table = pd.concat(lines, keys=list(parts), names=["period"]).reset_index()
     return Drift(kind, base, table)
+
+
+def _of_models(
+    explanations: Mapping[Any, Explanation],
+    periods: Any,
+    baseline: Any,
+    kind: str,
+    confidence: float,
+) -> Drift:
+    """Return the drift over periods with a model each; limits include retraining.
+
+    The limits of the rows and of retraining are those of independent errors, so their
+    squares add up. Retraining has Bonferroni's limits of Student's t.
+    """
+    without = [
+        label for label, part in explanations.items() if part.refit_values is None
+    ]
+    if periods is not None or len(explanations) < 2 or without:
+        raise ValueError(
+            "drift takes a dict of at least two periods with refits, and no periods="
+            f" beside it; got {len(explanations)} periods, of which {without} have no "
+            f"refits, and periods={periods!r}: explain each period by "
+            "RefitExplainer(model).fit(X, y).explain(rows)."
+        )
+    counts = [len(part) for part in explanations.values()]
+    labels = np.repeat(np.array([*explanations], dtype=object), counts)
+    merged = Explanation.merge(explanations.values())
+    plain = drift(merged, labels, baseline=baseline, kind=kind, confidence=confidence)
+    refits = {label: _variances(part, kind) for label, part in explanations.items()}
+    n_base = sum(len(explanations[label]) for label in plain.baseline)
+    shares = {label: len(explanations[label]) / n_base for label in plain.baseline}
+    base = sum(share**2 * refits[label] for label, share in shares.items())
+    table = plain.table.copy()
+    variances = np.concatenate([refits[label] for label in table["period"].unique()])
+    base = np.tile(base, len(explanations))
+    fewest = merged.refit_values.shape[2] - 1  # type: ignore[union-attr]
+    level = (1 - confidence) / (2 * len(table))
+    critical = stdtrit(_degrees(base, variances, fewest), 1 - level)
+    centre = table["centre"].to_numpy()
+    width = np.hypot(table["high"] - centre, critical * np.sqrt(base + variances))
+    table["low"], table["high"] = centre - width, centre + width
+    changes = np.abs(table["mean"].to_numpy() - centre)
+    table["alarm"] = (changes > width) & ~table["period"].isin(plain.baseline)
+    return Drift(kind, plain.baseline, table)
+
+
+def _variances(explanation: Explanation, kind: str) -> np.ndarray:
+    """Return the variances over refits of the mean attributions or sizes, ``(k p,)``."""
+    refits: Any = explanation.refit_values
+    values = refits if kind == "attribution" else np.abs(refits)
+    return flat(values.mean(axis=0, keepdims=True).var(axis=2, ddof=1))[0]
+
+
+def _degrees(base: np.ndarray, later: np.ndarray, fewest: int) -> np.ndarray:
+    """Return the degrees of freedom of a sum of two variances (Welch 1947)."""
+    total = np.where(base + later > 0, base + later, 1.0)
+    squares = (base / total) ** 2 + (later / total) ** 2
+    return fewest / np.where(squares > 0, squares, 1.0)
 
 
 class Groups:

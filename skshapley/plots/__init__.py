@@ -18,6 +18,7 @@ from skshapley.plots._intervals import (
     ImportanceDisplay,
 )
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
+from skshapley.plots._refits import RefitComparisonDisplay
 from skshapley.plots._sentence import SentenceDisplay
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "MatrixDisplay",
     "OverOutputsDisplay",
     "PlotAccessor",
+    "RefitComparisonDisplay",
     "SentenceDisplay",
     "SmallMultiples",
     "WaterfallDisplay",

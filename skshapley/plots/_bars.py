@@ -25,6 +25,7 @@ from skshapley.plots._common import (
     points,
     response_name,
     row_table,
+    wider_half,
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, with_pairs
@@ -49,7 +50,8 @@ class BarDisplay(ByRow, Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from
+        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``,
+        ``refit_error`` (by the training data), from
         top to bottom, with the same features in each cohort. Without cohorts,
         ``cohort`` is None. Importances also have ``direction`` and ``direction_error``.
     local : bool, default=False
@@ -179,9 +181,12 @@ class BarDisplay(ByRow, Display):
                 "zorder": 2,
             }
             ax.barh(y, value, **shape)
+            wider = wider_half(part, "refit_error")
+            style.error_bars(ax, value, y, wider, **style.PALE)
             style.error_bars(ax, value, y, half)
             end = start + value
             if not self.stacked or place == n - 1:  # a stack has one number, the sum
+<<<<<<< HEAD
                 marks = part.get("direction", pd.Series(np.nan, part.index))
                 errors = part.get("direction_error", marks)
                 texts = [
@@ -190,6 +195,10 @@ class BarDisplay(ByRow, Display):
                     for bar, *pair in zip(end, marks, errors, strict=True)
                 ]
                 reach = end + np.copysign(half, value)
+=======
+                texts = [number(bar, signed=self.local, scale=largest) for bar in end]
+                reach = end + np.copysign(np.fmax(half, wider), value)
+>>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
                 style.write_numbers(
                     ax, reach, y, texts, value, n_bars * len(y), both=self.local
                 )
@@ -199,10 +208,13 @@ class BarDisplay(ByRow, Display):
         style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")
 
 
-def _table(feature, value, error=np.nan, cohort=None) -> pd.DataFrame:
+def _table(
+    feature, value, error=np.nan, cohort=None, refit_error=np.nan
+) -> pd.DataFrame:
     """Return the bars of all rows or of a cohort."""
     columns = {"cohort": cohort, "feature": feature, "data": None, "value": value}
-    return pd.DataFrame(columns | {"standard_error": error})
+    errors = {"standard_error": error, "refit_error": refit_error}
+    return pd.DataFrame(columns | errors)
 
 
 def _stacked_table(explanation, max_features) -> pd.DataFrame:
@@ -232,10 +244,22 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
         part = shown[mask]
         importances = part.importance().loc[shown.feature_names].reset_index()
         name = None if label is None else f"{label} (n = {len(part)})"
+<<<<<<< HEAD
         numbers = importances["importance"], importances["standard_error"]
         table = _table(importances["feature"], *numbers, name)
         directions = importances[["direction", "direction_error"]]
         tables.append(table.join(directions))
+=======
+        tables.append(
+            _table(
+                importances["feature"],
+                importances["importance"],
+                importances["standard_error"],
+                name,
+                importances["refit_error"],
+            )
+        )
+>>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -379,7 +403,7 @@ class WaterfallDisplay(ByRow, Display):
         -------
         frame : DataFrame
             Columns ``feature``, ``data``, ``value``, ``standard_error``,
-            ``background_error``, ``start``, ``end``.
+            ``background_error``, ``refit_error``, ``start``, ``end``.
         """
         # The table runs from top to bottom, and the sum from the base value at the
         # bottom upwards.
@@ -402,6 +426,7 @@ class WaterfallDisplay(ByRow, Display):
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
         colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
+<<<<<<< HEAD
         # Both errors are independent, so their squares add up.
         background_errors = frame.get(
             "background_error", pd.Series(np.nan, frame.index)
@@ -409,6 +434,12 @@ class WaterfallDisplay(ByRow, Display):
         wider = np.hypot(half, HALF_WIDTH * background_errors.to_numpy())
         band = {"alpha": 0.35, "elinewidth": 7.0, "capsize": 0, "zorder": 3}
         style.error_bars(ax, end, rows, wider, **band)
+=======
+        wider = wider_half(frame, "background_error")
+        widest = wider_half(frame, "background_error", "refit_error")
+        style.error_bars(ax, end, rows, widest, **style.PALEST)
+        style.error_bars(ax, end, rows, wider, **style.PALE)
+>>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
         style.error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and
@@ -418,6 +449,7 @@ class WaterfallDisplay(ByRow, Display):
         ends = [self.prediction, self.base_value]
         ax.plot(ends, [0, n + 1], "D", color=style.ink(ax), ms=5)
 
+<<<<<<< HEAD
         scale = np.abs([*ends, *value]).max()
         first, last = (number(amount, scale=scale) for amount in ends)
         texts = [number(amount, signed=True, scale=scale) for amount in value]
@@ -428,6 +460,18 @@ class WaterfallDisplay(ByRow, Display):
         outside = [
             "" if within else text for within, text in zip(inside, texts, strict=True)
         ]
+=======
+        scale = np.abs([self.base_value, self.prediction, *value]).max()
+        first, last = (
+            number(amount, scale=scale) for amount in (self.prediction, self.base_value)
+        )
+        texts = [
+            first,
+            *(number(amount, signed=True, scale=scale) for amount in value),
+            last,
+        ]
+        reach = np.copysign(np.fmax(np.nan_to_num(half), widest), value)
+>>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
         places = [self.prediction, *(end + reach), self.base_value]
         ax.use_sticky_edges = False  # numbers need room on both sides
         labels = [first, *outside, last]

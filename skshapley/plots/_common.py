@@ -129,12 +129,14 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
     errors : array that broadcasts with `values`, default=NaN
         Their standard errors.
     """
-    unknown = np.full(values.shape, np.nan)
     added = {
         "values": values,
         "standard_errors": np.broadcast_to(errors, values.shape),
-        "background_errors": unknown,
+        "background_errors": np.full(values.shape, np.nan),
     }
+    if explanation.refit_values is not None:
+        shape = *values.shape[:2], *explanation.refit_values.shape[2:]
+        added["refit_values"] = np.full(shape, np.nan)
     parts = {
         name: np.concatenate([part, additions], axis=1)
         for name, additions in added.items()
@@ -162,6 +164,23 @@ def points(shown) -> pd.DataFrame:
 def row_table(shown) -> pd.DataFrame:
     """Return feature, data, value and standard error of each player of the only row."""
     return points(shown).drop(columns=["row", "background_error"])
+
+
+def wider_half(frame, *columns) -> NDArray[np.float64]:
+    """Return half the width of 95 % intervals with other causes of error, or 0 without them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With a column ``standard_error``.
+    *columns : str
+        Columns of independent errors, whose squares are added; missing ones are left
+        out.
+    """
+    known = [frame[name].fillna(0.0) for name in columns if name in frame]
+    squares = np.sum([error.to_numpy() ** 2 for error in known], axis=0)
+    total = frame["standard_error"].fillna(0.0).to_numpy() ** 2 + squares
+    return HALF_WIDTH * np.sqrt(np.where(squares > 0, total, 0.0))
 
 
 def response_name(explanation) -> str:

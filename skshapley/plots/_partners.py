@@ -1,6 +1,7 @@
 """Features that act together, by measured or estimated interactions."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -226,5 +227,7 @@ def with_pairs(explanation, n) -> Explanation:
         errors[:, players] = np.nan
     joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
     spread = errors_of(interactions)[:1, first, second]
-    split = {"values": values, "standard_errors": errors, "background_errors": None}
+    split: dict[str, Any] = {"values": values, "standard_errors": errors}
+    # A feature gives away parts of its interactions, whose errors are unknown.
+    split |= dict.fromkeys(("background_errors", "refit_values"))
     return with_players(replace(explanation, **split), joint, pairs[None], spread)

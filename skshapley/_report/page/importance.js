@@ -7,19 +7,20 @@ function featuresShown(output, all) {
   return all ? order : order.slice(0, FIRST_FEATURES);
 }
 
-function barStrip([size, error, wider], share, description) {
+function barStrip([size, error, wider, refit], share, description) {
   const half = HALF_WIDTH * (error ?? 0);
   const more = Math.hypot(half, HALF_WIDTH * (wider ?? 0));
+  const most = Math.hypot(more, HALF_WIDTH * (refit ?? 0));
   const range = (reach, kind) =>
     reach > 0 ? shape("line", { class: kind, x1: share(size - reach), x2: share(size + reach), y1: "50%", y2: "50%" }) : null;
   return shape("svg", { role: "img", "aria-label": description },
     shape("rect", { class: "bar", x: 0, width: share(size), y: "15%", height: "70%" }),
-    more > half ? range(more, "wider") : null, range(half, "error"));
+    most > more ? range(most, "refit") : null, more > half ? range(more, "wider") : null, range(half, "error"));
 }
 
-// Lines of [size, standard error, background error] with names, as bars on one scale.
+// Lines of [size, standard error, background error, refit error] with names, as bars on one scale.
 function barTable(caption, lines) {
-  const reach = ([size, error, wider]) => size + HALF_WIDTH * Math.hypot(error ?? 0, wider ?? 0);
+  const reach = ([size, ...errors]) => size + HALF_WIDTH * Math.hypot(...errors.map((error) => error ?? 0));
   const most = Math.max(...lines.map(({ size }) => reach(size))) || 1;
   const share = (x) => `${((100 * Math.max(0, x)) / most).toFixed(2)}%`;
   const table = strips(caption, lines.map(({ name, size }) => {
@@ -41,7 +42,9 @@ function drawImportance(content, output, all) {
   part("importance", ".note").textContent =
     `The longer a bar, the more its feature moves the predictions, up or down. Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
     "\u00b1 and the line show the 95\u00a0% interval of a larger population, if these rows are a random sample of it" +
-    (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line takes the background as a sample, too." : ".");
+    (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line takes the background as a sample, too" : "") +
+    (output.importance.some(([, , , refit]) => refit > 0) ?
+      "; the widest line adds what other training data of the same size would change" : "") + ".";
   part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
   const button = byId("all-features");
   button.hidden = content.features.length <= FIRST_FEATURES;

@@ -6,6 +6,7 @@ function waterfallLines(content, output, row, all) {
   const steps = content.features.map((name, feature) => ({
     name, data: datum(content.columns[feature], row), value: output.values[feature][row],
     error: output.errors?.[feature][row] ?? null, wider: output.wider?.[feature][row] ?? null,
+    refit: output.refit?.[feature][row] ?? null,
   }));
   steps.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const most = steps.length <= FIRST_FEATURES + 1 ? steps.length : FIRST_FEATURES;
@@ -27,13 +28,14 @@ function waterfallLines(content, output, row, all) {
   return lines;
 }
 
-function reaches({ error = null, wider = null }) {
+function reaches({ error = null, wider = null, refit = null }) {
   const half = HALF_WIDTH * (error ?? 0);
-  return [half, Math.hypot(half, HALF_WIDTH * (wider ?? 0))];
+  const more = Math.hypot(half, HALF_WIDTH * (wider ?? 0));
+  return [half, more, Math.hypot(more, HALF_WIDTH * (refit ?? 0))];
 }
 
 function stepStrip(line, at) {
-  const [half, more] = reaches(line);
+  const [half, more, most] = reaches(line);
   const kind = line.kind ?? (line.value < 0 ? "negative" : "positive");
   const left = Math.min(line.start, line.end);
   const width = `${(parseFloat(at(Math.max(line.start, line.end))) - parseFloat(at(left))).toFixed(2)}%`;
@@ -43,7 +45,7 @@ function stepStrip(line, at) {
     shape("line", { class: "step", x1: at(line.start), x2: at(line.start), y1: "50%", y2: "100%" }),
     shape("line", { class: "step", x1: at(line.end), x2: at(line.end), y1: 0, y2: "50%" }),
     shape("rect", { class: kind, x: at(left), width, y: "15%", height: "70%" }),
-    more > half ? range(more, "wider") : null, range(half, "error"));
+    most > more ? range(most, "refit") : null, more > half ? range(more, "wider") : null, range(half, "error"));
 }
 
 function endStrip(value, at, top) {
@@ -56,8 +58,8 @@ function waterfall(content, output, row, all) {
   const lines = waterfallLines(content, output, row, all);
   const [base, prediction] = [output.base[row], output.predictions[row]];
   const [low, high] = extent([base, prediction, ...lines.flatMap((line) => {
-    const [, more] = reaches(line);
-    return [line.start, line.end - more, line.end + more];
+    const [, , most] = reaches(line);
+    return [line.start, line.end - most, line.end + most];
   })]);
   const span = high - low || 1;
   const at = (x) => `${(1.5 + (97 * (x - low)) / span).toFixed(2)}%`;
