@@ -146,7 +146,7 @@ VAGUE_ROOMS = {
     "testing",
     "trees",
 }
-KNOWN_CIRCLES = {"_records", "samplers"}
+KNOWN_CIRCLES = {"samplers"}
 
 FRAGMENT = re.compile(r"\d+\.[a-z0-9-]+\.(feature|change|fix|doc)\.md")
 

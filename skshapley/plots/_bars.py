@@ -182,11 +182,10 @@ class BarDisplay(ByRow, Display):
             }
             ax.barh(y, value, **shape)
             wider = wider_half(part, "refit_error")
-            style.error_bars(ax, value, y, wider, **style.PALE)
+            style.error_bars(ax, value, y, wider, **style.WIDE_BAND)
             style.error_bars(ax, value, y, half)
             end = start + value
             if not self.stacked or place == n - 1:  # a stack has one number, the sum
-<<<<<<< HEAD
                 marks = part.get("direction", pd.Series(np.nan, part.index))
                 errors = part.get("direction_error", marks)
                 texts = [
@@ -194,11 +193,7 @@ class BarDisplay(ByRow, Display):
                     + direction_mark(*pair)
                     for bar, *pair in zip(end, marks, errors, strict=True)
                 ]
-                reach = end + np.copysign(half, value)
-=======
-                texts = [number(bar, signed=self.local, scale=largest) for bar in end]
                 reach = end + np.copysign(np.fmax(half, wider), value)
->>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
                 style.write_numbers(
                     ax, reach, y, texts, value, n_bars * len(y), both=self.local
                 )
@@ -244,22 +239,14 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
         part = shown[mask]
         importances = part.importance().loc[shown.feature_names].reset_index()
         name = None if label is None else f"{label} (n = {len(part)})"
-<<<<<<< HEAD
-        numbers = importances["importance"], importances["standard_error"]
-        table = _table(importances["feature"], *numbers, name)
+        columns = ["importance", "standard_error", "refit_error"]
+        table = importances[["feature", *columns]].set_axis(
+            ["feature", "value", *columns[1:]], axis=1
+        )
+        table.insert(0, "cohort", name)
+        table.insert(2, "data", None)
         directions = importances[["direction", "direction_error"]]
         tables.append(table.join(directions))
-=======
-        tables.append(
-            _table(
-                importances["feature"],
-                importances["importance"],
-                importances["standard_error"],
-                name,
-                importances["refit_error"],
-            )
-        )
->>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -426,20 +413,10 @@ class WaterfallDisplay(ByRow, Display):
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
         colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
-<<<<<<< HEAD
-        # Both errors are independent, so their squares add up.
-        background_errors = frame.get(
-            "background_error", pd.Series(np.nan, frame.index)
-        )
-        wider = np.hypot(half, HALF_WIDTH * background_errors.to_numpy())
-        band = {"alpha": 0.35, "elinewidth": 7.0, "capsize": 0, "zorder": 3}
-        style.error_bars(ax, end, rows, wider, **band)
-=======
         wider = wider_half(frame, "background_error")
         widest = wider_half(frame, "background_error", "refit_error")
-        style.error_bars(ax, end, rows, widest, **style.PALEST)
-        style.error_bars(ax, end, rows, wider, **style.PALE)
->>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
+        style.error_bars(ax, end, rows, widest, **style.WIDE_BAND)
+        style.error_bars(ax, end, rows, wider, **style.BAND)
         style.error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and
@@ -449,29 +426,16 @@ class WaterfallDisplay(ByRow, Display):
         ends = [self.prediction, self.base_value]
         ax.plot(ends, [0, n + 1], "D", color=style.ink(ax), ms=5)
 
-<<<<<<< HEAD
         scale = np.abs([*ends, *value]).max()
         first, last = (number(amount, scale=scale) for amount in ends)
         texts = [number(amount, signed=True, scale=scale) for amount in value]
-        reach = np.copysign(np.fmax(np.nan_to_num(half), np.nan_to_num(wider)), value)
+        reach = np.copysign(np.fmax(np.nan_to_num(half), widest), value)
         # The part of the bar without the interval
         free = np.abs(value) - np.abs(reach)
         inside = style.write_inside(ax, start, rows, texts, np.sign(value) * free)
         outside = [
             "" if within else text for within, text in zip(inside, texts, strict=True)
         ]
-=======
-        scale = np.abs([self.base_value, self.prediction, *value]).max()
-        first, last = (
-            number(amount, scale=scale) for amount in (self.prediction, self.base_value)
-        )
-        texts = [
-            first,
-            *(number(amount, signed=True, scale=scale) for amount in value),
-            last,
-        ]
-        reach = np.copysign(np.fmax(np.nan_to_num(half), widest), value)
->>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
         places = [self.prediction, *(end + reach), self.base_value]
         ax.use_sticky_edges = False  # numbers need room on both sides
         labels = [first, *outside, last]

@@ -138,23 +138,10 @@ class BeeswarmDisplay(ByRow, Display):
         frame = self.frame()
         style.zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
-<<<<<<< HEAD
-        half = HALF_WIDTH * frame["standard_error"].to_numpy()
-        x = frame["value"].to_numpy()
-        y = frame["y"].to_numpy()
-=======
         half = HALF_WIDTH * frame["standard_error"].fillna(0.0).to_numpy()
         half = np.fmax(half, wider_half(frame, "refit_error"))
-        # Intervals lie below the points, which would otherwise disappear.
-        x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
-        line = {
-            "ecolor": style.NEUTRAL,
-            "elinewidth": 0.7,
-            "capsize": 0,
-            "alpha": faintness(n),
-        }
-        style.error_bars(ax, x, y, half, zorder=2, **line)
->>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
+        x = frame["value"].to_numpy()
+        y = frame["y"].to_numpy()
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
         colours = style.level_colours()(level)
         # Intervals lie below the points, which would otherwise disappear.

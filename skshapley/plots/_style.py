@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.typing import ColorType
 
 # Error bars with more causes of error, behind the thin ones
-PALE = {"alpha": 0.3, "elinewidth": 3.0, "capsize": 0, "zorder": 3}
-PALEST = {"alpha": 0.15, "elinewidth": 6.0, "capsize": 0, "zorder": 3}
+BAND = {"alpha": 0.35, "elinewidth": 7.0, "capsize": 0, "zorder": 3}
+WIDE_BAND = {"alpha": 0.18, "elinewidth": 11.0, "capsize": 0, "zorder": 3}
+BANDS = {
+    "background_error": "the background (band)",
+    "refit_error": "the training data (pale band)",
+}
 POSITIVE = "#E07B00"
 NEGATIVE = "#2B83BA"
 NEUTRAL = "#8C8C8C"
@@ -422,12 +426,16 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
 
 def interval_note(frame) -> str:
     """Return the explanation of error bars at the end of an axis label, or an empty text."""
-<<<<<<< HEAD
-    wider = "background_error" in frame and (frame["background_error"] > 0).any()
-    if not (frame["standard_error"] > 0).any():
-        return ", with 95 % interval of the background (band)" if wider else ""
-    band = " of sampling (line) and with the background (band)"
-    return f", with 95 % interval{band if wider else ''}"
+    bands = [
+        cause
+        for column, cause in BANDS.items()
+        if column in frame and (frame[column] > 0).any()
+    ]
+    sampled = (frame["standard_error"] > 0).any()
+    if not bands:
+        return ", with 95 % interval" if sampled else ""
+    start = "sampling (line) and with " if sampled else ""
+    return f", with 95 % interval of {start}{' and with '.join(bands)}"
 
 
 def arrow_bars(ax, rows, start, value, height, colours) -> None:
@@ -445,15 +453,3 @@ def arrow_bars(ax, rows, start, value, height, colours) -> None:
         corners = [(first, bottom), (shoulder, bottom), (last, row), (shoulder, top)]
         outline = Path([*corners, (first, top), (first, bottom)])
         box.set_clip_path(outline, transform=ax.transData)
-=======
-    causes = {"background_error": "the background", "refit_error": "the training data"}
-    wider = [
-        f"and of {cause}"
-        for column, cause in causes.items()
-        if column in frame and (frame[column] > 0).any()
-    ]
-    if not wider and not (frame["standard_error"] > 0).any():
-        return ""
-    pale = f" (pale: {', '.join(wider)})" if wider else ""
-    return f", with 95 % interval{pale}"
->>>>>>> d9e09c05 (Draw refit errors, and compare periods with retrained models)
