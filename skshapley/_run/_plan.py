@@ -458,6 +458,11 @@ class Plan:
         return self.size.n_players > 1 and parts
 
     @property
+    def stops_by_default(self) -> bool:
+        """True if rows stop at the default relative error."""
+        return is_auto(self.request.stopping) and self.stopping is not None
+
+    @property
     def samples(self) -> bool:
         """True if a sample of the coalitions is evaluated."""
         size, n_rows = self.size, self.max_rows

@@ -20,18 +20,26 @@ from skshapley._trees._walks import narrowed
 COUNTED = 1 << 15
 # Cost of a node that a pair of rows visits
 VISIT_NS = 28.0
+# Overhead of a row in a tree, for pairs of rows
+RUN_NS = 300.0
 # Cost of one entry of a leaf's table, and overhead per leaf
 ENTRY_NS, LEAF_NS = 7.0, 5e3
 # Cost of a background row in a leaf's table, per path player
 REFERENCE_NS = 0.65
 # Cost of a lookup in a leaf's table, per row and path player
-LOOK_UP_NS = 3.0
+LOOK_UP_NS = 1.5
 # Number of rows that fit prepares for: it makes tables if these rows cost less with
 # them
 ROWS_EXPECTED = 20
+# Number of rows that are likely to be explained: exact values pay if these cost less
+# than sampled ones, tables included
+ROWS_LIKELY = 100
 # Largest cost of tables for path-dependent rows in fit, where single rows need no
 # tables
 FIT_NS = 1e8
+# Largest cost of other tables in fit. Above, they are made once the rows explained
+# without them have cost as much.
+PREPARED_NS = 5e8
 # Cost of a node that a pair of rows visits, for a prediction by XGBoost; scikit-learn's
 # forests take two to four times as long
 MODEL_NS = 1.0
@@ -60,11 +68,13 @@ class Costs:
     n_columns : int
         Values of a leaf: one if every tree adds to one output, else one for each
         output.
+    n_trees : int
     """
 
     visits: float
     leaves: NDArray[np.int64]
     n_columns: int
+    n_trees: int
 
     @property
     def has_tables(self) -> bool:
@@ -80,27 +90,35 @@ class Costs:
 
     def _without_tables(self, r, b) -> float:
         """Return the cost of r rows against b background rows, or by the training data."""
-        walked = WALKED_NS * (len(self.leaves) // 2) * self.leaves.sum()
-        return float(r * (walked if b is None else VISIT_NS * self.visits * b))
+        if b is None:
+            return float(r * WALKED_NS * (len(self.leaves) // 2) * self.leaves.sum())
+        return float(r * (VISIT_NS * self.visits * b + RUN_NS * self.n_trees))
+
+    @property
+    def tables_fit(self) -> bool:
+        """True if the tables of values fit into memory."""
+        # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
+        size = 2 * 2.0 ** np.arange(len(self.leaves)) @ self.leaves
+        room = working_bytes(TABLE_SHARE) / 8
+        return bool(self.has_tables and self.n_columns * size <= room)
 
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
-        # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
-        size = 2 * 2.0 ** np.arange(len(self.leaves)) @ self.leaves
-        fits = (
-            self.has_tables and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
-        )
+        if not self.tables_fit:
+            return False
+        cost = self._by_tables(0, b)
         if b is None:
-            return bool(fits and self._by_tables(0, b) <= FIT_NS)
-        return bool(fits and not self.prefers_pairs(ROWS_EXPECTED, b))
+            return cost <= FIT_NS
+        first_row = self._without_tables(1, b)
+        quick = cost <= max(PREPARED_NS, first_row)
+        return quick and not self.prefers_pairs(ROWS_EXPECTED, b)
 
     def model_rows(self, b) -> float:
-        """Return the cost of each expected row, in predictions of the model for one row."""
-        pairs = self.prefers_pairs(ROWS_EXPECTED, b)
-        cost = (self._without_tables if pairs else self._by_tables)(ROWS_EXPECTED, b)
-        return cost / (
-            ROWS_EXPECTED * max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0)
-        )
+        """Return the cost of each likely row, in predictions of the model for one row."""
+        pairs = self.prefers_pairs(ROWS_LIKELY, b)
+        cost = (self._without_tables if pairs else self._by_tables)(ROWS_LIKELY, b)
+        model_ns = max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0)
+        return cost / (ROWS_LIKELY * model_ns)
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
@@ -164,4 +182,5 @@ def count_costs(trees, players) -> Costs:
         pairs.sum() / share,
         np.rint(leaves).astype(np.int64),
         narrowed(trees)[0].shape[1],
+        trees.n_trees,
     )

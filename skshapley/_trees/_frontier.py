@@ -28,6 +28,8 @@ from skshapley._trees._walks import Layout, walk
 STARTS = 1 << 12
 # Most numbers in the values of one block of starts
 SUMS = 1 << 21
+# Rows that are added at once; `np.add.at` takes ten times as long for many rows
+LEAST_AT_ONCE = 16
 # Background rows in one sum for a row to explain
 REFERENCES = 2048
 
@@ -66,8 +68,7 @@ class Frontier:
         total = np.zeros((r * k, p))
         for part, column, _, at, walked in self._runs(instances, references):
             sums = self._sums(walked, column, len(part), index) * weights[part, None]
-            # One after another: the trees of a row add to the same numbers.
-            np.add.at(total, at, sums.sum(axis=1))
+            _add_in_order(total, at, sums.sum(axis=1), r)
         return total.reshape(r, k, p).transpose(1, 2, 0)
 
     def values_by_reference(self, instances, references, index) -> NDArray[np.float64]:
@@ -259,6 +260,25 @@ class Frontier:
             earlier = before.take(earlier >> 1)
         sums = added_up(np.concatenate(cells), np.concatenate(terms), n_runs * p * p)
         return sums.reshape(n_runs, p * p)
+
+
+def _add_in_order(total, at, terms, n_rows) -> None:
+    """Add terms to rows of a total, those of one row one after another.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n, p)
+    at : ndarray of shape (n_terms,), int
+        No row occurs twice among the next `n_rows` terms.
+    terms : ndarray of shape (n_terms, p)
+    n_rows : int
+    """
+    if n_rows < LEAST_AT_ONCE:
+        np.add.at(total, at, terms)
+        return
+    for first in range(0, len(at), n_rows):
+        part = slice(first, first + n_rows)
+        total[at[part]] += terms[part]
 
 
 def added_up(slots, terms, n) -> NDArray[np.float64]:

@@ -49,10 +49,10 @@ class TreeValues:
     -----
     For trees of moderate depth, fit makes tables, and values are lookups. In trees that
     are too deep for tables, each row descends together with each background row. In the
-    path-dependent game, it descends with probabilities instead. For many rows and a
-    large background, a call makes tables of its own if they cost less. The choice
-    depends only on the sizes of trees, rows and background (`Costs`). All methods agree
-    to rounding.
+    path-dependent game, it descends with probabilities instead. Tables that take long
+    are made when all rows since `fit` cost less with them, and kept if they fit into
+    memory. The choice depends only on the sizes of trees, background and rows
+    (`Costs`). All methods agree to rounding.
     """
 
     def __init__(
@@ -111,7 +111,8 @@ class TreeValues:
             )
             self._references = References(self.codes(background), weights)
         self._blocks: list[Block] | None = None
-        self._tables: Tables | None = None  # if the trees are too deep for kept tables
+        self._tables: Tables | None = None  # until enough rows were explained
+        self._n_descended = 0  # rows that were explained without tables
         self._pair_tables: dict[Any, Tables] = {}  # by index
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._value_tables().keep()
@@ -192,18 +193,30 @@ class TreeValues:
         X : ndarray of shape (r, n_features)
         """
         codes = self.codes(X)
-        tables = self._tables
-        if tables is None and (
-            self._costs.prefers_pairs(len(X), self._n_references) or not self._divide()
-        ):
+        tables = self._tables or self._tables_for(len(X))
+        if tables is None:
             parts = self._descended("values", codes, self.index)
             values = np.concatenate(parts, axis=-1).transpose(2, 1, 0)
             return np.ascontiguousarray(values), self._predict(codes)
-        parts = self._looked_up(tables or self._value_tables(), codes)
+        parts = self._looked_up(tables, codes)
         sums = np.concatenate(parts, axis=-1).transpose(2, 1, 0)
         # An own sum: the attributions are not added up to a prediction.
         predictions = sums[:, self.n_players] + self._constant
         return np.ascontiguousarray(sums[:, : self.n_players]), predictions
+
+    def _tables_for(self, n_rows) -> Tables | None:
+        """Return tables if all rows since `fit` cost less with them, else None."""
+        n_descended = self._n_descended + n_rows
+        if (
+            self._costs.prefers_pairs(n_descended, self._n_references)
+            or not self._divide()
+        ):
+            self._n_descended = n_descended
+            return None
+        tables = self._value_tables()
+        if self._costs.tables_fit:
+            self._tables = tables.keep()
+        return tables
 
     def _descended(self, kind, codes, index) -> list[NDArray[np.float64]]:
         """Return the "values" or the "pairs" of rows that descend all trees."""

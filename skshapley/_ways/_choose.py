@@ -32,7 +32,8 @@ def choose(
     reading = Reading(reason="a sampler or solver was chosen")
     if request.automatic:
         index, pairs = request.index, request.pairs
-        reading = read(reward, draft.max_rows, n_jobs, index, pairs)
+        stops = draft.stops_by_default and draft.samples
+        reading = read(reward, draft.max_rows, n_jobs, index, pairs, stops)
     if reward.players_.levels is not None and not (
         reading.form and reading.form.additive
     ):

@@ -62,6 +62,7 @@ def read(
     n_jobs: int | None = None,
     index: Index = INDICES["shapley"],
     pairs: Index | None = None,
+    stops: bool = False,
 ) -> Reading:
     """Read the response of a fitted reward, and fit its closed form to the background.
 
@@ -77,6 +78,8 @@ def read(
         Of the attributions.
     pairs : Index or None, default=None
         Index of the requested interactions.
+    stops : bool, default=False
+        Whether sampling stops at the default relative error.
     """
     if not isinstance(reward, InterventionalReward):
         return Reading(reason=f"{type(reward).__name__} has no exact values")
@@ -88,6 +91,9 @@ def read(
         _check_indices(form, index, pairs)
         # Set before fit, since tables depend on the index.
         form.index = index
+        if stops:
+            size = reward.players_.n_players, len(reward.masked_.weights)
+            most_rows = min(most_rows, form.usual_rows(*size))
         cost = _fitted_cost(form, reward, most_rows, n_jobs, pairs)
         if cost <= most_rows:
             compare_with(reward, form, form.background_)

@@ -35,7 +35,7 @@ from skshapley._ways._probes import probe_values, response_of
 from skshapley._ways._read import compare_with
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._sums import Part, Sum
-from skshapley.closed_forms._trees import Trees
+from skshapley.closed_forms._trees import LEAST_SAMPLED, Trees
 from skshapley.explanation import Explanation
 from skshapley.solvers._base import without_gap
 from skshapley.solvers._spread import Scale, unseen
@@ -43,8 +43,6 @@ from skshapley.stopping import StoppingRule
 
 # Background rows of a unit. These are balanced; eight are too many for the first check.
 UNIT = 4
-# Background rows; fewer make too few units to show their spread
-LEAST_ROWS = 32
 # Units of all trees before the first check of a stopping rule
 FIRST_UNITS = 16
 
@@ -95,7 +93,7 @@ class SampledTrees(Way):
         if isinstance(form, Sum) and len(form.parts) == 1:
             part = form.parts[0]
         trees: Any = part.form
-        if not isinstance(trees, Trees) or len(reward.masked_.weights) < LEAST_ROWS:
+        if not isinstance(trees, Trees) or len(reward.masked_.weights) < LEAST_SAMPLED:
             return None
         masked = reward.masked_
         background = masked.response.in_its_container(masked.background)

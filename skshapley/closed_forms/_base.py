@@ -14,6 +14,11 @@ from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
 ROUNDING = 1e-12  # rounding error of a sum of weights
+# Model rows for each player, at which permutations reach the default relative error:
+# 110 to 370 against 100 to 3,000 background rows, with 6 to 107 players
+ROWS_OF_PLAYER = 250
+# Nanoseconds of sampling for one row passed to a fast model, and of starting a row
+ROW_NS, START_NS = 2400.0, 4e6
 
 
 class ClosedForm(Portable, ABC):
@@ -120,6 +125,15 @@ class ClosedForm(Portable, ABC):
         n_references : int
         """
         return 0.0
+
+    def usual_rows(self, n_players: int, n_references: int) -> float:
+        """Return the model rows of sampling a row to the default relative error.
+
+        Parameters
+        ----------
+        n_players, n_references : int
+        """
+        return ROWS_OF_PLAYER * n_players
 
     def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
         """Return False for columns that have no effect on the response, ``(d,)``.
@@ -247,6 +261,11 @@ class ClosedForm(Portable, ABC):
             if name[-1] != "_"
             for part in _parts(value)
         ]
+
+
+def sampling_ns(n_players: int) -> float:
+    """Return the nanoseconds of sampling for one row passed to a fast model."""
+    return ROW_NS + START_NS / (ROWS_OF_PLAYER * n_players)
 
 
 def _parts(value: Any) -> list:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._memory import working_bytes
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, sampling_ns
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._products import BLOCK_SHARE, ProductForm
 from skshapley.closed_forms._waves import (
@@ -29,14 +29,13 @@ from skshapley.closed_forms._waves import (
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
 
-# Nanoseconds of a wave of one player at one node, and of sampling for one model row: a
-# base, and the term of a player; a hundred rows share its fit. Tables of 10 to 1,600
-# columns.
-WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
+# Nanoseconds of a wave of one player at one node, and of one enumerated coalition; 6 to
+# 100 players
+WAVE_NS, ENUMERATED_NS = 24.0, 45.0
 MOST_PAIRED = 32  # columns; .3 s per row against 100 background rows
 # Background rows to estimate the cost
 COST_ROWS = 64
-CURVE_NS = 40.0  # time of a curve for one number of one coalition
+CURVE_NS = 80.0  # time of a curve for one number of one coalition
 MOST_CURVED = 20  # players; 2 ** 20 coalitions of each background row
 
 
@@ -273,19 +272,15 @@ class Logistic(LinearCurve):
         # Neighbouring background rows stand in for rows to explain, which are not known
         # in fit.
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)
-        differing = (steps != 0).sum(axis=1).mean()
-        # So few players are enumerated, at less than the cost of any sample.
-        if differing <= MOST_ENUMERATED:
-            return 0.0
-        n_nodes = min((differing + 1) / 2, NODES[1])
-        terms = len(self.weights_) * n_waves(reach_of(start, steps))
-        return (
-            terms
-            * differing
-            * n_nodes
-            * WAVE_NS
-            / (ROW_NS + PLAYER_NS * self.n_players_)
-        )
+        differing = (steps != 0).sum(axis=1)
+        widest = int(differing.max())
+        if widest <= MOST_ENUMERATED:
+            game_ns = ENUMERATED_NS * 2**widest
+        else:
+            mean = differing.mean()
+            n_nodes = min((mean + 1) / 2, NODES[1])
+            game_ns = WAVE_NS * n_waves(reach_of(start, steps)) * mean * n_nodes
+        return len(self.weights_) * game_ns / sampling_ns(self.n_players_)
 
 
 class Curve(TermsCurve):
@@ -393,4 +388,4 @@ class Curve(TermsCurve):
     def cost_(self) -> float:  # type: ignore[override]
         """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         games = len(self.weights_) * 2.0**self.n_players_ * self.scores_.shape[1]
-        return games * CURVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
+        return games * CURVE_NS / sampling_ns(self.n_players_)

@@ -21,7 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense
+from skshapley.closed_forms._base import (
+    SHAPLEY,
+    ClosedForm,
+    as_dense,
+    sampling_ns,
+)
 from skshapley.indices import Index
 
 # Share of the working memory for the arrays of a block, and the limit of a core's cache
@@ -134,10 +139,11 @@ class ProductForm(ClosedForm):
     @property
     def cost_(self) -> float:  # type: ignore[override]
         """Cost of explaining a row, in calls of the model for one row; known after `fit`."""
-        # both are proportional to the number of terms
         nodes, _ = SHAPLEY.law(self.n_players_ - 1)
-        products = len(self.weights_) * self.n_players_ * len(nodes)
-        return products * NODE_NS / (TERM_NS + COLUMN_NS * len(self.column_player_))
+        n_terms = len(self._weights_of_terms)
+        products = n_terms * len(self.weights_) * self.n_players_ * len(nodes)
+        model_ns = n_terms * (TERM_NS + COLUMN_NS * len(self.column_player_))
+        return products * NODE_NS / (model_ns + sampling_ns(self.n_players_))
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         nodes = self.index.law(self.n_players_ - 1)

@@ -164,6 +164,10 @@ class Sum(ClosedForm):
             used[columns[part.form.used_columns(len(columns))]] = True
         return used
 
+    def usual_rows(self, n_players: int, n_references: int) -> float:
+        """Return the fewest model rows of sampling that any part has."""
+        return min(p.form.usual_rows(n_players, n_references) for p in self.parts)
+
     def _fit(self) -> NDArray[np.float64]:
         players, n_players = self.column_player_, self.n_players_
         for part in self.parts:

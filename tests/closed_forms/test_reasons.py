@@ -48,7 +48,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 Y = X @ [1.0, 2.0, 0.0] + 0.1 * RNG.normal(size=60)
 TWO, THREE = (Y > 0).astype(int), np.digitize(Y, [-1, 1])
-HGB = HistGradientBoostingClassifier(max_iter=3)
+HGB = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5)
 KNN = KNeighborsRegressor(3)
 
 
@@ -86,7 +86,7 @@ SAMPLED = {
     ),
     "curves of trees": (HGB, THREE, {}, "predict_proba is not the sum", "decision_function"),
     "the logarithm of a curve": (
-        GradientBoostingClassifier(n_estimators=3), TWO,
+        GradientBoostingClassifier(n_estimators=30), TWO,
         {"response_method": "predict_log_proba"}, "predict_log_proba is not the sum", "log_odds",
     ),
     "the logarithm of a curve of a line": (
@@ -104,9 +104,6 @@ SAMPLED = {
     "sigmoids of lines": (
         GridSearchCV(SGDClassifier(loss="log_loss"), {}, cv=2), THREE, {"output": 1},
         "SGDClassifier.predict_proba has no closed form", "decision_function",
-    ),
-    "all coalitions of a curve": (
-        LogisticRegression(), THREE, {"max_rows": 16}, "would cost as much as", "decision_function",
     ),
     "log-odds of three": (
         LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds has no closed form",

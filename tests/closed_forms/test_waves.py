@@ -153,7 +153,7 @@ def test_interactions_of_wide_tables_are_sampled():
     for d, read in ((32, True), (33, False)):
         model = LogisticRegression().fit(X[:, :d], X[:, 0] > 0)
         explainer = ShapleyExplainer(
-            model, interactions=True, max_rows=400, random_state=0
+            model, interactions=True, max_rows=4000, random_state=0
         )
         assert (explainer.fit(X[:2, :d]).exact_ is not None) == read
 

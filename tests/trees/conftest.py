@@ -184,6 +184,7 @@ class OneWay:
 
     def __init__(self, way):
         self.way, self.keeps_pairs = way, way == "tables"
+        self.tables_fit = False
 
     def keeps_tables(self, b):
         return self.way == "tables"

@@ -112,3 +112,27 @@ def test_little_memory_uses_no_tables():
         assert not costs.keeps_pairs
     assert costs.keeps_tables(100)
     assert costs.keeps_pairs
+
+
+def test_tables_are_made_when_single_rows_have_cost_as_much():
+    """All rows of a service count, and the values agree to rounding."""
+    model, X = deep_forest(20, n=1500, n_estimators=2)
+    solver = TreeValues(read_trees(model)).fit(X[:50])
+    assert solver._tables is None
+    first = solver.values(X[:1])
+    for _ in range(30):
+        solver.values(X[:100])
+    assert solver._tables is not None
+    np.testing.assert_allclose(solver.values(X[:1]), first, rtol=0, atol=1e-12)
+    fresh = TreeValues(read_trees(model)).fit(X[:50])
+    np.testing.assert_array_equal(
+        fresh.values(np.tile(X, (2, 1)))[:1], solver.values(X[:1])
+    )
+
+
+def test_many_rows_against_one_background_row_have_the_same_bits_alone():
+    X, y = make_friedman1(300, 10, random_state=0)
+    solver = TreeValues(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:1])
+    together = solver.values(X[:100])
+    assert solver._tables is None
+    np.testing.assert_array_equal(solver.values(X[5:6]), together[5:6])
