@@ -56,5 +56,5 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
                 owner=np.stack([leaf, output * len(entries) + pair, to]),
                 n_sums=len(targets),
                 masks=masks[leaves],
-                targets=targets,
+                places=targets,
             )

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any, Self
 
 import numpy as np
@@ -93,11 +93,8 @@ class Patterns:
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+            Of at most `ROWS` rows, to stay in the cache.
         """
-        steps = range(0, max(1, codes.shape[1]), ROWS)
-        return np.concatenate([self._of(codes[:, i : i + ROWS]) for i in steps], axis=1)
-
-    def _of(self, codes) -> np.ndarray:
         inner = codes.take(self.inner_row, axis=0) > self.inner_rank
         # each bit has one node, so this sum of different powers of two is their bitwise
         # or
@@ -190,13 +187,13 @@ class Table:
     owner : ndarray of shape (3, n_owned), int64
         The entry to look up, its column, and its sum.
     n_sums : int
-        One for each output and player, or for each output and pair in `targets`.
+        One for each output and player, or for each output and pair in `places`.
     mean : ndarray of shape (n_outputs,), or float
         The mean of the leaves over the background.
     masks : ndarray of shape (n_looked_up, 2 ** n_bits), or None
         The entry to look up by pattern; None: the pattern itself.
-    targets : ndarray of shape (n_sums,), int64, or None
-        The places of the sums among all sums; None: the sums are all of them.
+    places : ndarray of shape (n_sums,), int64, or Ellipsis
+        The places of the sums among all sums; Ellipsis: all of them.
     """
 
     entries: np.ndarray
@@ -207,7 +204,7 @@ class Table:
     n_sums: int
     mean: Any = 0.0
     masks: np.ndarray | None = None
-    targets: np.ndarray | None = None
+    places: Any = ...
 
     @cached_property
     def _sums(self) -> sparse.csc_array:
@@ -385,8 +382,10 @@ class Tables:
 
     def _made(self, block) -> Iterator[Table]:
         """Yield the tables of a block."""
-        codes = self.references.codes
-        patterns = None if codes is None else block.patterns(codes)
+        codes, patterns = self.references.codes, None
+        if codes is not None:
+            parts = [block.patterns(part) for part in _row_parts(codes)]
+            patterns = np.concatenate(parts, axis=1)
         for chunk in block.chunks:
             masks, law = self.references.law(block, chunk, patterns)
             yield from self.make(block, chunk, masks, law)
@@ -394,27 +393,44 @@ class Tables:
     def values(self, codes) -> NDArray[np.float64]:
         """Return the sums of some rows, ``(*shape, r)``.
 
+        Threads divide the rows if the tables are kept, and the blocks otherwise.
+
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
         """
-        rows = [codes[:, i : i + ROWS] for i in range(0, max(1, codes.shape[1]), ROWS)]
-        tables = [None] * len(self.blocks) if self.kept is None else self.kept
-        blocks = zip(self.blocks, tables, [rows] * len(tables), strict=True)
-        # Lookups in kept tables are divided by rows instead; threads within threads
-        # would compete.
-        found = each(self._of_block, blocks, self.n_jobs if self.kept is None else 1)
-        return sum(found, np.zeros((*self.shape, codes.shape[1])))
+        parts = _row_parts(codes)
+        if self.kept is None:
+            blocks = [(block, parts) for block in self.blocks]
+            start = np.zeros((math.prod(self.shape), codes.shape[1]))
+            sums = sum(each(self._of_block, blocks, self.n_jobs), start)
+        else:
+            sums = np.concatenate(each(self._of_rows, zip(parts), self.n_jobs), axis=1)
+        return sums.reshape(*self.shape, -1)
 
-    def _of_block(self, block, tables, rows) -> NDArray[np.float64]:
-        patterns = [block.patterns(part) for part in rows]
-        totals = [np.zeros((math.prod(self.shape), part.shape[1])) for part in rows]
-        for table in self._made(block) if tables is None else tables:
+    def _of_rows(self, codes) -> NDArray[np.float64]:
+        """Return the sums of some rows in all kept tables, ``(n_sums, r)``."""
+        total = np.zeros((math.prod(self.shape), codes.shape[1]))
+        for block, tables in zip(self.blocks, self.kept, strict=True):
+            patterns = block.patterns(codes)
+            for table in tables:
+                total[table.places] += table.sums(patterns)
+        return total
+
+    def _of_block(self, block, parts) -> NDArray[np.float64]:
+        """Return the sums of parts of the rows in the tables of a block, made on the way."""
+        patterns = [block.patterns(part) for part in parts]
+        totals = [np.zeros((math.prod(self.shape), part.shape[1])) for part in parts]
+        for table in self._made(block):
             for total, pattern in zip(totals, patterns, strict=True):
-                total[... if table.targets is None else table.targets] += table.sums(
-                    pattern
-                )
-        return np.concatenate(totals, axis=1).reshape(*self.shape, -1)
+                total[table.places] += table.sums(pattern)
+        return np.concatenate(totals, axis=1)
+
+
+def _row_parts(codes) -> list[NDArray[Any]]:
+    """Return the codes of `ROWS` rows each; one part without rows if there are none."""
+    starts = range(0, max(1, codes.shape[1]), ROWS)
+    return [codes[:, start : start + ROWS] for start in starts]
 
 
 def each(function, arguments, n_jobs) -> list:
@@ -426,6 +442,6 @@ def each(function, arguments, n_jobs) -> list:
     """
     arguments = list(arguments)
     if len(arguments) < 2 or effective_n_jobs(n_jobs) == 1:
-        return [function(*a) for a in arguments]
+        return list(starmap(function, arguments))
     run = Parallel(n_jobs=n_jobs, require="sharedmem")
     return run(delayed(function)(*a) for a in arguments)

@@ -195,11 +195,9 @@ class TreeValues:
         codes = self.codes(X)
         tables = self._tables or self._tables_for(len(X))
         if tables is None:
-            parts = self._descended("values", codes, self.index)
-            values = np.concatenate(parts, axis=-1).transpose(2, 1, 0)
+            values = self._descended("values", codes, self.index).transpose(2, 1, 0)
             return np.ascontiguousarray(values), self._predict(codes)
-        parts = self._looked_up(tables, codes)
-        sums = np.concatenate(parts, axis=-1).transpose(2, 1, 0)
+        sums = tables.values(codes).transpose(2, 1, 0)
         # An own sum: the attributions are not added up to a prediction.
         predictions = sums[:, self.n_players] + self._constant
         return np.ascontiguousarray(sums[:, : self.n_players]), predictions
@@ -218,31 +216,22 @@ class TreeValues:
             self._tables = tables.keep()
         return tables
 
-    def _descended(self, kind, codes, index) -> list[NDArray[np.float64]]:
-        """Return the "values" or the "pairs" of rows that descend all trees."""
+    def _descended(self, kind, codes, index) -> NDArray[np.float64]:
+        """Return the "values" or the "pairs" of rows that descend all trees, ``(..., r)``.
+
+        Threads divide the rows. The rows are independent, so the parts do not change
+        results.
+        """
         background: Any = (self._references.codes, self._references.weights)
-        way: Any = self.frontier
+        descent: Any = self.frontier
         if self._references.codes is None:
-            way, background = self._path_walk, ()
-        return self._each_row(
-            getattr(way, kind), codes, *background, index, n_jobs=self.n_jobs
-        )
-
-    def _looked_up(self, tables, codes) -> list[NDArray[np.float64]]:
-        """Return the sums of rows in tables. Tables that are not kept are made by all threads."""
-        n_jobs = 1 if tables.kept is None else self.n_jobs
-        return self._each_row(tables.values, codes, n_jobs=n_jobs)
-
-    def _each_row(self, function, codes, *given, n_jobs) -> list[NDArray[np.float64]]:
-        """Return the results of a function over chunks of rows, computed by threads."""
+            descent, background = self._path_walk, ()
         r = codes.shape[1]
-        # At least one chunk per thread. Rows are independent, so the cuts do not change
-        # results.
-        width = min(ROWS, -(-r // effective_n_jobs(n_jobs)) or 1)
-        parts = [codes[:, first : first + width] for first in range(0, r, width)] or [
-            codes
-        ]
-        return each(function, [(part, *given) for part in parts], n_jobs)
+        width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
+        starts = range(0, max(1, r), width)
+        rows = [codes[:, start : start + width] for start in starts]
+        tasks = [(part, *background, index) for part in rows]
+        return np.concatenate(each(getattr(descent, kind), tasks, self.n_jobs), axis=-1)
 
     def values_by_reference(self, X, references) -> NDArray[np.float64]:
         """Return the values of rows against each single background row; no fit is needed.
@@ -299,11 +288,11 @@ class TreeValues:
             or not self._divide()
         )
         if descends:
-            found = self._descended("pairs", codes, index)
+            sums = self._descended("pairs", codes, index)
         else:
-            halves = self._looked_up(self._tables_of_pairs(index), codes)
-            found = [half + half.swapaxes(1, 2) for half in halves]
-        pairs = np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
+            halves = self._tables_of_pairs(index).values(codes)
+            sums = halves + halves.swapaxes(1, 2)
+        pairs = sums.transpose(3, 1, 2, 0)
         values = pairs[:, own, own]
         pairs[:, own, own] = 0.0
         return values if descends and index == self.index else None, pairs
