@@ -263,7 +263,7 @@ class Frontier:
 
 
 def _add_in_order(total, at, terms, n_rows) -> None:
-    """Add terms to rows of a total, those of one row one after another.
+    """Add terms to rows of a total, in the order of the terms.
 
     Parameters
     ----------

@@ -411,7 +411,7 @@ class Tables:
     def _of_rows(self, codes) -> NDArray[np.float64]:
         """Return the sums of some rows in all kept tables, ``(n_sums, r)``."""
         total = np.zeros((math.prod(self.shape), codes.shape[1]))
-        for block, tables in zip(self.blocks, self.kept, strict=True):
+        for block, tables in zip(self.blocks, self.kept or [], strict=True):
             patterns = block.patterns(codes)
             for table in tables:
                 total[table.places] += table.sums(patterns)
