@@ -15,7 +15,7 @@ from skshapley.indices import INDICES, Index
 from skshapley.readers._registry import read_model
 from skshapley.responses import SurvivalAt
 from skshapley.rewards import InterventionalReward, Reward
-from skshapley.rewards._methods import FUNCTION
+from skshapley.rewards._methods import FUNCTION, METHODS
 
 # Functions as response_method that closed forms know, by module and name
 FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
@@ -171,7 +171,7 @@ def read_outputs(response: Any) -> ClosedForm:
     UnreadableModelError
         If the response cannot be read.
     """
-    method: Any = response.method
+    model, method = model_and_method(response)
     if callable(method):
         name = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
         method = FUNCTIONS.get(name, method)
@@ -180,7 +180,7 @@ def read_outputs(response: Any) -> ClosedForm:
         raise UnreadableModelError(
             f"{what} is a function, which has no known closed form"
         )
-    form = read_model(response.estimator, method)
+    form = read_model(model, method)
     if form.n_outputs == 1 and response.n_columns == 2:
         # the score of the second of two classes; that of the first is its negative
         form = form.combined([[-1.0, 1.0]])
@@ -194,6 +194,17 @@ def read_outputs(response: Any) -> ClosedForm:
     if response.column is None or form.n_outputs == 1:
         return form
     return form.combined(np.eye(form.n_outputs)[:, [response.column]])
+
+
+def model_and_method(response: Any) -> tuple[Any, Any]:
+    """Return a model and its method, also for a bound method such as ``model.predict``."""
+    function = response.estimator
+    name = getattr(function, "__name__", None)
+    if response.method == FUNCTION and name in METHODS:
+        model = getattr(function, "__self__", None)
+        if getattr(model, name, None) == function:
+            return model, name
+    return response.estimator, response.method
 
 
 def compare_with(reward: Reward, form: ClosedForm, background: Any) -> None:

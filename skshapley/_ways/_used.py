@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._columnwise import MixedColumnsError
-from skshapley._ways._read import RESPONSE_RTOL, SCORES, checked_rows
+from skshapley._ways._read import (
+    RESPONSE_RTOL,
+    SCORES,
+    checked_rows,
+    model_and_method,
+)
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._registry import read_model
 from skshapley.rewards import InterventionalReward, Reward
@@ -51,12 +56,12 @@ def _used_columns(response: Any, background: Any) -> NDArray[np.bool_]:
 
 def _read_columns(response: Any, n_columns: int) -> NDArray[np.bool_]:
     """Return True for the columns of a model that a response may use, ``(D,)``."""
-    method = response.method
+    model, method = model_and_method(response)
     if method != FUNCTION and not callable(method):
         # The sum of trees has the splits of every other response of the same trees.
         for score in (method, *SCORES, "raw"):
             with suppress(UnreadableModelError):
-                form = read_model(response.estimator, score)
+                form = read_model(model, score)
                 return form.used_columns(n_columns)
     return np.ones(n_columns, dtype=bool)
 

@@ -116,6 +116,12 @@ class LinearCurve(TermsCurve):
             LinearTerms(self.coef[:, None], [intercept]), outputs, constant
         )
 
+    def of_columns(self, matrix: Any, shift: Any) -> Self:
+        """Return the same response of the columns X in ``X @ matrix + shift``."""
+        intercept = self.intercept + shift @ self.coef
+        kind = type(self)
+        return kind(matrix @ self.coef, intercept, self.outputs, self.constant)
+
 
 class Exponential(LinearCurve, ProductForm):
     """A response ``exp(X @ coef + intercept)``, a product over the columns.

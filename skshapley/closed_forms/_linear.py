@@ -54,6 +54,10 @@ class LinearTerms(ClosedForm):
         """Return linear combinations of the outputs."""
         return LinearTerms(self.coef @ matrix, self.intercept @ matrix + constant)
 
+    def of_columns(self, matrix: Any, shift: Any) -> "LinearTerms":
+        """Return the same response of the columns X in ``X @ matrix + shift``."""
+        return LinearTerms(matrix @ self.coef, self.intercept + shift @ self.coef)
+
     def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
         """Return True for columns with a coefficient other than 0, ``(d,)``."""
         return (self.coef != 0).any(axis=1)

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import softmax
 from skshapley._tables._model_columns import in_model_columns
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Curve, Exponential, Logistic
-from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sums import Part, View, view_by
 from skshapley.readers._base import Ask, Form, Reader, check_method
 
@@ -196,6 +196,34 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
     return [Part(form, view_by(_with_squares, np.tile(np.arange(d), 2), d, centre))]
 
 
+def _from_centre(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
+    """Return the columns of a table minus their centre."""
+    return np.asarray(X, dtype=np.float64) - centre
+
+
+def _of_quadratic(model: Any, method: str, ask: Ask) -> Form:
+    """Return the quadratic scores of the classes; for two classes, their difference."""
+    two = len(model.classes_) == 2
+    readable = ["decision_function", "log_odds"] if two else ["decision_function"]
+    check_method(model, method, readable, "decision_function")
+    d = model.n_features_in_
+    centre = model.means_.mean(axis=0)
+    first, second = np.triu_indices(d)
+    powers = np.concatenate([np.eye(d)[first] + np.eye(d)[second], np.eye(d)])
+    # An entry off the diagonal stands for two.
+    factor = np.where(first == second, -0.5, -1.0)
+    coef, constant = [], []
+    classes = zip(model.means_, model.rotations_, model.scalings_, strict=True)
+    for mean, rotation, scaling in classes:
+        precision = (rotation / scaling) @ rotation.T
+        pull = precision @ (mean - centre)
+        coef.append(np.concatenate([factor * precision[first, second], pull]))
+        constant.append(-0.5 * ((mean - centre) @ pull + np.log(scaling).sum()))
+    scores = Monomials(powers, np.stack(coef, axis=1), constant + np.log(model.priors_))
+    form = scores.combined([[-1.0], [1.0]]) if two else scores
+    return [Part(form, view_by(_from_centre, np.arange(d), d, centre))]
+
+
 READERS: dict[str, Reader] = {
     **dict.fromkeys(REGRESSORS, _of_regressor),
     **dict.fromkeys(CENTRED, line_of),
@@ -206,5 +234,6 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(("MultinomialNB", "ComplementNB"), _of_bayes),
     "BernoulliNB": _of_flags,
     "GaussianNB": _of_normal_bayes,
+    "QuadraticDiscriminantAnalysis": _of_quadratic,
     "SGDOneClassSVM": _of_detector,
 }

@@ -19,8 +19,9 @@ from skshapley._tables._columnwise import (
     sources,
     take_columns,
 )
+from skshapley._tables._model_columns import in_model_columns
 from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Curve, Exponential
+from skshapley.closed_forms._curves import Curve, Exponential, LinearCurve
 from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sums import Part, Sum, View
 from skshapley.exceptions import UnreadableModelError
@@ -29,6 +30,12 @@ from skshapley.readers._sklearn_linear import probability
 
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
+# Transformers with a linear map of their columns as output
+LINEAR_MAPS = AFFINE | {
+    *("PCA", "IncrementalPCA", "TruncatedSVD", "FactorAnalysis", "FastICA"),
+    *("LinearDiscriminantAnalysis", "GaussianRandomProjection"),
+    "SparseRandomProjection",
+}
 # Inverse transformations of a target from linear to exponential -> the constant
 EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
 MOST_DEGREE = (
@@ -84,10 +91,35 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
         try:
             source = source[sources(step, len(source))]
         except MixedColumnsError as mixed:
+            maps = [later for _, later in steps[place:]]
+            if isinstance(last, LinearTerms | LinearCurve) and all(
+                map(_is_linear_map, maps)
+            ):
+                last, steps = _mapped(maps, last, len(source)), steps[:place]
+                break
             if not place and type(step).__name__ == "ColumnTransformer" and linear:
                 return _of_columns(step, _scaled(steps, last))
             raise UnreadableModelError(f"{mixed} (step {name!r})") from mixed
     return [Part(last, View(source, width, tuple(step for _, step in steps)))]
+
+
+def _is_linear_map(transformer: Any) -> bool:
+    """Return whether a transformer of scikit-learn is affine in its columns together."""
+    kind = type(transformer)
+    clips = getattr(transformer, "clip", False)
+    own = kind.__module__.startswith("sklearn.")
+    return own and kind.__name__ in LINEAR_MAPS and not clips
+
+
+def _mapped(steps: list[Any], form: Any, width: int) -> ClosedForm:
+    """Return linear terms, or their curve, of the columns before some linear maps."""
+    # An affine map is known from its values at the origin and on the axes.
+    ends = np.concatenate([np.zeros((1, width)), np.eye(width)])
+    ends = in_model_columns(steps[0], ends)
+    for step in steps:
+        ends = step.transform(ends)
+    ends = np.asarray(ends)
+    return form.of_columns(ends[1:] - ends[0], ends[0])
 
 
 def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:

@@ -7,7 +7,11 @@ from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -177,6 +181,16 @@ LINEAR = {
         LogisticRegressionCV(Cs=[0.01], cv=3, scoring="neg_log_loss", **NEW_ATTRIBUTES),
         SCALED, TWO, "log_odds",
     ),
+    "principal components": (
+        make_pipeline(StandardScaler(), PCA(3, whiten=True), Ridge()), X, Y, "predict",
+    ),
+    "components, scaled": (
+        make_pipeline(PCA(3), StandardScaler(), LogisticRegression()), X, TWO,
+        "predict_proba",
+    ),
+    "singular vectors": (make_pipeline(TruncatedSVD(3), Lasso(0.01)), X, Y, "predict"),
+    "QDA": (QuadraticDiscriminantAnalysis(), X, TWO, "log_odds"),
+    "QDA, three": (QuadraticDiscriminantAnalysis(), X, THREE, "decision_function"),
     "LDA": (LinearDiscriminantAnalysis(), X, TWO, "log_odds"),
     "LDA, three": (LinearDiscriminantAnalysis(), X, THREE, "decision_function"),
     "RidgeClassifier": (RidgeClassifier(), X, TWO, "decision_function"),

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingRegressor,
@@ -74,7 +74,8 @@ SAMPLED = {
     "not ours": (Unknown(), Y, {}, "Unknown.predict has no closed form", None),
     "a bent line": (Bent(), Y, {}, "Bent overrides predict of ", None),
     "a mixing step": (
-        GridSearchCV(make_pipeline(PCA(2), Ridge()), {}, cv=2), Y, {}, r"PCA .* \(step 'pca'\)",
+        GridSearchCV(make_pipeline(KernelPCA(2), Ridge()), {}, cv=2), Y, {},
+        r"KernelPCA .* \(step 'kernelpca'\)",
         None,
     ),
     "a step of a pipeline": (
