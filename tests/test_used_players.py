@@ -138,7 +138,7 @@ def test_conditional_rewards_keep_all_players():
 
 def test_forests_with_own_rows_skip_unused_columns():
     forest = RandomForestClassifier(60, random_state=0).fit(MASKED, SCORE > 0)
-    explainer = ShapleyExplainer(forest, max_rows=200, random_state=0).fit(X)
+    explainer = ShapleyExplainer(forest, max_rows=40, random_state=0).fit(X)
     explanation = explainer.explain(X[:2])
     assert explainer.exact_ is None
     assert (explanation.values[:, UNUSED] == 0).all()
