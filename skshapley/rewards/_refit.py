@@ -277,7 +277,13 @@ class RefitReward(Portable, Reward):
         return RefitGame(self, X, *parts, row_keys(X))
 
     def predict(self, coalition: NDArray[np.bool_], X: Any) -> NDArray[np.float64]:
-        """Return the raw response of one fit to rows ``(r, d)``, ``(r, K)``."""
+        """Return the raw response of one fit, ``(r, K)``.
+
+        Parameters
+        ----------
+        coalition : ndarray of shape (p,), bool
+        X : array or frame of shape (r, d)
+        """
         if not coalition.any() and self.v_empty_ is not None:
             return np.tile(self.v_empty_, (n_rows(X), 1))
         present = coalition[self.players_.column_player]

@@ -248,6 +248,10 @@ class CausalModel(TransportModel):
         return shifts
 
 
+class UnsupportedColumnError(ValueError):
+    """Raised for a column that a reward of numbers does not take, not the model."""
+
+
 def numbers(X, owner, what) -> NDArray[np.float64]:
     """Return a table as floats, or raise ValueError for missing values or other columns.
 
@@ -259,7 +263,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
 
     Raises
     ------
-    ValueError
+    UnsupportedColumnError
     """
     frame = as_pandas(X)
     table = np.empty(frame.shape)
@@ -275,7 +279,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
             finite = np.isfinite(table[:, j]).all()
             fault = "" if finite else "has missing or infinite values: impute them"
         if fault:
-            raise ValueError(
+            raise UnsupportedColumnError(
                 f"{owner} takes finite numbers, and column {name!r} of the {what} "
                 f'{fault} first, or choose reward="surrogate", which takes any column.'
             )

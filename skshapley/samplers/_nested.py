@@ -35,7 +35,9 @@ class Nested(Antithetic):
     levels : array of int of shape (n_levels, p), default=()
         The group of each player at each level, the outermost first. Players in the same
         group have the same number; a group lies within one group of the level above.
-    references, weights
+    references : {"stratified", "all", "random"}, default="stratified"
+        As of `Antithetic`.
+    weights : {"equal", "bayesian"}, default="equal"
         As of `Antithetic`.
 
     References

@@ -487,7 +487,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("columns", "message"), REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("reward", ["conditional", "copula"])
+@pytest.mark.parametrize("reward", [ConditionalReward(np.eye(5)), "copula"])
 def test_unsupported_columns_are_refused(columns, message, reward):
     table = frame_of("pandas").assign(**columns)
     with pytest.raises(ValueError, match=message):
