@@ -23,13 +23,13 @@ from skshapley.trees import TreeExplainer
 
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 # Rewards that learn from the table draw rows by weight where others draw repeated rows
-DRAWN = ("conditional", "copula", "empirical", "surrogate")
+DRAWN = ("conditional", "copula", "empirical", "surrogate", "forest")
 
 
 class RowSum(RegressorMixin, BaseEstimator):
     """A model without a state: the sum of whatever numbers a row has."""
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         return self
 
     def predict(self, X):
