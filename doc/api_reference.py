@@ -136,7 +136,14 @@ API = [
                 "OuterSizes",
                 "Odd",
             ),
-            *("OddLeverage", "Classical", "Stratified", "Owen", "OwenHalved"),
+            *(
+                "OddLeverage",
+                "RankedOdd",
+                "Classical",
+                "Stratified",
+                "Owen",
+                "OwenHalved",
+            ),
             *(
                 "LocalShapley",
                 "LocalPermutations",

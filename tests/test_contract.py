@@ -152,6 +152,7 @@ EXEMPT_SOLVERS = {
     ),
 }
 EXEMPT_PAIRS = {
+    ("odd-ranked", "gp"): {"symmetry": "the design ranks the players by their names"},
     ("kernel, again", "least-squares"): dict.fromkeys(
         ["additive", "references"], UNLUCKY
     ),

@@ -101,7 +101,7 @@ def test_the_record_names_the_methods_that_were_used():
     X[2, 500:503] = 1.0
     explainer = ShapleyExplainer(bumpy, max_rows=599, random_state=0).fit(background)
     settings = explainer.explain(X).settings
-    assert settings.sampler == "Exact(), Odd()"
+    assert settings.sampler == "Exact(), RankedOdd()"
     assert settings.solver == "Linear(), GaussianProcess()"
     settings = explainer.explain(np.zeros((1, 510))).settings
     assert settings.sampler is settings.solver is None

@@ -47,8 +47,10 @@ def curved(Z):
         (6, 2000, {}, "Antithetic()"),
         (16, 100, {}, "Antithetic()"),
         (16, 100, {"interactions": True}, "Odd()"),
-        (16, 100, {"reward": "baseline"}, "Odd()"),
-        (16, 1, {}, "Odd()"),
+        (16, 100, {"reward": "baseline"}, "RankedOdd()"),
+        (16, 1, {}, "RankedOdd()"),
+        (16, 1, {"max_rows": 40}, "RankedOdd()"),
+        (16, 1, {"max_rows": 5000}, "Odd()"),
         (16, 1, {"stopping": StandardError(rtol=0.1)}, "Odd()"),
     ],
 )

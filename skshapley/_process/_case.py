@@ -26,6 +26,7 @@ from skshapley._process._least_squares import blended, linear, pairwise, remaind
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
 from skshapley._process._process import Posterior, Process
+from skshapley._process._ranked import RankedOddDesign, ranked_posterior
 from skshapley.indices import Index, enumerated
 
 # Factorised processes, one per design, functional and set of players that matter: two
@@ -157,12 +158,15 @@ class Case:
         self._even: tuple[np.ndarray, EvenKernel] | None = None
         self._fitted: np.ndarray | None = None
         self._start: np.ndarray | None = None
+        self._ranked: np.ndarray | None = None
         self.theta: np.ndarray | None = None
         self.even_theta: np.ndarray | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
         self._seen.append((design, place, values))
+        if isinstance(design, RankedOddDesign) and design.ranked is not None:
+            self._ranked = design.ranked[place]
         if design.thetas:
             # from the vector of the choice, the fit to all pairs finds better optima
             self._start = design.thetas[place]
@@ -209,6 +213,8 @@ class Case:
 
     def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
         """Return values and errors of some outputs by the Gaussian process on the odd part."""
+        if self._ranked is not None and self.index == SHAPLEY and self.pairs is None:
+            return self._by_rank(every)
         placed = np.isnan(drawn)
         odd, p = every.take(placed), every.n_players  # a Gaussian process holds no more
         vector, shared = self._vector(odd)
@@ -230,9 +236,17 @@ class Case:
                     posterior, values, errors, every.take(~placed), drawn[~placed]
                 )
             values, errors = blended(posterior, values, errors)
-        errors = overlooked(posterior, errors)
-        if len(odd) - 1 < LEAST_OF_STEPS:
-            errors[:, in_steps(posterior.values)] = np.nan
+        return values, allowing_for_steps(posterior, errors)
+
+    def _by_rank(self, every: Pairs) -> Estimates:
+        """Return values and errors by a process that is made once for ranked players."""
+        posterior = ranked_posterior(every, self._ranked)
+        estimate = blended(posterior, posterior.means, standard_errors(posterior))
+        values, errors = np.empty((2, *posterior.means.shape))
+        values[self._ranked] = estimate[0]
+        errors[self._ranked] = allowing_for_steps(posterior, estimate[1])
+        if len(every) - 1 < LEAST_PAIRS * every.n_players:
+            errors[:] = np.nan
         return values, errors
 
     def _by_even(self, odd: Pairs, even: Pairs, functional: Functional) -> Estimates:
@@ -274,6 +288,14 @@ class Case:
             # not from an earlier fit: looks of a stopping rule must change no estimate
             self._fitted = self.theta = fit_odd(odd, self._start)
         return self._fitted, False
+
+
+def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
+    """Return errors with the effect of an unseen pair; NaN for steps in few pairs."""
+    errors = overlooked(posterior, errors)
+    if len(posterior.values) - 1 < LEAST_OF_STEPS:
+        errors[:, in_steps(posterior.values)] = np.nan
+    return errors
 
 
 def by_enumeration(

@@ -1,11 +1,13 @@
 """Least squares on pairs: for games without higher interactions, and beside a Gaussian process."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from skshapley._process._pairs import Pairs, relative
-from skshapley._process._process import Posterior
+from skshapley._process._process import Posterior, Process
 from skshapley._tools._degrees import UNSEEN, span
 
 # Rounding, relative to the largest value: smaller residuals count as 0. Least squares
@@ -20,6 +22,7 @@ SPARE = 2
 # Spare points: this many zeros indicate a constant game. With fewer, an event of
 # probability 3 % may be unseen, and its size is unknown, so the error is unknown, too.
 ENOUGH_ZEROS = 100
+MOST_KEPT = 16  # regressions, for processes that serve many rows
 LEAST_LEFT = (
     1e-3  # least 1 - leverage: a point that determines its own fit has no useful error
 )
@@ -149,33 +152,67 @@ def _unwitnessed(
     return np.broadcast_to(errors, values.shape).copy()
 
 
-def regression(
-    signs: np.ndarray, weights: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return Shapley values by weighted least squares, and their variances, ``(p, k)`` each.
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Shapley values by weighted least squares, exact at the first of the points.
 
-    The solution is exact at the first of the points. The variances are MacKinnon &
-    White's (1985) HC3, which approximate a jackknife over pairs.
-
-    Parameters
+    Attributes
     ----------
-    signs : ndarray of shape (n, p)
-        The full coalition first.
-    weights : ndarray of shape (n,)
-    values : ndarray of shape (n, k)
+    total : ndarray of shape (n, 1)
+        The sum of the signs of each point.
+    design : ndarray of shape (n, p)
+    influence : ndarray of shape (p, n)
+        From values to coefficients.
+    unexplained : ndarray of shape (n, 1)
+        One minus the leverage of each point.
     """
-    total, p = signs.sum(axis=1, keepdims=True), signs.shape[1]
-    design = (signs - total / p) / 2
-    weighted = design.T * (weights / weights.max())
-    influence = np.linalg.pinv(weighted @ design, hermitian=True) @ weighted
-    share = 2 * values[:1] / p
-    target = values - total / 2 * share
-    change = influence @ target
-    leverage = np.einsum("pn,np->n", influence, design)
-    residual = (target - design @ change) / np.maximum(1 - leverage, LEAST_LEFT)[
-        :, None
-    ]
-    return change + share, influence**2 @ residual**2
+
+    total: np.ndarray
+    design: np.ndarray
+    influence: np.ndarray
+    unexplained: np.ndarray
+
+    @classmethod
+    def of(cls, signs: np.ndarray, weights: np.ndarray) -> "Regression":
+        """Return the regression on points ``(n, p)``, the full coalition first."""
+        total, p = signs.sum(axis=1, keepdims=True), signs.shape[1]
+        design = (signs - total / p) / 2
+        weighted = design.T * (weights / weights.max())
+        influence = np.linalg.pinv(weighted @ design, hermitian=True) @ weighted
+        leverage = np.einsum("pn,np->n", influence, design)
+        unexplained = np.maximum(1 - leverage, LEAST_LEFT)[:, None]
+        return cls(total, design, influence, unexplained)
+
+    def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Shapley values and their variances, ``(p, k)`` each.
+
+        The variances are MacKinnon & White's (1985) HC3, which approximate a jackknife
+        over pairs.
+        """
+        share = 2 * values[:1] / self.design.shape[1]
+        target = values - self.total / 2 * share
+        change = self.influence @ target
+        residual = (target - self.design @ change) / self.unexplained
+        return change + share, self.influence**2 @ residual**2
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def kernel_regression(process: Process) -> Regression:
+    """Return the regression with Shapley's weights on the points of a process.
+
+    Every size has its weight in the Shapley kernel, shared by the points of that size
+    and of the complement's size. Many points of one size therefore do not outweigh the
+    others.
+    """
+    signs = process.points.signs
+    p = signs.shape[1]
+    size = np.rint((p - np.abs(signs.sum(axis=1))) / 2).astype(int)
+    count = np.bincount(size, minlength=p + 1)
+    count[p // 2] *= 2 - p % 2  # even p: half as many pairs as coalitions
+    inner = size > 0
+    weights = np.zeros(len(signs))
+    weights[inner] = 1 / (size * (p - size) * count[size])[inner]
+    return Regression.of(signs, weights)
 
 
 def blended(
@@ -188,10 +225,6 @@ def blended(
     variances, summed over the players. The errors are assumed to agree in sign, which
     is the worst case.
 
-    Every size has its weight in the Shapley kernel, shared by the points of that size
-    and of the complement's size. Many points of one size therefore do not outweigh the
-    others.
-
     Parameters
     ----------
     posterior : Posterior
@@ -199,15 +232,7 @@ def blended(
     values, errors : ndarray of shape (p, k)
         Estimates of the Gaussian process.
     """
-    signs = posterior.process.points.signs
-    p = signs.shape[1]
-    size = np.rint((p - np.abs(signs.sum(axis=1))) / 2).astype(int)
-    count = np.bincount(size, minlength=p + 1)
-    count[p // 2] *= 2 - p % 2  # even p: half as many pairs as coalitions
-    inner = size > 0
-    weights = np.zeros(len(signs))
-    weights[inner] = 1 / (size * (p - size) * count[size])[inner]
-    other, variance = regression(signs, weights, posterior.values)
+    other, variance = kernel_regression(posterior.process)(posterior.values)
     total = (errors**2).sum(axis=0), variance.sum(axis=0)
     share = total[0] / np.maximum(total[0] + total[1], 1e-300)
     return values + share * (other - values), (1 - share) * errors + share * np.sqrt(
@@ -242,7 +267,7 @@ def remainder(
     left = np.vstack([posterior.values[:1], drawn.values]) - posterior.mean(signs)
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = np.append(0.0, 1 / (size * (p - size) * expected))
-    change, variance = regression(signs, weights, left)
+    change, variance = Regression.of(signs, weights)(left)
     share = (errors**2).sum(axis=0) / np.maximum(
         (errors**2 + variance).sum(axis=0), 1e-300
     )

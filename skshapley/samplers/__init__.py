@@ -23,6 +23,7 @@ from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
 from skshapley.samplers._nested import Nested
 from skshapley.samplers._odd import Odd, OddLeverage
+from skshapley.samplers._odd_ranked import RankedOdd
 from skshapley.samplers._ordered import Ordered
 from skshapley.samplers._owen import Owen, OwenHalved
 from skshapley.samplers._permutations import (
@@ -55,6 +56,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "outer-sizes": OuterSizes,
     "odd": Odd,
     "odd-leverage": OddLeverage,
+    "odd-ranked": RankedOdd,
     "local": LocalShapley,
     "local-permutations": LocalPermutations,
     "connected": ConnectedShapley,
@@ -89,6 +91,7 @@ __all__ = [
     "Owen",
     "OwenHalved",
     "PermutationSampler",
+    "RankedOdd",
     "Sampler",
     "SamplerTask",
     "SamplerTraits",

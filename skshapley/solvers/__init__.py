@@ -1,6 +1,7 @@
 """Solvers: estimate attributions from the values of coalitions."""
 
 from skshapley._process._pairs import OddDesign, RandomOddDesign
+from skshapley._process._ranked import RankedOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     FullDesign,
@@ -40,6 +41,7 @@ DEFAULT_SOLVERS: dict[type, str] = {
     FullDesign: "linear",
     LinearDesign: "linear",
     OddDesign: "gp",
+    RankedOddDesign: "gp",
     RandomOddDesign: "gp-leave-one-out",
     MarginalDesign: "marginal-mean",
     PairDesign: "stratified-mean",

@@ -22,7 +22,8 @@ class GaussianProcess(Solver):
     ``fit``, an explainer fits them for a few background rows, the tuning rows. All rows
     use the mean of their logarithms and one of eight designs, so eight matrices serve
     all rows. A row then takes milliseconds instead of tenths of a second, for .7 to 2.2
-    times the squared error. If least squares leaves no residual (additive and pairwise
+    times the squared error. Pairs of "odd-ranked" need no hyper-parameters. If least
+    squares leaves no residual (additive and pairwise
     games), its solution is returned. Pairs beyond the capacity of the Gaussian process
     enter by least squares on the residuals. Attributions add up exactly.
 

@@ -1,0 +1,147 @@
+"""Pairs of coalitions of a design that is made once for p players, named by rank."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from skshapley._process._choice import choose_pairs
+from skshapley._process._functionals import OddValues
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Process
+from skshapley._process._ranked import (
+    DESIGN_RATE,
+    RankedKernel,
+    RankedOddDesign,
+    rank,
+)
+from skshapley._tools._random import Stream, generator
+from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._odd_designs import (
+    filled,
+    hadamard_pairs,
+    leverage_pairs,
+    n_all_pairs,
+)
+
+MOST_PAIRS, MOST_PLAYERS = 2000, 500
+# Up to this number, pairs are chosen one by one: .2 s for 60 players. Pairs by leverage
+# score alone have 2 to 4 times the squared error at 4 to 10 evaluations a player.
+MOST_CHOSEN = 300
+# Pairs chosen with the same candidates, and candidates for each of them.
+LEAST_STEP, POOL, EACH = 64, 600, 3
+
+
+class RankedOdd(Sampler):
+    """Complementary pairs of a design that is made once for p players, for the solver "gp".
+
+    The first pairs are the single players. Their effects rank the players. The other
+    pairs are chosen for players whose strength falls with their rank, as those that
+    reduce the variance of the Shapley values most. Pairs and matrices depend on the
+    numbers of players and pairs alone, so all rows and games share them. A row takes
+    about a millisecond beside its evaluations, and its error is near the error with
+    "odd" on models. On games with a strong structure, "odd" errs less from six
+    evaluations per player on.
+
+    Every coalition is evaluated against the whole background. A design has at most 2000
+    pairs and 500 players.
+
+    References
+    ----------
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
+    sampling, ICLR. Hedayat & Wallis (1978), Hadamard matrices and their applications,
+    Annals of Statistics 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import RankedOdd
+    >>> result = shapley_values(
+    ...     lambda S: S @ np.arange(12.0),
+    ...     n_players=12,
+    ...     sampler=RankedOdd(),
+    ...     max_evals=50,
+    ...     random_state=0,
+    ... )
+    >>> bool(np.abs(result.values - np.arange(12)).max() < 1e-9)
+    True
+    """
+
+    produces = RankedOddDesign
+    # the design is planned for all draws
+    traits = SamplerTraits(goes_on=False)
+
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of coalitions: at least the single players and their complements."""
+        if n_players > MOST_PLAYERS:
+            raise ValueError(
+                f"RankedOdd takes at most {MOST_PLAYERS} players; got {n_players}: "
+                'choose sampler="antithetic".'
+            )
+        most = 2 * min(MOST_PAIRS, n_all_pairs(n_players))
+        least = min(2 * n_players, most)
+        return Price.of_coalitions(1, n_references, least, most, step=2)
+
+    def draws_now(self, asked: int) -> int:
+        """Return the number of remaining draws before or after the players are ranked."""
+        singles = min(2 * self.n_players_, self.n_draws_)
+        return (singles if asked < singles else self.n_draws_) - asked
+
+    def _start(self, task: SamplerTask) -> None:
+        p = self.n_players_
+        self._pairs = ranked_pairs(p, self.n_draws_ // 2)
+        self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
+        self._ranked = np.stack([rng.permutation(p) for rng in self.rngs_])
+
+    def _ask(self, rows: np.ndarray, n: int) -> RankedOddDesign:
+        # n/2 pairs, and the full coalition with the first
+        p, ranked = self.n_players_, self._ranked[rows]
+        start = int(self._n_asked[rows[0]])
+        pairs = self._pairs[start : start + n // 2]
+        self._n_asked[rows] += len(pairs)
+        coalitions = pairs[:, np.argsort(ranked, axis=1)].transpose(1, 0, 2)
+        if start == 0:
+            # the single players are in their order, because they have no ranks yet
+            coalitions[:, :p] = pairs[:p]
+            coalitions = np.pad(
+                coalitions, ((0, 0), (1, 0), (0, 0)), constant_values=True
+            )
+        return RankedOddDesign(
+            np.stack([coalitions, ~coalitions], axis=2).reshape(len(rows), -1, p),
+            exact=start + len(pairs) == n_all_pairs(p),
+            ranked=ranked,
+        )
+
+    def _tell(
+        self, rows: np.ndarray, design: RankedOddDesign, values: np.ndarray
+    ) -> None:
+        if self._n_asked[rows[0]] == self.n_players_:
+            odd = (values[:, ::2] - values[:, 1::2]) / 2
+            self._ranked[rows] = rank(odd, self._ranked[rows])
+
+
+@lru_cache(maxsize=64)
+def ranked_pairs(p: int, n: int) -> np.ndarray:
+    """Return n pairs for players by rank, ``(n, p)`` bool: single players first."""
+    rng = generator(p, Stream.DESIGN)
+    pairs = np.eye(p, dtype=bool)[: min(p, n)]
+    while len(pairs) < min(n, MOST_CHOSEN):
+        step = min(n - len(pairs), max(LEAST_STEP, len(pairs)))
+        pairs = np.concatenate([pairs, next_pairs(rng, pairs, step)])
+    return filled(rng, pairs, n)
+
+
+def next_pairs(rng: np.random.Generator, pairs: np.ndarray, n: int) -> np.ndarray:
+    """Return n further pairs that tell most about the Shapley values of ranked players."""
+    p = pairs.shape[1]
+    signs = np.where(np.pad(pairs, ((1, 0), (0, 0)), constant_values=True), 1.0, -1.0)
+    points = Pairs(signs, np.empty((len(signs), 0)))
+    process = Process(points, RankedKernel.of_rate(p, DESIGN_RATE), OddValues())
+    # Hadamard rows have middle sizes, and leverage scores all sizes.
+    half = max(POOL, EACH * n) // 2
+    by_leverage, _ = leverage_pairs(rng, p, half)
+    pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
+    n_left = n_all_pairs(p) - len(pairs)
+    pool = filled(rng, pool, min(2 * half, n_left), seen=pairs)
+    chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n)]
+    return filled(rng, chosen, n, seen=pairs)
