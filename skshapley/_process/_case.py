@@ -214,7 +214,7 @@ class Case:
     def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
         """Return values and errors of some outputs by the Gaussian process on the odd part."""
         if self._ranked is not None and self.index == SHAPLEY and self.pairs is None:
-            return self._by_rank(every)
+            return by_rank(every, self._ranked)
         placed = np.isnan(drawn)
         odd, p = every.take(placed), every.n_players  # a Gaussian process holds no more
         vector, shared = self._vector(odd)
@@ -237,17 +237,6 @@ class Case:
                 )
             values, errors = blended(posterior, values, errors)
         return values, allowing_for_steps(posterior, errors)
-
-    def _by_rank(self, every: Pairs) -> Estimates:
-        """Return values and errors by a process that is made once for ranked players."""
-        posterior = ranked_posterior(every, self._ranked)
-        estimate = blended(posterior, posterior.means, standard_errors(posterior))
-        values, errors = np.empty((2, *posterior.means.shape))
-        values[self._ranked] = estimate[0]
-        errors[self._ranked] = allowing_for_steps(posterior, estimate[1])
-        if len(every) - 1 < LEAST_PAIRS * every.n_players:
-            errors[:] = np.nan
-        return values, errors
 
     def _by_even(self, odd: Pairs, even: Pairs, functional: Functional) -> Estimates:
         """Return values and errors of a functional of the even part."""
@@ -288,6 +277,18 @@ class Case:
             # not from an earlier fit: looks of a stopping rule must change no estimate
             self._fitted = self.theta = fit_odd(odd, self._start)
         return self._fitted, False
+
+
+def by_rank(every: Pairs, ranked: np.ndarray) -> Estimates:
+    """Return values and errors by a process that is made once for players by rank."""
+    posterior = ranked_posterior(every, ranked)
+    means, errors = blended(posterior, posterior.means, standard_errors(posterior))
+    out = np.empty((2, *means.shape))
+    out[0, ranked] = means
+    out[1, ranked] = allowing_for_steps(posterior, errors)
+    if len(every) - 1 < LEAST_PAIRS * every.n_players:
+        out[1] = np.nan
+    return out[0], out[1]
 
 
 def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:

@@ -23,9 +23,9 @@ class GaussianProcess(Solver):
     use the mean of their logarithms and one of eight designs, so eight matrices serve
     all rows. A row then takes milliseconds instead of tenths of a second, for .7 to 2.2
     times the squared error. Pairs of "odd-ranked" need no hyper-parameters. If least
-    squares leaves no residual (additive and pairwise
-    games), its solution is returned. Pairs beyond the capacity of the Gaussian process
-    enter by least squares on the residuals. Attributions add up exactly.
+    squares leaves no residual (additive and pairwise games), its solution is returned.
+    Pairs beyond the capacity of the Gaussian process enter by least squares on the
+    residuals. Attributions add up exactly.
 
     Standard errors are posterior standard deviations, widened by the errors of pairs
     predicted from all others, and by the possible effect of an unseen pair. They are 0
