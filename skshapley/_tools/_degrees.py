@@ -15,6 +15,15 @@ LEAST_HALVED = (
 )
 
 
+def rule_of_three(share: np.ndarray) -> np.ndarray:
+    """Return the standard error of a probability, if none of 1/share draws saw the event.
+
+    With ± 1.96 standard errors, it is the largest probability that 1/share draws miss
+    in one of twenty runs: about 3/n for n draws (Hanley & Lippman-Hand 1983).
+    """
+    return (1 - 0.05**share) / ndtri(0.975)
+
+
 def widening(degrees: np.ndarray) -> np.ndarray:
     """Return the width of a 95 % interval of Student's t, relative to the normal one.
 

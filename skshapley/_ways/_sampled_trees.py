@@ -207,7 +207,9 @@ class SampledTrees(Way):
                 code, self.codes, chosen, solver.index
             )
             for tree, output, found in runs:
-                scale.add(output, found[..., None])
+                for one in np.unique(output):
+                    of_output = found[output == one].reshape(1, -1, found.shape[2], 1)
+                    scale.add([one], of_output)
                 means = found.reshape(len(tree), -1, UNIT, found.shape[2]).mean(axis=2)
                 sums[tree, output] += means.sum(axis=1)
                 squares[tree, output] += (means**2).sum(axis=1)
@@ -218,8 +220,7 @@ class SampledTrees(Way):
                 variances[None], np.full((1, n_trees, 1, 1), n - 1)
             )[0]
             errors = np.sqrt(variances.sum(axis=0)) * widening(degrees)
-            errors = unseen(
-                errors, n_trees * scale.likely[..., 0], left / (n * n_trees)
-            )
+            share = left / (n * n_trees)
+            errors = unseen(errors[..., None], n_trees * scale.sizes, share)[..., 0]
             errors = np.where(self.reward.used_, errors, 0.0)
             yield np.stack([sums.sum(axis=0) / n, errors]).swapaxes(1, 2)

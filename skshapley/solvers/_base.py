@@ -61,10 +61,17 @@ def errors_without_gap(
         As in `without_gap`.
     """
     squares = errors**2
-    total = squares.sum(axis=1, keepdims=True)
     # Var(m_i + c_i (g - sum m)) for independent means: (1 - c_i)^2 s_i^2 plus c_i^2 of
     # the other variances.
-    projected = np.maximum(squares * (1 - 2 * shares) + shares**2 * total, 0.0)
+    others = np.empty_like(squares)
+    for i in range(squares.shape[1]):
+        # A larger error with a smaller share allows for contributions that no draw has
+        # seen. It is no error of this player, and counts as its own.
+        limited = np.minimum(squares, squares[:, [i]])
+        counted = np.where(shares >= shares[:, [i]], squares, limited)
+        others[:, i] = counted.sum(axis=1)
+    projected = np.maximum(squares * (1 - 2 * shares) + shares**2 * others, 0.0)
+    total = squares.sum(axis=1, keepdims=True)
     return np.sqrt(projected + unexplained(total, shares, means, gain))
 
 

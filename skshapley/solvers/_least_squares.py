@@ -12,11 +12,11 @@ constraint (Hammer & Holzman 1992). A coalition then has the weight 1/p_S.
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
-from skshapley._tools._degrees import degrees_of_tails, pooled_errors, span
+from skshapley._tools._degrees import degrees_of_tails, pooled_errors
 from skshapley.indices import INDICES
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
-from skshapley.solvers._spread import unseen
+from skshapley.solvers._spread import filled, unseen
 
 RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
 
@@ -96,7 +96,7 @@ class LeastSquares(CoalitionSolver):
         errors = _sandwich(features, weight, scores, inverse, left, unit, own)
         if np.all(left < 1e-9):  # all coalitions, drawn size by size
             return values, errors
-        return values, unseen(errors, span(values), 1 / spare)
+        return values, unseen(errors, filled(np.abs(values)), 1 / spare)
 
     def _constrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
         """Return features, weights and target for Shapley values minus equal shares; the shares."""

@@ -15,6 +15,7 @@ from skshapley.solvers._base import (
     without_gap,
 )
 from skshapley.solvers._permutation_mean import errors_over_units
+from skshapley.solvers._positions import position_effects
 from skshapley.solvers._spread import Scale, missed
 
 
@@ -114,6 +115,7 @@ class MarginalMean(Solver):
         # contributions
         self._joined = np.zeros((r, self.n_players_, self.n_players_))
         self._by_size = np.zeros((r, self.n_players_, k))
+        self._sums = np.zeros((r, self.n_players_, k))
 
     def update(
         self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray
@@ -130,6 +132,7 @@ class MarginalMean(Solver):
         for row, size, gained in zip(rows, sizes, contributions, strict=True):
             np.add.at(self._joined[row], (np.arange(p), size), 1)
             np.add.at(self._by_size[row], size, gained)
+            self._sums[row] += gained.sum(axis=0)
         strata = np.zeros(units.shape[:2], dtype=np.intp)
         self._moments.add(rows, strata, units[:, :, None], design.unit)
 
@@ -139,22 +142,20 @@ class MarginalMean(Solver):
         means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
         if not self._adds_up:
             return Estimate(
-                means, errors_over_units(m, np.ones(1), squares, self._scale.range)
+                means, errors_over_units(m, np.ones(1), squares, self._scale)
             )
-        scale = np.maximum(self._scale.range, missed(means, gain))
-        errors = errors_over_units(m, np.ones(1), squares, scale)
+        gap = missed(means, gain)
+        errors = errors_over_units(m, np.ones(1), squares, self._scale, gap=gap)
         variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
         values, shares = without_gap(means, variances, gain)
         errors = errors_without_gap(errors, shares, means, gain)
-        return Estimate(values, np.maximum(errors, np.abs(self._by_place())))
+        return Estimate(values, np.maximum(errors, np.abs(self._effects())))
 
-    def _by_place(self) -> np.ndarray:
-        """Return the effect of each player's coalition sizes, relative to the mean, ``(r, p, k)``.
+    def _effects(self) -> np.ndarray:
+        """Return the effects of the sizes of each player's coalitions, ``(r, p, k)``.
 
         If few coalitions contain nearly all of the worth, most players have joined none
         of these.
         """
-        of_all = self._joined.sum(axis=1)
-        mean = self._by_size / np.maximum(of_all, 1)[..., None]
-        own = self._joined / np.maximum(self._joined.sum(axis=2, keepdims=True), 1)
-        return (own - (of_all / of_all.sum(axis=1, keepdims=True))[:, None]) @ mean
+        rows = zip(self._joined, self._by_size, self._sums, strict=True)
+        return np.stack([position_effects(*row) for row in rows])

@@ -35,7 +35,7 @@ from skshapley.solvers._base import (
     without_gap,
 )
 from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks
-from skshapley.solvers._spread import FEW, Scale, unseen
+from skshapley.solvers._spread import FEW, Scale, unseen, widest
 
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by
 # 2 %.
@@ -86,7 +86,7 @@ class SampledUnits:
         self._changed[rows] = True
 
     def estimate(
-        self, rows: np.ndarray, gain: np.ndarray | None, scale: np.ndarray
+        self, rows: np.ndarray, gain: np.ndarray | None, scale: Scale
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return attributions, their standard errors and their background errors, ``(r, p, k)``.
 
@@ -96,8 +96,8 @@ class SampledUnits:
             Others may have an earlier estimate.
         gain : ndarray of shape (r, k) or None
             The sum of the attributions; None if unknown.
-        scale : ndarray of shape (r, p, k)
-            The size of an unseen contribution.
+        scale : Scale
+            The sizes of contributions.
         """
         self._fill(rows[self._changed[rows]])
         values, variances, shares, apart = self._results
@@ -105,7 +105,8 @@ class SampledUnits:
             # The known sum removes a share of each variance, as the projection does.
             values, taken = without_gap(values, variances, gain)
             variances = variances * (1 - taken)
-        errors = unseen(np.sqrt(variances), scale, shares / self._unit)
+        shares = shares / self._unit
+        errors = unseen(np.sqrt(variances), scale.sizes, shares, shares * scale.single)
         return values, errors, np.sqrt(apart)
 
     def _fill(self, changed: np.ndarray) -> None:
@@ -235,18 +236,21 @@ class PermutationMean(Solver):
     player.
 
     If all contributions of a player agree, n permutations may have missed an event of
-    probability up to 3/n. The standard error is then 1.5/n of the size of an unseen
-    contribution; a permutation and its reverse count as one. That size is the mean of
-    two ranges, zero included: of the player's own contributions, and of all
-    contributions for the row. It is NaN if all contributions are zero, and never below
-    .6^n of that size.
+    probability up to 1 - .05^(1/n), or 3/n for large n. The standard error is then that
+    probability over 1.96, times the size of an unseen contribution. A permutation and
+    its reverse count as one. The size is the range of the player's contributions, zero
+    included, or its mean with the smallest variation of another player. It is NaN if
+    all contributions are zero. Few permutations also miss frequent events: errors are
+    at least .6^n of the median variation, and allow for large contributions that
+    another player made in one permutation only (Good 1953). With fewer than four units,
+    they are not wider than the range of contributions allows (Hoeffding 1963).
 
     Contributions are centred by position: the mean contribution at the same position in
     the other units is subtracted, times a coefficient that is fitted to the units (0
     below four units). On games that jump when the first players enter (valuation of
     data, ensembles), this leaves a quarter to a thirtieth of the squared error;
     elsewhere the coefficient is near 0. Below four units, standard errors are at least
-    as large as this correction. Players with constant contributions are not corrected,
+    as large as the effect of the positions. Players with constant contributions are not corrected,
     so every permutation solves additive games.
 
     If background rows are drawn at random, a projection on the known sum corrects the
@@ -258,7 +262,10 @@ class PermutationMean(Solver):
     Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
     estimation, JMLR 23, Eq 4. Smyth (2004), Linear models and empirical Bayes methods
     for assessing differential expression in microarray experiments, Statistical
-    Applications in Genetics and Molecular Biology 3.
+    Applications in Genetics and Molecular Biology 3. Good (1953), The population
+    frequencies of species and the estimation of population parameters, Biometrika 40.
+    Hoeffding (1963), Probability inequalities for sums of bounded random variables,
+    JASA 58.
 
     Examples
     --------
@@ -394,9 +401,7 @@ class PermutationMean(Solver):
         if self._sampled is not None:
             weighted = self._step_weights(self.n_players_) is not None
             gain = None if weighted else self.v_full_ - self.v_empty_
-            return Estimate(
-                *self._sampled.estimate(self._rows, gain, self._scale.likely)
-            )
+            return Estimate(*self._sampled.estimate(self._rows, gain, self._scale))
         m, kurtosis, slope, cost = self._seen().moments()
         if not self._symmetric:  # the effect of a position then differs between players
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
@@ -416,18 +421,15 @@ class PermutationMean(Solver):
             m,
             self._weights,
             cost * squares,
-            self._scale.likely,
+            self._scale,
             self._together,
             kurtosis,
         )
         # too few units to fit a coefficient: the effect of positions is unknown
-        places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
-        determined = (
-            m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
-        )
-        errors = np.where(
-            determined[:, None, None], errors, np.maximum(errors, np.abs(places))
-        )
+        degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
+        for row in np.flatnonzero(degrees < LEAST_DEGREES):
+            effects = np.abs(self._seen().effects(row))
+            errors[row] = np.maximum(errors[row], effects)
         apart = None
         if len(self._weights) > 1:
             apart = background_errors(m, self._weights, mean, cost * squares)
@@ -475,7 +477,7 @@ def background_errors(moments, weights, means, squares) -> np.ndarray:
 
 
 def errors_over_units(
-    moments, weights, squares, scale, together=1, kurtosis=1.0
+    moments, weights, squares, scale, together=1, kurtosis=1.0, gap=0.0
 ) -> np.ndarray:
     """Return standard errors of a weighted mean over strata, ``(r, p, k)``.
 
@@ -486,13 +488,15 @@ def errors_over_units(
         Weights of the strata.
     squares : ndarray of shape (r, b, p, k)
         Sums over the units of a stratum, weighted by their size.
-    scale : ndarray that broadcasts to the same shape
-        The size of an unseen contribution.
+    scale : Scale
+        The sizes of contributions.
     together : int, default=1
         Number of draws that miss the same events.
     kurtosis : ndarray of shape (r, p, k) or float, default=1.0
         Kurtosis of the units. A variance estimated from n numbers with kurtosis c has 2
         n/(c - 1) degrees of freedom.
+    gap : ndarray of shape (r, 1, k) or float, default=0.0
+        The size of unseen contributions if all contributions are 0.
 
     Returns
     -------
@@ -514,9 +518,17 @@ def errors_over_units(
     enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
-    errors = unseen(
-        pooled_errors(within, freedom, most), scale, together * share.sum(axis=1)
-    )
+    per_draw = share.sum(axis=1)
+    per_unit = together * per_draw
+    errors = pooled_errors(within, freedom, most)
+    # Student's t with so few degrees of freedom knows nothing of the range.
+    few_degrees = degrees.sum(axis=1) < LEAST_DEGREES
+    sizes, frequent = scale.sizes, scale.frequent
+    sizes = np.where(sizes > 0, sizes, gap)
+    largest = np.where(few_degrees, widest(sizes, per_unit), np.inf)
+    errors = np.minimum(errors, largest)
+    errors = unseen(errors, sizes, per_unit, per_draw * scale.single)
     # However much the draws agree, few of them cannot exclude a frequent event.
-    few = scale * FEW ** moments.size.sum(axis=1)[:, None, None]
+    frequent = np.where(frequent > 0, frequent, gap)
+    few = frequent * FEW ** moments.size.sum(axis=1)[:, None, None]
     return np.where(enough, np.maximum(errors, few), np.nan)

@@ -155,6 +155,17 @@ class Centring:
             tails[rows] = _kurtosis(held, out, rows, slope[rows, 0])
         return out, tails, slope, cost
 
+    def effects(self, row: int) -> np.ndarray:
+        """Return the effects of positions on the stored units of a row, ``(p, k)``."""
+        held = self._held[row]
+        p, k = held[0].units.shape[2:]
+        counts, by_place, sums = np.zeros((p, p)), np.zeros((p, k)), np.zeros((p, k))
+        for part in held:
+            np.add.at(counts, (np.arange(p), part.positions[0]), 1)
+            by_place += part.unit * part.steps[0].sum(axis=0)
+            sums += part.unit * part.units[0].sum(axis=0)
+        return position_effects(counts, by_place, sums)
+
     def _centred(self, rows) -> tuple:
         """Return the stored units of rows with equally many, each centred on all others of them.
 
@@ -178,6 +189,32 @@ class Centring:
             others = (total - part.unit * part.steps) / max(size - part.unit, 1)
             held.append((part, part.partner(others, active)))
         return held, (total / size)[:, 0], active
+
+
+def position_effects(
+    counts: np.ndarray, by_position: np.ndarray, by_player: np.ndarray
+) -> np.ndarray:
+    """Return the effect of the positions of each player on its mean, ``(p, k)``.
+
+    It is the mean contribution at its positions, minus that at all positions. The means
+    of players are subtracted first: a player with a large effect has it at any
+    position.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (p, p)
+        Contributions of each player at each position.
+    by_position, by_player : ndarray of shape (p, k)
+        Sums of contributions.
+    """
+    n = counts.sum(axis=1, keepdims=True)
+    # without the contribution itself, which is part of its player's mean
+    left_out = n / np.maximum(n - 1, 1)
+    means = by_player / np.maximum(n, 1)
+    residuals = by_position - counts.T @ means
+    at_position = residuals / np.maximum(counts.sum(axis=0), 1)[:, None]
+    shares = counts / np.maximum(n, 1) - counts.sum(axis=0) / counts.sum()
+    return left_out * (shares @ at_position)
 
 
 def _add(moments, walks, partner) -> None:

@@ -20,12 +20,12 @@ import numpy as np
 
 from skshapley._tools._constraints import Count, OneOf
 from skshapley._tools._counting import log_binomial
-from skshapley._tools._degrees import effective_degrees, span, widening
+from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._kept import CoalitionSolver
-from skshapley.solvers._spread import unseen
+from skshapley.solvers._spread import filled, unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 CENTRES = ("line", "empty")
@@ -97,7 +97,7 @@ class SampleReuse(CoalitionSolver):
         errors = errors_of_sum(design, coalitions, expected, parts)
         if is_complete(design, coalitions):
             return found, errors
-        return found, unseen(errors, span(found), 1 / len(parts))
+        return found, unseen(errors, filled(np.abs(found)), 1 / len(parts))
 
 
 def size_law(index: Index, p: int) -> np.ndarray | None:
@@ -324,7 +324,8 @@ class RegressionAdjustment(CoalitionSolver):
         )
         if is_complete(self._design, coalitions):
             return values, errors
-        return values, unseen(errors, span(values), 1 / max(n_units - p, 1))
+        share = 1 / max(n_units - p, 1)
+        return values, unseen(errors, filled(np.abs(values)), share)
 
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Return the fold of each unit, assigned in turn within each size."""

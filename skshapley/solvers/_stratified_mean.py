@@ -25,10 +25,11 @@ class StratifiedMean(Solver):
     """Weighted sum over strata of a player's mean marginal contribution in each.
 
     Standard errors come from the spread within strata, over units. They are NaN as long
-    as any stratum of any player with an error has a single unit, or none has one.
+    as any stratum of any player with an error has a single unit, or none has one, and
+    for a single node of a quadrature rule, which does not show its bias.
     Errors of few units are widened as Student's t is against the normal, the more the
-    strata differ. If all contributions agree, they allow for unseen events: 1.5/n of
-    the range of contributions for n draws. The gap between the sum of the means and
+    strata differ. If all contributions of a player agree, they allow for unseen events:
+    1.5/n of their range for n draws. The gap between the sum of the means and
     v(all) - v(empty) is shared out in proportion to their variances (in a stratum with
     a single unit, to the square of its mean). Errors are computed before the gap is
     shared out, when they are at least as large. They include a share of the gap. The
@@ -74,9 +75,11 @@ class StratifiedMean(Solver):
             self._weights, self._certain = design.stratum_weights, design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
             self._moments = Moments(groups, (1, k))
-            self._scale = Scale(len(self.v_empty_), 1, k)
+            self._scale = Scale(len(self.v_empty_), self.n_players_, k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
-        self._scale.add(rows, contributions[:, :, None])
+        self._scale.add(
+            rows, _by_player(contributions, design.players, self.n_players_)
+        )
         self._moments.add(rows, cells, units[:, :, None, None], design.unit)
 
     def result(self) -> Estimate:
@@ -102,25 +105,26 @@ class StratifiedMean(Solver):
         )
         # Cells with a single unit have no spread, and enumerated ones no error: both
         # count as 0 here.
-        own, share = (
-            np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
-            for spread in (squares / np.maximum(degrees, 1), together)
-        )
+        per_draw = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0)
+        share = per_draw * together
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # the sizes between the two ends are sampled
             known &= (degrees > 0).any(axis=2)
+            # A single density does not show how contributions change with it.
+            known &= len(self._weights) > 1
         known = np.all(known, axis=1, keepdims=True)
-        gain = self.v_full_ - self.v_empty_
-        open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(
-            axis=2
-        )
-        scale = np.maximum(self._scale.range, missed(values, gain))
+        open_share = per_draw.sum(axis=2)
         # `effective_degrees` expects strata on the second axis
-        freedom = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
-        most = np.maximum(degrees.sum(axis=2), 1)
-        errors = unseen(
-            pooled_errors(share.sum(axis=2), freedom, most), scale, open_share
+        freedom = effective_degrees(
+            np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
         )
+        most = np.maximum(degrees.sum(axis=2), 1)
+        errors = pooled_errors(share.sum(axis=2), freedom, most)
+        gain = self.v_full_ - self.v_empty_
+        sizes, single = self._scale.sizes, open_share * self._scale.single
+        # Contributions that are all zero miss the whole gain.
+        sizes = np.where(sizes > 0, sizes, missed(values, gain))
+        errors = unseen(errors, sizes, open_share, single)
         variances = np.where(
             (degrees > 0) | self._certain[:, None], share, (weights * means) ** 2
         )
@@ -128,3 +132,19 @@ class StratifiedMean(Solver):
         values, shares = without_gap(means, variances.sum(axis=2), gain)
         errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))
         return Estimate(values, np.where(known, errors, np.nan))
+
+
+def _by_player(
+    contributions: np.ndarray, players: np.ndarray, n_players: int
+) -> np.ndarray:
+    """Return contributions ``(r, m, k)`` by player, ``(r, n, p, k)``, NaN beyond a player's."""
+    order = np.argsort(players, axis=1, kind="stable")
+    by_player = np.take_along_axis(players, order, axis=1)
+    numbers = np.arange(n_players)
+    starts = np.stack([np.searchsorted(row, numbers) for row in by_player])
+    ranks = np.arange(players.shape[1]) - np.take_along_axis(starts, by_player, axis=1)
+    shape = len(players), ranks.max() + 1, n_players, contributions.shape[2]
+    out = np.full(shape, np.nan)
+    rows = np.arange(len(players))[:, None]
+    out[rows, ranks, by_player] = contributions[rows, order]
+    return out
