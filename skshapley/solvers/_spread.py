@@ -87,7 +87,7 @@ class Scale:
         """
         variations = self._variations
         count = (variations > 0).sum(axis=1, keepdims=True)
-        # Of players without variation, there are zeros, which are sorted last.
+        # Players without variation have zeros, which are sorted last.
         median = np.take_along_axis(variations, np.maximum(count - 1, 0) // 2, axis=1)
         return filled(np.maximum(self.own, median))
 
@@ -126,7 +126,7 @@ class Scale:
 
 
 def filled(sizes: np.ndarray) -> np.ndarray:
-    """Return sizes ``(..., p, k)``, those of players without any replaced by the smallest."""
+    """Replace sizes of 0 by the smallest positive one of another player, ``(..., p, k)``."""
     changed = sizes > ROUNDING * sizes.max(axis=-2, keepdims=True)
     smallest = np.where(changed, sizes, np.inf).min(axis=-2, keepdims=True)
     return np.where(changed | np.isinf(smallest), sizes, smallest)
