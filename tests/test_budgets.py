@@ -281,3 +281,19 @@ def test_pages_state_the_default_budget():
     for page in (ROOT / "doc" / "guide").glob("*.rst"):
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"33,000 (model )?rows", text), page.name
+
+
+@pytest.mark.parametrize("sampler", ["sobol", "herding", "sbq"])
+def test_sets_for_each_background_row_are_refused_with_a_remedy(sampler):
+    """The default budget buys no set of permutations for each of 3,000 rows."""
+    rng = np.random.default_rng(0)
+    background = rng.normal(size=(3000, 10))
+    model = lambda X: X.sum(axis=1) ** 2  # noqa: E731
+    explainer = ShapleyExplainer(model, sampler=sampler)
+    with pytest.raises(ValueError, match=r"54001 model rows .* max_background=100\."):
+        explainer.fit(background)
+    explainer.set_params(max_background=100).fit(background)
+    # fewer rows do not help where 100 are too many
+    explainer.set_params(max_background=None, max_rows=500)
+    with pytest.raises(ValueError, match=r"54001 model rows per row\.$"):
+        explainer.fit(background)

@@ -404,7 +404,7 @@ def test_few_rows_get_more_evaluations_than_many():
     ):
         importance.explain(X[:400], np.zeros(400))
     stratified = importance.fit(X[:2]).explain(X[:400], np.zeros(400))
-    assert stratified.rows.settings.max_rows == 2 * 760 + 1  # its least design
+    assert stratified.rows.settings.max_rows == 2 * 1480 + 1  # its least design
 
 
 def test_certain_wrong_predictions_have_a_finite_loss():

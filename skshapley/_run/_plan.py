@@ -159,8 +159,12 @@ class Budget:
         bought = sampler.afford(values, p, self.size.n_references)
         price, n_draws = bought.price, bought.n_draws
         if not n_draws:
-            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
             hint = "; or keep fewer of the background rows, such as max_background=100"
+            fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
+            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
+            averaged |= (
+                fewer.references < price.references and fewer.n_draws(values) > 0
+            )
             raise ValueError(
                 f"{self.request}, which is too small {name}with {p} players: it needs at "
                 f"least {self.as_text(price.least_rows)} per row"

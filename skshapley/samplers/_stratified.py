@@ -24,8 +24,8 @@ PRIOR = 4
 class Stratified(Sampler):
     """Contributions of each player to coalitions of each size, more in strata that vary more.
 
-    Half of the budget is spent evenly, with at least two contributions in each stratum
-    if possible. The rest is spent according to the variances of the first half. The
+    Half of the budget is spent evenly, with at least two contributions in each stratum.
+    The rest is spent according to the variances of the first half. The
     means use the first half too, which causes a bias below their error.
 
     Parameters
@@ -66,18 +66,20 @@ class Stratified(Sampler):
         self.allocation = allocation
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of contributions with at least one in each stratum.
+        """Return the price of contributions with at least two in each sampled stratum.
 
-        A contribution to the empty coalition, or to all other players, costs one
-        evaluation instead of two. Two players have four contributions in total, and
-        each coalition occurs in two of them.
+        A single contribution shows no variance, so that errors would be unknown. A
+        contribution to the empty coalition, or to all other players, is the only one in
+        its stratum, and costs one evaluation instead of two. Two players have four
+        contributions in total, and each coalition occurs in two of them.
         """
         p, few = n_players, n_players == 2
+        n_sampled = p * max(0, p - 2)
         return Price(
             draw=2 * n_references,
             coalitions=2,
             references=n_references,
-            least=p * p,
+            least=p * p + (LEAST_IN_STRATUM - 1) * n_sampled,
             most=4 if few else None,
             given=(6 if few else 2 * p) * n_references,
         )
@@ -112,12 +114,11 @@ class Stratified(Sampler):
         drawn = self._cells
         if drawn is not None and drawn.units[row].any():
             known, count = known[:0], drawn.units[row, open_cells]
-            if (count >= LEAST_IN_STRATUM).all():
-                neyman = self.allocation == "neyman"
-                squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
-                variance = _variances(squares, count, PRIOR if neyman else 0)
-                varied = np.sqrt(variance) if neyman else variance
-                spread = varied if varied.any() else spread
+            neyman = self.allocation == "neyman"
+            squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
+            variance = _variances(squares, count, PRIOR if neyman else 0)
+            varied = np.sqrt(variance) if neyman else variance
+            spread = varied if varied.any() else spread
         if not len(open_cells) or n <= len(known):
             return known
         counts = rounded(self.rngs_[row], _level(spread, count, n - len(known)))

@@ -166,18 +166,16 @@ def test_few_players(p):
         ).all()
 
 
-def test_one_contribution_per_stratum_has_no_standard_error():
-    class Planned(Stratified):
-        traits = SamplerTraits(goes_on=False)
-
-    game = RandomGame(P, seed=1)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_smallest_budget_has_standard_errors(seed):
+    """Two contributions in each stratum: with one, its variance is unknown."""
+    game = RandomGame(P, seed=seed)
     result = shapley_values(
-        game, n_players=P, sampler=Planned(), max_evals=42, random_state=0
+        game, n_players=P, sampler="stratified", max_evals=72, random_state=seed
     )
-    assert np.isfinite(result.values).all()
-    assert result.standard_errors is None or np.isnan(result.standard_errors).all()
-    with pytest.raises(ValueError, match="needs at least 42 evaluations"):
-        shapley_values(game, n_players=P, sampler="stratified", max_evals=41)
+    assert (result.standard_errors > 0).all()
+    with pytest.raises(ValueError, match="needs at least 72 evaluations"):
+        shapley_values(game, n_players=P, sampler="stratified", max_evals=71)
 
 
 def test_stops_when_accurate_enough():
