@@ -6,7 +6,7 @@ import pytest
 from skshapley import shapley_values
 from skshapley._tools._counting import rounded
 from skshapley._tools._moments import Moments
-from skshapley.samplers import SamplerTask, SamplerTraits, Stratified
+from skshapley.samplers import SamplerTask, Stratified
 from skshapley.samplers._stratified import PRIOR, _level, _variances
 from skshapley.solvers import SolverTask, StratifiedMean
 from skshapley.stopping import StandardError
