@@ -427,7 +427,7 @@ class PermutationMean(Solver):
         )
         # too few units to fit a coefficient: the effect of positions is unknown
         degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
-        for row in np.flatnonzero(degrees < LEAST_DEGREES):
+        for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
             effects = np.abs(self._seen().effects(row))
             errors[row] = np.maximum(errors[row], effects)
         apart = None
