@@ -246,7 +246,8 @@ def long_frame(
     numbers : dict of ndarray of shape (r, k p)
         Numbers by column, as `flat` returns them.
     """
-    k, p = 1 if outputs is None else len(outputs), len(next(iter(players.values())))
+    k = 1 if outputs is None else len(outputs)
+    p = len(next(iter(players.values())))
     columns = {"row": np.repeat(rows.to_numpy(), k * p)}
     if outputs is not None:
         columns["output"] = np.tile(np.repeat(outputs.astype(object), p), len(rows))

@@ -157,7 +157,8 @@ class BarDisplay(ByRow, Display):
         from matplotlib.patches import Patch
 
         cohorts = self.table["cohort"].dropna().unique()
-        n, largest = max(len(cohorts), 1), self.table["value"].abs().max()
+        n = max(len(cohorts), 1)
+        largest = self.table["value"].abs().max()
         # All cohorts share 3/4 of a row, so a gap of a quarter separates the features.
         n_bars = 1 if self.stacked else n
         height = 0.75 / n_bars
@@ -170,7 +171,8 @@ class BarDisplay(ByRow, Display):
         for place, (_, part) in enumerate(
             self.table.groupby("cohort", sort=False, dropna=False)
         ):
-            value, y = part["value"].to_numpy(), np.arange(len(part), dtype=float)
+            value = part["value"].to_numpy()
+            y = np.arange(len(part), dtype=float)
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
             y += (place % n_bars - (n_bars - 1) / 2) * height
             colours = style.colour_of(value) if self.local else style.COLOURS[place]
@@ -214,7 +216,8 @@ def _table(
 
 def _stacked_table(explanation, max_features) -> pd.DataFrame:
     """Return the bars of all outputs; outputs beyond the number of colours share one bar."""
-    names, kind = list(explanation.output_names), kind_of_outputs(explanation)
+    names = list(explanation.output_names)
+    kind = kind_of_outputs(explanation)
     sizes = np.abs(explanation.values).mean(axis=0)
     order = np.argsort(-sizes.sum(axis=0), kind="stable")
     # The last colour stands for all other outputs, so that no colour has two meanings.

@@ -197,7 +197,8 @@ def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
 def _checked_image(owner, image, shape) -> np.ndarray:
     """Return an image of numbers for a grid of players, or a signal for a line of them."""
     pixels = np.asarray(image)
-    signal, colours = shape[0] == 1, pixels.ndim == 3 and pixels.shape[2] in (3, 4)
+    signal = shape[0] == 1
+    colours = pixels.ndim == 3 and pixels.shape[2] in (3, 4)
     kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
     if signal:
         kinds = "(n,) for players along a signal"
@@ -382,7 +383,8 @@ def _write_cells(ax, n, values, half, limit) -> None:
     ]
     letters = max(len(line) for text in texts for line in text.splitlines())
     # A cell has two lines, at 1.1 times the font size each.
-    width, height = style.width_in_points(ax) / n, style.row_in_points(ax, n)
+    width = style.width_in_points(ax) / n
+    height = style.row_in_points(ax, n)
     size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
     for i, j, text, value, error in zip(
         *np.tril_indices(n), texts, values, half, strict=True
@@ -404,12 +406,15 @@ def _order(interactions) -> NDArray[np.intp]:
 
 def _table(interactions, order) -> pd.DataFrame:
     """Return the cells of the triangle, for features in an order."""
-    pairs, main = interactions.values, interactions.main_effects
+    pairs = interactions.values
+    main = interactions.main_effects
     errors = errors_of(interactions)[0].copy()
     if len(pairs) > 1:
-        pairs, main = np.abs(pairs), np.abs(main)
+        pairs = np.abs(pairs)
+        main = np.abs(main)
         errors = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
-    values, names = pairs.mean(axis=0), interactions.feature_names
+    values = pairs.mean(axis=0)
+    names = interactions.feature_names
     np.fill_diagonal(values, main.mean(axis=0))
     np.fill_diagonal(errors, np.nan)
     i, j = (order[part] for part in np.tril_indices(len(order)))

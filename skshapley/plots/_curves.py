@@ -317,7 +317,8 @@ class ControlChartDisplay(ByFeature):
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the chart of one feature."""
-        x, mean = np.arange(len(part)), part["mean"].to_numpy()
+        x = np.arange(len(part))
+        mean = part["mean"].to_numpy()
         # Each limit spans its period, from half a step before to half a step after.
         band = {
             "baseline": part["low"],
@@ -554,7 +555,8 @@ class OverOutputsDisplay(Display):
                 f"{cls.__name__} got outputs that are not ascending numbers: explain "
                 "several times, such as response_method=SurvivalAt([1.0, 2.0])."
             )
-        rows, what = one_row(explanation, row), response_name(explanation)
+        rows = one_row(explanation, row)
+        what = response_name(explanation)
         if len(rows) == 1:
             table = rows.to_frame("long")
         else:

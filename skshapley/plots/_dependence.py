@@ -168,7 +168,9 @@ class DependenceDisplay(ByFeature, Display):
             if output is None and explanation.output_names is not None:
                 name = explanation.output_names[strengths(explanation).argmax()]
                 strongest = explanation.output(name)
-            tables, ticks, legends = [], {}, {}
+            tables = []
+            ticks = {}
+            legends = {}
             if kind == "interaction":
                 panels = interacting(strongest, features, partner)
             else:
@@ -183,10 +185,8 @@ class DependenceDisplay(ByFeature, Display):
                 column = names.index(feature)
                 numbers = chosen.values[:, column], errors_of(chosen)[:, column]
                 if kind == "interaction":
-                    pairs, partner_column = (
-                        chosen.interactions,
-                        names.index(partner_name),
-                    )
+                    pairs = chosen.interactions
+                    partner_column = names.index(partner_name)
                     numbers = (
                         pairs.values[:, column, partner_column],
                         errors_of(pairs)[:, column, partner_column],
@@ -216,7 +216,8 @@ class DependenceDisplay(ByFeature, Display):
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the points of one feature."""
-        x, value = part["x"].to_numpy(), part["value"].to_numpy()
+        x = part["x"].to_numpy()
+        value = part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=style.ink(ax), linewidth=0.6, alpha=0.5)
         # The intervals have the colour of text, since points have all others.
@@ -229,7 +230,8 @@ class DependenceDisplay(ByFeature, Display):
             x[uncertain], (value - half)[uncertain], (value + half)[uncertain], **line
         )
         size = dot_size(len(part))
-        partner, level = part["partner"].iloc[0], part["level"].to_numpy()
+        partner = part["partner"].iloc[0]
+        level = part["level"].to_numpy()
         groups = self.legends[feature]
         if groups:
             # Points without a category stay grey below the coloured ones, instead of
@@ -298,7 +300,8 @@ def _points(
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]
     x, ticks = places(data, value)
-    level, partner_data = np.full(len(data), np.nan), None
+    level = np.full(len(data), np.nan)
+    partner_data = None
     legend: list[str] = []
     if partner is not None:
         partner_data = explanation.data[partner]

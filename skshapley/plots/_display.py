@@ -116,7 +116,8 @@ class Drawn(Hinting, ABC):
 
     def __repr__(self) -> str:
         """Return a summary of the picture."""
-        frame, response = self.frame(), getattr(self, "response", "response")
+        frame = self.frame()
+        response = getattr(self, "response", "response")
         features = counted(
             pd.Series(frame.get("feature", frame.index)).nunique(), "feature"
         )
@@ -351,7 +352,8 @@ class SmallMultiples(Drawn):
         ) + TITLE_LINE
 
     def _panels(self, axes) -> "list[Axes]":
-        n_axes, owner = self._first._n_axes, type(self._first).__name__
+        n_axes = self._first._n_axes
+        owner = type(self._first).__name__
         n_together = n_axes if n_axes > 1 else None
         panels = style.panels(
             axes, n_axes * len(self.displays), owner, self._size(False), n_together
@@ -363,7 +365,8 @@ class SmallMultiples(Drawn):
         return panels
 
     def _draw(self, *axes) -> None:
-        n_axes, scale = self._first._n_axes, self._first._scale
+        n_axes = self._first._n_axes
+        scale = self._first._scale
         # One scale for all outputs: bars of equal length must mean equal attributions.
         for ax in axes[1:] if scale else ():
             if not getattr(ax, f"get_shared_{scale}_axes")().joined(ax, axes[0]):
@@ -414,7 +417,8 @@ def by_output(
     names = explanation.output_names
     if output is not None or names is None:
         return make(output).plot(ax)
-    names, note = list(names), ""
+    names = list(names)
+    note = ""
     if (n := len(names)) > MOST_OUTPUTS:
         sizes = pd.Series(strength(explanation), pd.Index(names, dtype=object))
         # A stable sort keeps equal outputs in the order of the model.

@@ -193,7 +193,8 @@ class ImportanceDisplay(ByRow, Display):
 
     def _draw(self, ax) -> None:
         """Draw the points."""
-        value, rows = self.table["value"].to_numpy(), np.arange(len(self.table))
+        value = self.table["value"].to_numpy()
+        rows = np.arange(len(self.table))
         selected = self.table["selected"].ne(False).to_numpy(dtype=bool)
         style.zero_line(ax)
         style.interval_bars(ax, value, self.table["low"], self.table["high"], rows)
@@ -362,15 +363,14 @@ class ComparisonDisplay(ByRow):
         """Draw the points."""
         names = self.table["explanation"].unique()
         # All points of a feature share half of its row, so that rows stay apart.
-        step, handles = 0.5 / len(names), []
+        step = 0.5 / len(names)
+        handles = []
         style.zero_line(ax)
         for place, name in enumerate(names):
             part = self.table[self.table["explanation"] == name]
             rows = np.arange(len(part)) + (place - (len(names) - 1) / 2) * step
-            values, half = (
-                part["value"].to_numpy(),
-                HALF_WIDTH * part["standard_error"].fillna(0.0),
-            )
+            values = part["value"].to_numpy()
+            half = HALF_WIDTH * part["standard_error"].fillna(0.0)
             points = {
                 "fmt": MARKERS[place],
                 "color": style.COLOURS[place],
@@ -400,10 +400,8 @@ def _check_explanations(owner, explanations) -> None:
     _check_dict(owner, "explanations", explanations)
     (first, reference), *followers = explanations.items()
     for name, explanation in followers:
-        expected_names, names = (
-            set(reference.feature_names),
-            set(explanation.feature_names),
-        )
+        expected_names = set(reference.feature_names)
+        names = set(explanation.feature_names)
         if expected_names != names:
             raise ValueError(
                 f"{owner} got explanations of different players: only one of {first!r} "
@@ -526,8 +524,10 @@ class DumbbellDisplay(ByRow):
 
     def _draw(self, ax) -> None:
         """Draw the dumbbells."""
-        first, second = self.table["first"], self.table["second"]
-        rows, handles = np.arange(len(first)), []
+        first = self.table["first"]
+        second = self.table["second"]
+        rows = np.arange(len(first))
+        handles = []
         alphas = np.where(self.table["p_adjusted"] <= CLEAR, 1.0, 0.35)
         style.zero_line(ax)
         ax.hlines(

@@ -60,10 +60,8 @@ def strongest_partners(explanation, features) -> list[str | None]:
     partners: list[str | None] = []
     for feature in features:
         column = explanation.data.iloc[:, feature]
-        value, data = (
-            _scaled(explanation.values[:, feature]),
-            _scaled(ordered_numbers(column)),
-        )
+        value = _scaled(explanation.values[:, feature])
+        data = _scaled(ordered_numbers(column))
         explained, residual, q = _explained(value, data, candidates, _bins(column))
         scores = explained - residual * (q + 2 * np.sqrt(q * t) + 2 * t)
         # A feature explains itself best and is no partner.
@@ -84,7 +82,8 @@ def categories(column) -> list | None:
 
 def _candidates(data) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return ranks of numbers and indicators of few categories, ``(r, m)``, and their players."""
-    columns, players = [], []
+    columns = []
+    players = []
     for player in range(data.shape[1]):
         column = data.iloc[:, player]
         groups = categories(column)
@@ -128,7 +127,9 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
     q : int
         The number of bins.
     """
-    explained, residual, labels = np.zeros(candidates.shape[1]), 0.0, np.unique(bins)
+    explained = np.zeros(candidates.shape[1])
+    residual = 0.0
+    labels = np.unique(bins)
     for label in labels:
         in_bin = bins == label
         y, x, z = (
@@ -137,7 +138,8 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
         )
         # Within a bin, the feature's own slope is removed first.
         y = y - x * (x @ y / (x @ x or 1.0))
-        joint, squares = z.T @ y, (z**2).sum(axis=0)
+        joint = z.T @ y
+        squares = (z**2).sum(axis=0)
         explained += np.divide(
             joint**2, squares, out=np.zeros(len(joint)), where=squares > 0
         )
@@ -189,10 +191,8 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
     partner : str or None
         The name; "auto" and None select the strongest partner of each feature.
     """
-    names, size = (
-        explanation.feature_names,
-        np.abs(explanation.interactions.values).mean(axis=0),
-    )
+    names = explanation.feature_names
+    size = np.abs(explanation.interactions.values).mean(axis=0)
     # Below every size of an interaction, even if all are 0.
     np.fill_diagonal(size, -1.0)
     strongest = dict(zip(names, names[size.argmax(axis=1)], strict=True))
@@ -214,13 +214,17 @@ def with_pairs(explanation, n) -> Explanation:
         Of one row and one output, with interactions.
     n : int
     """
-    interactions, names = explanation.interactions, explanation.feature_names
+    interactions = explanation.interactions
+    names = explanation.feature_names
     first, second = np.triu_indices(len(names), 1)
     pairs = interactions.values[0, first, second]
     order = np.argsort(-np.abs(pairs), kind="stable")[:n]
     order = order[pairs[order] != 0]
-    first, second, pairs = first[order], second[order], pairs[order]
-    values, errors = explanation.values.copy(), errors_of(explanation).copy()
+    first = first[order]
+    second = second[order]
+    pairs = pairs[order]
+    values = explanation.values.copy()
+    errors = errors_of(explanation).copy()
     for players in (first, second):
         # Unbuffered, since a player may be in several pairs.
         np.subtract.at(values[0], players, pairs / 2)

@@ -58,10 +58,8 @@ def keyed(
         return None
     if isinstance(groups[0], Piece):
         return np.where(pd.Series(column).isna(), np.nan, 0.0), [THERE]
-    codes, texts = (
-        positions(column, groups),
-        [value_text(group, LETTERS) for group in groups],
-    )
+    codes = positions(column, groups)
+    texts = [value_text(group, LETTERS) for group in groups]
     if len(groups) <= most:
         return codes, texts
     counts = [-np.sum(codes == code) for code in range(len(groups))]
@@ -129,12 +127,11 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     missing = data.isna().to_numpy()
     if isinstance(data.dtype, pd.CategoricalDtype) and data.cat.ordered:
         groups = list(data.cat.categories)
-        codes, texts = (
-            positions(data, groups),
-            [value_text(group, LETTERS) for group in groups],
-        )
+        codes = positions(data, groups)
+        texts = [value_text(group, LETTERS) for group in groups]
     elif pd.api.types.is_bool_dtype(data.dropna().infer_objects()):
-        codes, texts = positions(data, [False, True]), ["False", "True"]
+        codes = positions(data, [False, True])
+        texts = ["False", "True"]
     elif (categories := keyed(data, MOST_PLACES)) is not None:
         codes, texts = categories
     else:
@@ -152,7 +149,8 @@ def _on_a_scale(
     distinct = np.unique(numbers[finite])
     low, high = (distinct[0], distinct[-1]) if len(distinct) else (0.0, 0.0)
     span = float(high - low) or 1.0
-    aside, gap = float(low - ASIDE * span), float(min(np.diff(distinct), default=span))
+    aside = float(low - ASIDE * span)
+    gap = float(min(np.diff(distinct), default=span))
     x = np.where(missing, aside, np.where(finite, numbers, np.nan))
     few_values = 0 < len(distinct) <= FEW_VALUES
     if few_values and len(distinct) < finite.sum():
@@ -193,7 +191,8 @@ def upright(ticks: Ticks) -> bool:
 
 def write_ticks(ax, ticks: Ticks) -> None:
     """Write ticks below the axes; long ones are slanted, or vertical if they are many."""
-    at, texts = list(ticks), list(ticks.values())
+    at = list(ticks)
+    texts = list(ticks.values())
     rotation: dict = {}
     if sum(map(len, texts)) > MOST_LETTERS:
         rotation = {

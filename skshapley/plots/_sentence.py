@@ -153,7 +153,8 @@ class SentenceDisplay(Display):
 
     def _draw(self, ax) -> None:
         """Draw the text, broken into lines that fit the axes."""
-        low, high = self.table["value"].min(), self.table["value"].max()
+        low = self.table["value"].min()
+        high = self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
         title = fill(
             f"attribution ({self.response}): {ends}", 2 * style.letters_within(ax)
@@ -204,12 +205,14 @@ def _flowed(tokens, width) -> tuple[list[Piece], int]:
         for start in range(0, len(word), step):
             part = word[start : start + step]
             if column and column + _letters(part) > width:
-                line, column = line + 1, 0
+                line = line + 1
+                column = 0
             pieces.append((place, part, line, column))
             column += _letters(part)
         column += len(gap)
         if "\n" in gap:
-            line, column = line + 1, 0
+            line = line + 1
+            column = 0
     return pieces, max((piece[2] for piece in pieces), default=0) + 1
 
 

@@ -338,14 +338,19 @@ def error_bars(ax, x, y, half, **line) -> None:
 def point_intervals(ax, x, y, half, colours, alpha, width=1.5) -> None:
     """Draw horizontal intervals in the colours of their points; 0 and NaN have none."""
     positive = half > 0
-    x, y, half, colours = x[positive], y[positive], half[positive], colours[positive]
+    x = x[positive]
+    y = y[positive]
+    half = half[positive]
+    colours = colours[positive]
     line = {"colors": colours, "alpha": alpha, "linewidth": width, "zorder": 2}
     ax.hlines(y, x - half, x + half, **line)
 
 
 def interval_bars(ax, x, low, high, y) -> None:
     """Draw intervals of points; an infinite end is an arrow at the farthest point or finite end."""
-    low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
+    low = np.asarray(low)
+    high = np.asarray(high)
+    y = np.asarray(y)
     # 0 is shown in any case, since the question is which side an interval is on.
     finite = [*x, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
     clipped = [np.clip(end, min(finite), max(finite)) for end in (low, high)]
@@ -401,7 +406,8 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
     both : bool, default=True
         Whether numbers need room on both sides.
     """
-    width, letters = width_in_points(ax), DIGIT * max(map(len, texts))
+    width = width_in_points(ax)
+    letters = DIGIT * max(map(len, texts))
     widest = max((MOST_ROOM * width - 8) / letters, LEAST_SIZE)
     size = min(font_size(ax, n_rows), tick_size(), widest)
     for place, row, text, side in zip(x, y, texts, sides, strict=True):
