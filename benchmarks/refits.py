@@ -8,8 +8,8 @@ of one law: "declared" is the share of values with a p-value below 5 %, "any fea
 the share of pairs with any feature declared simultaneously, and "rows" the share of
 rows. "power" is the share of values of a column that are declared after its coefficient
 changed by four standard errors, of one estimate and of a difference of two. Run
-``python -m benchmarks.refits [--law NAME]``; it takes 10 CPU minutes and writes
-doc/results/refits.csv and refits.md.
+``python -m benchmarks refits [--law NAME]``; it takes 15 CPU minutes and writes
+doc/results/refits.csv.
 """
 
 import argparse
@@ -268,11 +268,7 @@ def main():
             print(line.T.to_string(), flush=True)
             lines = pd.concat([lines, line])
             lines = lines.drop_duplicates(["law", "model"], keep="last")
-            lines.round(4).to_csv(RESULTS, index=False)
-    text = __doc__.partition(" Run ``")[0].partition("\n\n")[2]
-    table = lines.to_markdown(index=False, floatfmt=".3g")
-    page = f"# Refit errors\n\n{text}\n\n{table}\n"
-    RESULTS.with_suffix(".md").write_text(page, encoding="utf-8")
+            lines.round(3).to_csv(RESULTS, index=False)
 
 
 if __name__ == "__main__":

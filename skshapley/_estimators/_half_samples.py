@@ -25,13 +25,13 @@ def half_sample(rng: np.random.Generator, strata: np.ndarray) -> np.ndarray:
     strata : ndarray of shape (n,), int
         The stratum of each unit, 0, 1, ...
     """
-    chosen = np.zeros(len(strata), dtype=bool)
+    is_drawn = np.zeros(len(strata), dtype=bool)
     for stratum in range(strata.max(initial=-1) + 1):
         units = rng.permutation(np.flatnonzero(strata == stratum))
         # A coin rounds the half of an odd number.
         half = (len(units) + rng.integers(2)) // 2
-        chosen[units[: max(half, 1)]] = True
-    return chosen
+        is_drawn[units[: max(half, 1)]] = True
+    return is_drawn
 
 
 @dataclass(frozen=True, eq=False)

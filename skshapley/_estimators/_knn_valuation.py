@@ -77,9 +77,9 @@ class Neighbours(NamedTuple):
                 # neighbours.
                 near = present & (present.cumsum(axis=1) <= self.k)
                 for size in self.sizes:
-                    some = near.sum(axis=1) == size
-                    ranks = np.nonzero(near[some])[1].reshape(-1, size)
-                    out[start : start + step][some] += self.shares(point, ranks)
+                    is_full = near.sum(axis=1) == size
+                    ranks = np.nonzero(near[is_full])[1].reshape(-1, size)
+                    out[start : start + step][is_full] += self.shares(point, ranks)
         return out / len(self.order)
 
     def shares(self, point: int, ranks: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -152,14 +152,14 @@ class Neighbours(NamedTuple):
                 worth = self.shares(point, ranks)
                 absent = np.bincount(last, worth * without, minlength=n)
                 out[point] -= absent[::-1].cumsum()[::-1]
-                each = np.repeat(worth * (with_it + without), size)
-                out[point] += np.bincount(ranks.ravel(), each, minlength=n)
+                shares = np.repeat(worth * (with_it + without), size)
+                out[point] += np.bincount(ranks.ravel(), shares, minlength=n)
         return out
 
 
 def _chances(index: Index, n: int, present: int) -> NDArray[np.float64]:
     """Return E[t^present (1 - t)^(m - present)] for m = 0..n - 1 others; 0 for m < present."""
     out = np.zeros(n)
-    for others in range(present, n):
-        out[others] = index.size_law(others)[present] / comb(others, present)
+    for n_others in range(present, n):
+        out[n_others] = index.size_law(n_others)[present] / comb(n_others, present)
     return out

@@ -103,13 +103,13 @@ def interaction_values(
     parts = [
         game(cube[None, i : i + BATCH], row)[0] for i in range(0, len(cube), BATCH)
     ]
-    found = ORDERED[index](np.concatenate(parts), order)
+    values_of_index = ORDERED[index](np.concatenate(parts), order)
     k = game.n_outputs
     columns = {
-        "players": [players for players in found for _ in range(k)],
-        "order": np.repeat([len(players) for players in found], k),
-        "output": np.tile(np.arange(k), len(found)),
-        "value": np.concatenate(list(found.values())),
+        "players": [players for players in values_of_index for _ in range(k)],
+        "order": np.repeat([len(players) for players in values_of_index], k),
+        "output": np.tile(np.arange(k), len(values_of_index)),
+        "value": np.concatenate(list(values_of_index.values())),
     }
     if game.one_output:
         del columns["output"]
@@ -171,8 +171,8 @@ def _k_shapley(values: np.ndarray, order: int) -> Sets:
         rest = [j for j in range(p) if j not in players]
         out[players] = np.zeros(values.shape[1])
         for size in range(order - len(players) + 1):
-            for more in combinations(rest, size):
-                out[players] += numbers[size] * single[tuple(sorted(players + more))]
+            for further in combinations(rest, size):
+                out[players] += numbers[size] * single[tuple(sorted(players + further))]
     return out
 
 

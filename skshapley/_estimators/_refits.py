@@ -121,9 +121,9 @@ class RefitExplainer(Portable, Attributor):
     >>> frame = explanation[:, ["bmi", "s5", "age"]].to_frame("long")
     >>> frame[["feature", "value", "refit_error"]].round(1)
       feature  value  refit_error
-    0     bmi   18.9          2.0
-    1      s5    7.2          0.7
-    2     age    1.1          2.6
+    0     bmi   18.9          1.2
+    1      s5    5.2          0.4
+    2     age    1.1          0.7
     """
 
     _constraints: dict[str, Constraint] = {
@@ -239,8 +239,10 @@ class RefitExplainer(Portable, Attributor):
                 model, n_jobs=self.n_jobs, random_state=entropy, verbose=False
             )
         parameters = self.explainer.get_params(deep=False)
-        own = {"estimator": model, "background": None, "random_state": entropy}
-        parameters |= {name: own[name] for name in own.keys() & parameters.keys()}
+        replacements = {"estimator": model, "background": None, "random_state": entropy}
+        parameters |= {
+            name: replacements[name] for name in replacements.keys() & parameters.keys()
+        }
         return type(self.explainer)(**parameters)
 
     def _fit_to_background(

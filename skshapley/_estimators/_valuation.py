@@ -169,7 +169,7 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, y)
         check_consistent_length(X_val, y_val)
         self.players_, members = self._members(len(y))
-        wanted = player_index(self.index, type(self).__name__)
+        index_of_values = player_index(self.index, type(self).__name__)
         near = None
         plain = self._auto and self.scoring is None and self.groups is None
         # Subclasses may predict differently, so only the class itself has the closed
@@ -177,7 +177,7 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         if plain and type(self.estimator) is KNeighborsClassifier:
             near = Neighbours.of(self.estimator, X, y, X_val, y_val)
             if near.exact:
-                self.n_unfitted_, values = 0, near.values(wanted)
+                self.n_unfitted_, values = 0, near.values(index_of_values)
                 full = float(near(np.ones((1, near.n_players), dtype=bool))[0])
                 return self._keep(
                     ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)

@@ -514,9 +514,9 @@ class Explanation(Hinting, Record):
         """
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")
-            asked: dict = {"confidence": confidence, "simultaneous": simultaneous}
+            options: dict = {"confidence": confidence, "simultaneous": simultaneous}
             return pd.concat(
-                {label: self[m].importance(**asked) for label, m in masks.items()},
+                {label: self[m].importance(**options) for label, m in masks.items()},
                 names=["cohort"],
             )
         if confidence is None:
@@ -619,19 +619,19 @@ class Explanation(Hinting, Record):
             raise ValueError(
                 "Explanation.merge needs at least one explanation; got none."
             )
-        ours = every[0]._subject
-        for other in every[1:]:
-            for name, theirs in other._subject.items():
-                if ours[name] != theirs:
+        subject = every[0]._subject
+        for explanation in every[1:]:
+            for name, value in explanation._subject.items():
+                if subject[name] != value:
                     raise ValueError(
-                        f"Explanation.merge needs the same {name}: got {ours[name]} "
-                        f"and {theirs}."
+                        f"Explanation.merge needs the same {name}: got {subject[name]} "
+                        f"and {value}."
                     )
-        pairs = [each.interactions for each in every if each.interactions is not None]
+        pairs = [part.interactions for part in every if part.interactions is not None]
         parts: dict[str, Any] = {name: joined(every, name) for name in BY_ROW}
         return replace(
             every[0],
-            data=pd.concat([each.data for each in every]),
+            data=pd.concat([part.data for part in every]),
             interactions=Interactions.merge(pairs) if pairs else None,
             **parts,
         )

@@ -240,8 +240,8 @@ def check_seal(file: BinaryIO) -> None:
     file.seek(max(size - 8, 0))
     start = _start(file.read(), size)
     file.seek(max(start - HASH_BYTES, 0))
-    found, footer = file.read(HASH_BYTES), file.read()
-    if found != _hash(footer):
+    stored_hash, footer = file.read(HASH_BYTES), file.read()
+    if stored_hash != _hash(footer):
         raise ValueError("the hash of its footer is wrong")
 
 

@@ -102,10 +102,10 @@ def direction(data: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     data, values : ndarray of shape (n,)
         NaN in `data` for missing values.
     """
-    known = np.isfinite(data)
+    is_known = np.isfinite(data)
     negligible = np.abs(values) <= ROUNDING * np.abs(values).max(initial=0.0)
     values = np.where(negligible, 0.0, values)
-    return rank_correlation(data[known], values[known])
+    return rank_correlation(data[is_known], values[is_known])
 
 
 def size_errors(explanation: Record) -> np.ndarray:
@@ -203,9 +203,9 @@ def inferences(
     p = len(explanation.feature_names)
     places = []
     for start in range(0, len(table), p):
-        own = slice(start, start + p)
+        of_output = slice(start, start + p)
         places.append(
-            np.stack(ranks(means.part(own), confidence, simultaneous), axis=1)
+            np.stack(ranks(means.part(of_output), confidence, simultaneous), axis=1)
         )
     table[["rank", "best_rank", "worst_rank"]] = np.concatenate(places)
     return table
@@ -322,6 +322,6 @@ def cohort_masks(
             f"{len(labels)}."
         )
     # `factorize` gives missing labels the code -1; they form a cohort of their own.
-    codes, found = pd.factorize(labels, sort=True)
-    masks = {label: codes == code for code, label in enumerate(found)}
+    codes, names = pd.factorize(labels, sort=True)
+    masks = {label: codes == code for code, label in enumerate(names)}
     return masks | ({"missing": codes < 0} if (codes < 0).any() else {})

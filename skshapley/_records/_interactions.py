@@ -155,11 +155,11 @@ class Interactions(Frozen):
             Of the same players, outputs and index.
         """
         first = records[0]
-        for other in records[1:]:
-            if other.index != first.index:
+        for record in records[1:]:
+            if record.index != first.index:
                 raise ValueError(
                     f"Interactions.merge needs the same index; got {first.index!r} and"
-                    f" {other.index!r}."
+                    f" {record.index!r}."
                 )
         parts: dict[str, Any] = {name: joined(records, name) for name in _BY_OUTPUT}
         rows = first.rows.append([record.rows for record in records[1:]])
@@ -272,13 +272,13 @@ class Interactions(Frozen):
         ValueError
             For another shape.
         """
-        given = np.shape(values)
+        shape = np.shape(values)
         values = np.array(values, dtype=float)
         values = values[None] if values.ndim == 2 else values
         if values.ndim not in (3, 4) or values.shape[1] != values.shape[2]:
             raise ValueError(
                 "Interactions.from_shap takes interaction values of shape (p, p), (r, "
-                f"p, p) or (r, p, p, k); got {given}."
+                f"p, p) or (r, p, p, k); got {shape}."
             )
         r, p = values.shape[:2]
         player = np.arange(p)

@@ -118,7 +118,11 @@ def to_shapiq(
             f" {record.output_names.tolist()}."
         )
     p, order = len(record.feature_names), record.values.ndim - 1
-    errors, pairs, found = record.standard_errors, np.array(np.triu_indices(p, 1)).T, []
+    errors, pairs, results = (
+        record.standard_errors,
+        np.array(np.triu_indices(p, 1)).T,
+        [],
+    )
     for row, base in enumerate(record.base_values.tolist()):
         values: dict[tuple[int, ...], float] = {}
         if players is not None:
@@ -130,7 +134,7 @@ def to_shapiq(
             values |= {
                 (i, j): float(record.values[row, i, j]) for i, j in pairs.tolist()
             }
-        one = shapiq.InteractionValues(
+        converted = shapiq.InteractionValues(
             values=values,
             index=index,
             min_order=2 if players is None else 0,
@@ -140,8 +144,8 @@ def to_shapiq(
             estimation_budget=None if budgets is None else budgets[row],
             baseline_value=base,
         )
-        found.append(one)
-    return found
+        results.append(converted)
+    return results
 
 
 def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
@@ -153,8 +157,8 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     theirs, kinds = _kinds(theirs)
     # each player needs a value that matches the base values
     if len(kinds) != 1 or not all(
-        each.max_order == 1 or (each.index in ADD_UP and each.min_order < 2)
-        for each in theirs
+        result.max_order == 1 or (result.index in ADD_UP and result.min_order < 2)
+        for result in theirs
     ):
         raise ValueError(
             f"{owner} takes values of order 1 or Shapley values with pairs, of the "
@@ -164,11 +168,11 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     index, order, p = kinds.pop()
     table = _table(data, feature_names, (len(theirs), p), owner)
     pairs = None if order == 1 else pairs_of_shapiq(theirs, list(table.columns))
-    single = [each.get_n_order_values(1) for each in theirs]
-    spent = [each.estimation_budget for each in theirs]
+    single = [result.get_n_order_values(1) for result in theirs]
+    spent = [result.estimation_budget for result in theirs]
     return _parts(
         np.stack(single) if pairs is None else pairs["attributions"],
-        np.array([each.baseline_value for each in theirs], dtype=float),
+        np.array([result.baseline_value for result in theirs], dtype=float),
         table,
         n_evaluations=np.array(
             [np.nan if n is None else n for n in spent], dtype=float
@@ -181,7 +185,9 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
 def _kinds(theirs: Any) -> tuple[list, set[tuple[str, int, int]]]:
     """Return InteractionValues as a list, and their indices, orders and numbers of players."""
     theirs = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
-    return theirs, {(each.index, each.max_order, each.n_players) for each in theirs}
+    return theirs, {
+        (result.index, result.max_order, result.n_players) for result in theirs
+    }
 
 
 def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
@@ -201,12 +207,12 @@ def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
             f"{owner} takes {index} of order 2; got order {order}, where values of "
             "pairs depend on larger sets. Compute it with max_order=2."
         )
-    pairs = np.stack([each.get_n_order_values(2) for each in theirs])
+    pairs = np.stack([result.get_n_order_values(2) for result in theirs])
     pairs = (pairs + pairs.transpose(0, 2, 1)) / 2
     single = np.full((len(theirs), p), np.nan)  # if there are only pairs
-    for row, each in enumerate(theirs):
-        if each.min_order <= 1:
-            single[row] = each.get_n_order_values(1)
+    for row, result in enumerate(theirs):
+        if result.min_order <= 1:
+            single[row] = result.get_n_order_values(1)
     if index not in OF_ANY_ORDER:
         single = single + pairs.sum(axis=2) / 2
     names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names
@@ -214,7 +220,7 @@ def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
         values=pairs,
         standard_errors=None,
         attributions=single,
-        base_values=np.array([_empty(each) for each in theirs], dtype=float),
+        base_values=np.array([_empty(result) for result in theirs], dtype=float),
         feature_names=np.array(names, dtype=object),
         index=READ[index],
         rows=pd.RangeIndex(len(theirs)),

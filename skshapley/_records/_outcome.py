@@ -36,9 +36,11 @@ class OneLine(Repr):
         texts = {
             name: self.repr1(v, level) for name, v in x.get_params(deep=False).items()
         }
-        usual = _defaults(kind)
+        defaults = _defaults(kind)
         changed = (
-            f"{name}={text}" for name, text in texts.items() if text != usual.get(name)
+            f"{name}={text}"
+            for name, text in texts.items()
+            if text != defaults.get(name)
         )
         return f"{kind.__name__}({', '.join(changed)})"
 
@@ -170,18 +172,18 @@ class Settings(Hinting):
             "output",
             "explained_class",
         )
-        known = {
+        main_settings = {
             "method": self.method,
             **{n: v for n, v in self.all.items() if n in main},
         }
-        listed = ", ".join(f"{name}={value!r}" for name, value in known.items())
-        return f"<Settings: {listed}; the rest is in settings.all>"
+        texts = ", ".join(f"{name}={value!r}" for name, value in main_settings.items())
+        return f"<Settings: {texts}; the rest is in settings.all>"
 
     @property
     def all(self) -> dict[str, Any]:
         """All known attributes by name."""
-        known = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in known if value is not None}
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in values if value is not None}
 
     @property
     def method(self) -> str:
@@ -191,13 +193,13 @@ class Settings(Hinting):
         if self.sampler == "Exact()":
             return "exact, by all coalitions"
         parts = {"sampler": self.sampler, "solver": self.solver}
-        listed = ", ".join(
+        methods = ", ".join(
             f"{name}={part}" for name, part in parts.items() if part is not None
         )
         if self.learned is not None:
-            return f"learned from {self.learned} ({listed})"
-        if listed or self.max_rows is None:
-            return listed or "method unknown"
+            return f"learned from {self.learned} ({methods})"
+        if methods or self.max_rows is None:
+            return methods or "method unknown"
         return (
             "exact, from the prediction and the base value"  # at most one active player
         )
@@ -331,14 +333,14 @@ class Outcome:
             In the order of ``np.triu_indices(p, 1)``.
         """
         p = self.values.shape[1]
-        both = np.array(np.triu_indices(p, 1)).T
+        players = np.array(np.triu_indices(p, 1)).T
         return replace(
             self,
             values=np.concatenate([self.values, pairs], axis=1),
             standard_errors=np.concatenate(
                 [self.standard_errors, np.zeros_like(pairs)], axis=1
             ),
-            entries=np.concatenate([np.repeat(self.entries, 2, axis=1), both]),
+            entries=np.concatenate([np.repeat(self.entries, 2, axis=1), players]),
         )
 
     @property
@@ -355,10 +357,10 @@ class Outcome:
         """Record the used methods; the last of each class is kept."""
         kind = type(sampler), type(solver)
         # Blocks repeat the same methods, and a record needs each of them once.
-        others = [
+        earlier = [
             pair for pair in self.methods if (type(pair[0]), type(pair[1])) != kind
         ]
-        self.methods[:] = [*others, (sampler, solver)]
+        self.methods[:] = [*earlier, (sampler, solver)]
 
     def head(self, n: int) -> Self:
         """Return the first `n` rows."""

@@ -20,14 +20,14 @@ def chosen(explanation: SomeRecord, key: Any) -> SomeRecord:
         return players(explanation, key)
     if not isinstance(key, tuple):
         return rows(explanation, key)
-    each, which, output = _axes(explanation, key)
-    some = rows(explanation, each)
+    row_key, which, output = _axes(explanation, key)
+    selection = rows(explanation, row_key)
     if output is not None:
-        some = outputs(some, output)
+        selection = outputs(selection, output)
     return (
-        some
+        selection
         if isinstance(which, slice) and which == slice(None)
-        else players(some, which)
+        else players(selection, which)
     )
 
 
@@ -45,20 +45,22 @@ class Labels(Generic[SomeRecord]):
         selects this label.
         """
         explanation = self._explanation
-        label, rest = key, ()
+        label, further_keys = key, ()
         levels = isinstance(explanation.index, pd.MultiIndex)
         is_label = levels and pd.api.types.is_hashable(key) and key in explanation.index
         if isinstance(key, tuple) and key and not is_label:
-            label, rest = key[0], key[1:]
+            label, further_keys = key[0], key[1:]
         places = pd.Series(np.arange(len(explanation)), index=explanation.index)
         try:
-            found = places.loc[label]
+            positions = places.loc[label]
         except KeyError as error:
             raise KeyError(
                 f"{OWNER}.loc got {label!r}, which is not a label of its index of"
                 f" {len(explanation)} rows{_hint(label, explanation.index)}."
             ) from error
-        return chosen(explanation, (np.atleast_1d(np.asarray(found)), *rest))
+        return chosen(
+            explanation, (np.atleast_1d(np.asarray(positions)), *further_keys)
+        )
 
 
 def rows(explanation: SomeRecord, key: Any) -> SomeRecord:
@@ -68,9 +70,9 @@ def rows(explanation: SomeRecord, key: Any) -> SomeRecord:
             key, len(explanation), "row", "labels are chosen with .loc[label]"
         )
     pairs = None if explanation.interactions is None else explanation.interactions[key]
-    some = changed(explanation, BY_ROW, lambda part: part[key])
+    arrays = changed(explanation, BY_ROW, lambda part: part[key])
     return replace(
-        explanation, data=explanation.data.iloc[key], interactions=pairs, **some
+        explanation, data=explanation.data.iloc[key], interactions=pairs, **arrays
     )
 
 
@@ -84,17 +86,17 @@ def players(explanation: SomeRecord, key: Any) -> SomeRecord:
         raise ValueError(f"{OWNER} takes each feature once; got {key!r}.")
     left = np.ones(len(explanation.feature_names), dtype=bool)
     left[places] = False
-    others = explanation.others
+    left_out = explanation.others
     if left.any():
-        rest = explanation.values[:, left].sum(axis=1)
-        others = rest if others is None else others + rest
+        remainder = explanation.values[:, left].sum(axis=1)
+        left_out = remainder if left_out is None else left_out + remainder
     return replace(
         explanation,
         data=explanation.data.iloc[:, places],
         feature_names=explanation.feature_names[places],
         # main effects would need interactions with unselected players
         interactions=None,
-        others=others,
+        others=left_out,
         **changed(explanation, BY_PLAYER, lambda part: part[:, places]),
     )
 
@@ -121,13 +123,13 @@ def output(explanation: SomeRecord, name: Any) -> SomeRecord:
         raise ValueError(
             f"{OWNER} has a single output; .output({name!r}) is not needed."
         )
-    found = np.flatnonzero([label == name for label in names])
-    if not len(found):
+    positions = np.flatnonzero([label == name for label in names])
+    if not len(positions):
         raise ValueError(
             f"{OWNER} has no output {name!r}: choose one of {names.tolist()}."
         )
     settings = replace(explanation.settings, output=name)
-    return replace(_of_outputs(explanation, found[0]), settings=settings)
+    return replace(_of_outputs(explanation, positions[0]), settings=settings)
 
 
 def _of_outputs(explanation: SomeRecord, places: Any) -> SomeRecord:
@@ -152,18 +154,18 @@ def _axes(explanation: Record, key: tuple) -> tuple[Any, Any, Any]:
     key = tuple(slice(None) if part is Ellipsis else part for part in key)
     if len(key) == 3 and not several:
         what = explanation.settings.output
-        named = "" if what is None else f", that of {what!r}"
+        selected = "" if what is None else f", that of {what!r}"
         raise ValueError(
-            f"{OWNER} has a single output{named}; got {key[2]!r} for a third index: "
+            f"{OWNER} has a single output{selected}; got {key[2]!r} for a third index: "
             "leave it out."
         )
     if not 1 <= len(key) <= 3:
         raise TypeError(
             f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices."
         )
-    each, which, last = (*key, slice(None), None)[:3] if len(key) < 3 else key
+    row_key, which, last = (*key, slice(None), None)[:3] if len(key) < 3 else key
     return (
-        each,
+        row_key,
         which,
         None if isinstance(last, slice) and last == slice(None) else last,
     )
@@ -182,14 +184,14 @@ def _are_names(key: Any) -> bool:
 
 def _places(key: Any, names: np.ndarray, what: str) -> np.ndarray:
     """Return the positions of names, positions, a slice or a mask, as an array."""
-    known = names.tolist()
+    labels = names.tolist()
     if not _are_names(key):
-        return _positions(key, len(known), what, "names are given as a list")
-    wanted = [key] if isinstance(key, str) else list(key)
-    for name in wanted:
-        if name not in known:
+        return _positions(key, len(labels), what, "names are given as a list")
+    selected = [key] if isinstance(key, str) else list(key)
+    for name in selected:
+        if name not in labels:
             raise KeyError(f"{OWNER} has no {what} {name!r}{_hint(name, names)}.")
-    return np.array([known.index(name) for name in wanted], dtype=np.intp)
+    return np.array([labels.index(name) for name in selected], dtype=np.intp)
 
 
 def _positions(key: Any, n: int, what: str, hint: str) -> np.ndarray:
@@ -210,8 +212,8 @@ def _positions(key: Any, n: int, what: str, hint: str) -> np.ndarray:
 def _hint(name: Any, known: Any) -> str:
     """Return a hint for an error: similar names, or all names if they are few."""
     # The search takes 3 ms for 1,000 names, and .6 s for 100,000.
-    texts = [str(other) for other in known[:1000]]
+    texts = [str(label) for label in known[:1000]]
     if len(texts) <= MOST_NAMES:
         return f": choose one of {list(known)}"
-    alike = get_close_matches(str(name), texts)
-    return f": did you mean {' or '.join(map(repr, alike))}?" if alike else ""
+    similar = get_close_matches(str(name), texts)
+    return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""

@@ -36,15 +36,17 @@ def summary(explanation: Record) -> tuple[pd.DataFrame, list[str]]:
     One row: its data and signed values with their errors, from the prediction to the
     base value. A few rows: their signed values. More rows: importances.
     """
-    shown, notes = _strongest_outputs(explanation)
-    order = np.argsort(-overall_sizes(shown), kind="stable")
-    kept = order[:MOST_FEATURES]
-    if len(order) > len(kept):
-        notes.append(f"the {len(kept)} strongest of {len(order)} features")
-    n_columns = shown.base_values.size
-    if len(shown) == 1 or (len(shown) <= FEW_ROWS and n_columns <= MOST_COLUMNS):
-        return _signed_table(shown, kept), notes
-    return _importance_table(chosen(shown, (slice(None), kept))), notes
+    strongest, notes = _strongest_outputs(explanation)
+    order = np.argsort(-overall_sizes(strongest), kind="stable")
+    places = order[:MOST_FEATURES]
+    if len(order) > len(places):
+        notes.append(f"the {len(places)} strongest of {len(order)} features")
+    n_columns = strongest.base_values.size
+    if len(strongest) == 1 or (
+        len(strongest) <= FEW_ROWS and n_columns <= MOST_COLUMNS
+    ):
+        return _signed_table(strongest, places), notes
+    return _importance_table(chosen(strongest, (slice(None), places))), notes
 
 
 def gap_shows(explanation: Record) -> bool:

@@ -27,17 +27,17 @@ def tokens_of(explanation: Record) -> list[list[int]] | None:
     if is_table or any(part is not None for part in lists):
         return None
     cells = data.to_numpy(dtype=object)
-    there = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(
+    is_token = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(
         bool
     )
     # numbers of absent tokens are not stored
-    if (cells.size and not there.any()) or any(
-        n is not None and n[~there].any() for n in numbers
+    if (cells.size and not is_token.any()) or any(
+        n is not None and n[~is_token].any() for n in numbers
     ):
         return None
     return [
-        sorted(np.flatnonzero(own).tolist(), key=lambda column: row[column].place)
-        for row, own in zip(cells, there, strict=True)
+        sorted(np.flatnonzero(in_row).tolist(), key=lambda column: row[column].place)
+        for row, in_row in zip(cells, is_token, strict=True)
     ]
 
 
@@ -49,23 +49,25 @@ def token_columns(
 
     k = size.k
     cells = explanation.data.to_numpy(dtype=object)
-    names = [explanation.feature_names[own].tolist() for own in tokens]
-    pieces = [cells[row, own].tolist() for row, own in enumerate(tokens)]
+    names = [explanation.feature_names[players].tolist() for players in tokens]
+    pieces = [cells[row, players].tolist() for row, players in enumerate(tokens)]
     lists: dict[str, list] = {
-        "position": [[piece.place for piece in own] for own in pieces],
+        "position": [[piece.place for piece in players] for players in pieces],
         "feature": names,
         # without the number of a repeated token
-        "token": [[name.partition(" ")[0] for name in own] for own in names],
-        "piece": [[str(piece) for piece in own] for own in pieces],
+        "token": [[name.partition(" ")[0] for name in players] for players in names],
+        "piece": [[str(piece) for piece in players] for players in pieces],
     }
     lists = {
-        name: [own for own in column for _ in range(k)]
+        name: [players for players in column for _ in range(k)]
         for name, column in lists.items()
     }
     for column in OF_TOKENS:
         cube = column.cube(explanation, size)
         lists[column.name] = [
-            cube[row, own, o] for row, own in enumerate(tokens) for o in range(k)
+            cube[row, players, o]
+            for row, players in enumerate(tokens)
+            for o in range(k)
         ]
     for name, kind in TOKENS.items():
         element = pa.field("element", pa.type_for_alias(kind))

@@ -135,28 +135,28 @@ def explainer_facts(explainer: Any) -> dict:
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    found = {
+    numbers = {
         "python": ".".join(map(str, sys.version_info[:2]))
     }  # determines the code of functions
     for name in LIBRARIES:
         try:
-            found[name] = version(name)
+            numbers[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return numbers
 
 
 def differences(old: dict, new: dict, path: str = "") -> list[str]:
     """Return the facts that differ, as texts; unknown code equals any code."""
-    found = []
+    changes = []
     for name in dict.fromkeys([*old, *new]):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
-            found += differences(before, after, f"{path}{name}.")
+            changes += differences(before, after, f"{path}{name}.")
         # A function without readable code is compared by its predictions only.
         elif before != after and not (name == CODE and None in (before, after)):
-            found.append(f"{path}{name} was {before} and is {after}")
-    return found
+            changes.append(f"{path}{name} was {before} and is {after}")
+    return changes
 
 
 # --- functions ------------------------------------------------------------------------
@@ -229,9 +229,9 @@ def _code_parts(code: CodeType) -> Iterator[Any]:
 def _globals_of(code: CodeType) -> set[str]:
     """Return the names of the globals that a function uses."""
     inner = [part for part in code.co_consts if isinstance(part, CodeType)]
-    own = {
+    names = {
         step.argval
         for step in dis.get_instructions(code)
         if step.opname == "LOAD_GLOBAL"
     }
-    return own.union(*map(_globals_of, inner))
+    return names.union(*map(_globals_of, inner))

@@ -75,12 +75,12 @@ def check_names(owner: str, names: tuple[str, str]) -> None:
 def check_same_players(owner: str, one: Explanation, other: Explanation) -> None:
     """Raise ValueError for explanations of different players or outputs."""
     for name in ("feature_names", "output_names"):
-        ours, theirs = getattr(one, name), getattr(other, name)
-        ours, theirs = (
-            None if part is None else part.tolist() for part in (ours, theirs)
-        )
-        if ours != theirs:
-            raise ValueError(f"{owner} needs the same {name}: got {ours} and {theirs}.")
+        parts = getattr(one, name), getattr(other, name)
+        names = [None if part is None else part.tolist() for part in parts]
+        if names[0] != names[1]:
+            raise ValueError(
+                f"{owner} needs the same {name}: got {names[0]} and {names[1]}."
+            )
 
 
 KIND = {"kind": OneOf(("importance", "attribution"))}
@@ -133,8 +133,10 @@ class Comparison:
     @property
     def prediction_difference(self) -> float | np.ndarray:
         """Mean prediction of the second minus the first; ``(k,)`` for several outputs."""
-        own = slice(-1 if self.output_names is None else -len(self.output_names), None)
-        change = self._change(own).values * self.unit[own]
+        of_predictions = slice(
+            -1 if self.output_names is None else -len(self.output_names), None
+        )
+        change = self._change(of_predictions).values * self.unit[of_predictions]
         return float(change[0]) if self.output_names is None else change
 
     def to_frame(
@@ -177,8 +179,8 @@ class Comparison:
         check_values("Comparison.to_frame", {"kind": kind}, KIND)
         check_confidence("Comparison.to_frame", confidence, simultaneous)
         m = len(self.index)
-        own = slice(m, 2 * m) if kind == "importance" else slice(0, m)
-        table = self._table(own, self.index, confidence, simultaneous)
+        which = slice(m, 2 * m) if kind == "importance" else slice(0, m)
+        table = self._table(which, self.index, confidence, simultaneous)
         table = table.sort_values("difference", key=abs, ascending=False, kind="stable")
         return table if kind == "importance" else pd.concat([table, self._rest()])
 
@@ -287,14 +289,18 @@ def compare(
     3.12
     """
     check_names("compare", names)
-    one, other = Rows(first, "compare"), Rows(second, "compare")
-    check_same_players("compare", one.sample, other.sample)
-    both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
-    k = both.shape[1] // len(one.sample.feature_names)
-    largest = max(float(np.abs(ends(rows.sample)).max()) for rows in (one, other))
+    first_rows, second_rows = Rows(first, "compare"), Rows(second, "compare")
+    check_same_players("compare", first_rows.sample, second_rows.sample)
+    values = np.concatenate(
+        [flat(first_rows.sample.values), flat(second_rows.sample.values)]
+    )
+    k = values.shape[1] // len(first_rows.sample.feature_names)
+    largest = max(
+        float(np.abs(ends(rows.sample)).max()) for rows in (first_rows, second_rows)
+    )
     # Powers of two: dividing by them is exact, and squares of values above 1e154 do not
     # overflow.
-    unit = np.tile(units(both, len(one.sample.feature_names)), 2)
+    unit = np.tile(units(values, len(first_rows.sample.feature_names)), 2)
     unit = np.append(unit, np.full(3 * k, np.ldexp(1.0, np.frexp(largest)[1])))
 
     def scores(rows: Rows, batch: Explanation) -> np.ndarray:
@@ -302,36 +308,40 @@ def compare(
 
     means = [
         Means.of_batches(scores(rows, part) for part in rows.batches)
-        for rows in (one, other)
+        for rows in (first_rows, second_rows)
     ]
     pairs = None
-    if _same_rows(one, other):
-        both_batches = zip(one.batches, other.batches, strict=True)
+    if _same_rows(first_rows, second_rows):
+        both_batches = zip(first_rows.batches, second_rows.batches, strict=True)
         pairs = Means.of_batches(
-            scores(other, b) - scores(one, a) for a, b in both_batches
+            scores(second_rows, b) - scores(first_rows, a) for a, b in both_batches
         )
-    parts = (part for rows in (one, other) for part in rows.batches)
+    parts = (part for rows in (first_rows, second_rows) for part in rows.batches)
     gap = any(map(gap_shows, parts))
     return Comparison(
         names=(names[0], names[1]),
         n_rows=(int(means[0].n), int(means[1].n)),
-        feature_names=one.sample.feature_names,
-        output_names=one.sample.output_names,
+        feature_names=first_rows.sample.feature_names,
+        output_names=first_rows.sample.output_names,
         first=means[0],
         second=means[1],
         pairs=pairs,
         unit=unit,
         gap=gap,
-        index=player_index(one.sample),
+        index=player_index(first_rows.sample),
     )
 
 
 def _same_rows(one: Rows, other: Rows) -> bool:
     """Return True if both have the same rows, batch by batch."""
     # `zip` would stop at the end of the shorter dataset, and report equal rows.
-    for ours, theirs in zip_longest(one.batches, other.batches):
-        if ours is None or theirs is None or not ours.index.equals(theirs.index):
+    for first_batch, second_batch in zip_longest(one.batches, other.batches):
+        if (
+            first_batch is None
+            or second_batch is None
+            or not first_batch.index.equals(second_batch.index)
+        ):
             return False
-        if not ours.data.equals(theirs.data):
+        if not first_batch.data.equals(second_batch.data):
             return False
     return True

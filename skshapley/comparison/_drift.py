@@ -144,9 +144,9 @@ def drift(
     for _, masks in _batches(rows, periods):
         counts.update({label: int(mask.sum()) for label, mask in masks.items()})
     # "missing" is no time, so it comes last instead of being sorted.
-    known = pd.Series([label for label in counts if label != "missing"], dtype=object)
+    dated = pd.Series([label for label in counts if label != "missing"], dtype=object)
     order = [
-        *known.sort_values().tolist(),
+        *dated.sort_values().tolist(),
         *(["missing"] if "missing" in counts else []),
     ]
     base = _baseline_labels(baseline, order)
@@ -163,11 +163,11 @@ def drift(
     limits = np.concatenate([parts[label][0] for label in base])
     weights = [counts[label] for label in base]
     centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
-    shown = [label for label in parts if label not in base and len(parts[label][0])]
+    later = [label for label in parts if label not in base and len(parts[label][0])]
     critical, errors = limits_of_changes(
-        limits, [parts[label][0] for label in shown], confidence
+        limits, [parts[label][0] for label in later], confidence
     )
-    errors_of = dict(zip(shown, errors, strict=True))
+    errors_of = dict(zip(later, errors, strict=True))
     spread = limits.std(axis=0, ddof=1) if len(limits) > 1 else np.nan
     errors_of |= {
         label: spread / np.sqrt(max(len(parts[label][0]), 1)) for label in base
@@ -213,8 +213,8 @@ def _of_models(
         )
     counts = [len(part) for part in explanations.values()]
     labels = np.repeat(np.array([*explanations], dtype=object), counts)
-    merged = Explanation.merge(explanations.values())
-    plain = drift(merged, labels, baseline=baseline, kind=kind, confidence=confidence)
+    whole = Explanation.merge(explanations.values())
+    plain = drift(whole, labels, baseline=baseline, kind=kind, confidence=confidence)
     refits = {label: _variances(part, kind) for label, part in explanations.items()}
     n_base = sum(len(explanations[label]) for label in plain.baseline)
     shares = {label: len(explanations[label]) / n_base for label in plain.baseline}
@@ -222,7 +222,7 @@ def _of_models(
     table = plain.table.copy()
     variances = np.concatenate([refits[label] for label in table["period"].unique()])
     base = np.tile(base, len(explanations))
-    fewest = merged.refit_values.shape[2] - 1  # type: ignore[union-attr]
+    fewest = whole.refit_values.shape[2] - 1  # type: ignore[union-attr]
     level = (1 - confidence) / (2 * len(table))
     critical = stdtrit(_degrees(base, variances, fewest), 1 - level)
     centre = table["centre"].to_numpy()
@@ -284,8 +284,8 @@ def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
         0,
     )
     for batch in rows.batches:
-        own = periods if column else labels.iloc[start : start + len(batch)]
-        yield batch, cohort_masks(batch, own, "drift", "period")
+        batch_periods = periods if column else labels.iloc[start : start + len(batch)]
+        yield batch, cohort_masks(batch, batch_periods, "drift", "period")
         start += len(batch)
     if not column and start != len(labels):
         raise ValueError(

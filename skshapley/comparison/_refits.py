@@ -87,11 +87,11 @@ class SumOfSquares:
     @property
     def p_values(self) -> np.ndarray:
         """Probabilities of larger sums without a change, ``(m,)``."""
-        known = self.expected > 0
-        ratio = self.squares / np.where(known, self.expected, 1.0)
+        varies = self.expected > 0
+        ratio = self.squares / np.where(varies, self.expected, 1.0)
         p = fdtrc(self.numerator, self.denominator, ratio)
         # Values that no refit changes have no error.
-        return np.where(known, p, np.where(self.squares > 0, 0.0, 1.0))
+        return np.where(varies, p, np.where(self.squares > 0, 0.0, 1.0))
 
     def limits(self, level: np.ndarray | float) -> np.ndarray:
         """Return the sums that retraining alone exceeds with a probability, ``(m,)``."""
