@@ -290,8 +290,8 @@ def compare_refits(
         if refits is None or not len(explanation):
             raise TypeError(
                 "compare_refits needs explanations with refits and at least one row; "
-                f"got {explanation!r} for {name!r}: explain both models by "
-                "RefitExplainer(model).fit(X, y).explain(rows)."
+                f"got {type(explanation).__name__} without them for {name!r}: explain "
+                "both models by RefitExplainer(model).fit(X, y).explain(rows)."
             )
     check_same_players("compare_refits", first, second)
     if not first.index.equals(second.index) or not first.data.equals(second.data):
