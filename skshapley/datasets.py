@@ -47,10 +47,8 @@ class Couples(Game):
             )
         self.n_rows, self.n_players = self.X.shape
         self.bytes_per_row = 8 * self.n_players
-        self._present, self._absent = (
-            self._summands(self.X),
-            self._summands(self.references),
-        )
+        self._present = self._summands(self.X)
+        self._absent = self._summands(self.references)
 
     @staticmethod
     @abstractmethod

@@ -45,7 +45,7 @@ def folded(explanation: Any, groups: Mapping, level: int) -> Any:
     for group, label in enumerate(group_labels):
         table = explanation.data.iloc[:, np.flatnonzero(number == group)]
         alone = table.shape[1] == 1
-        columns[label] = table.iloc[:, 0] if alone else _texts(table)
+        columns[label] = table.iloc[:, 0] if alone else texts_of(table)
     data = pd.DataFrame(columns, index=explanation.data.index)
     feature_names = np.array([str(label) for label in group_labels], dtype=object)
     return replace(
@@ -53,7 +53,11 @@ def folded(explanation: Any, groups: Mapping, level: int) -> Any:
     )
 
 
-def _texts(table: pd.DataFrame) -> list[str]:
-    """Return each row as text, such as "lat=1, lon=2"."""
-    rows = table.astype(object).to_dict("records")
-    return [", ".join(f"{name}={value}" for name, value in row.items()) for row in rows]
+def texts_of(frame: pd.DataFrame, most: int = 3) -> list[str]:
+    """Return the first columns of each row as one text, such as "lat=1, lon=2"."""
+    parts = [
+        frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")
+        for i, name in enumerate(frame.columns[:most])
+    ]
+    ellipsis = ", ..." if frame.shape[1] > most else ""
+    return [", ".join(cells) + ellipsis for cells in zip(*parts, strict=True)]

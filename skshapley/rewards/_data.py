@@ -93,11 +93,9 @@ class DataGame(Game):
     ) -> None:
         self.estimator, self.scorer = estimator, scorer
         self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
-        self.members, self.truncation, self.error_score = (
-            members,
-            truncation,
-            error_score,
-        )
+        self.members = members
+        self.truncation = truncation
+        self.error_score = error_score
         self.n_players = int(members.max()) + 1
         # Truncation needs whole chains in one call; otherwise each fit may go to
         # another worker.

@@ -115,11 +115,9 @@ class InputReward:
         rows_per_value : int, default=1
             Model rows of an evaluation.
         """
-        names, errors, p = (
-            self.response.output_names,
-            result.standard_errors,
-            self.n_players,
-        )
+        names = self.response.output_names
+        errors = result.standard_errors
+        p = self.n_players
         return Explanation(
             values=result.values[None, :p],
             standard_errors=None if errors is None else errors[None, :p],

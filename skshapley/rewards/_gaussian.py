@@ -113,10 +113,8 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     for k in range(FOLDS):
         test_rows, training_rows = rows[fold == k], rows[fold != k]
         mass = weights[fold != k] / weights[fold != k].sum()
-        correlation, (plain, _) = (
-            sample_correlation(training_rows, mass),
-            learned_correlation(training_rows, mass),
-        )
+        correlation = sample_correlation(training_rows, mass)
+        plain, _ = learned_correlation(training_rows, mass)
         factors = {count: factor_correlation(correlation, count) for count in counts}
         without = multivariate_normal.logpdf(test_rows, cov=plain)
         for i, (count, shrinkage) in enumerate(choices):

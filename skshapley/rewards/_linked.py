@@ -38,15 +38,11 @@ class WrappedGame(Game):
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self.n_players, self.n_rows, self.n_outputs = (
-            game.n_players,
-            game.n_rows,
-            game.n_outputs,
-        )
-        self.rows_per_value, self.bytes_per_row = (
-            game.rows_per_value,
-            game.bytes_per_row,
-        )
+        self.n_players = game.n_players
+        self.n_rows = game.n_rows
+        self.n_outputs = game.n_outputs
+        self.rows_per_value = game.rows_per_value
+        self.bytes_per_row = game.bytes_per_row
         self.parted_by_instance = game.parted_by_instance
 
     @property

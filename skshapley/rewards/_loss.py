@@ -237,11 +237,9 @@ class LossGame(WrappedGame):
     ) -> None:
         super().__init__(game)
         self.n_outputs = 1
-        self._loss, self._targets, self._references = (
-            loss.without_model(),
-            targets,
-            references,
-        )
+        self._loss = loss.without_model()
+        self._targets = targets
+        self._references = references
         self.by_row = (
             ("_targets",) if references is None else ("_targets", "_references")
         )
@@ -252,10 +250,8 @@ class LossGame(WrappedGame):
         """Return minus the losses, ``(r, m, 1)``."""
         if self._references is None:
             return self._worth(self._game(coalitions, rows), rows)
-        (r, m, _), halves = (
-            coalitions.shape,
-            self._references[rows].reshape(len(rows), 2, -1),
-        )
+        r, m, _ = coalitions.shape
+        halves = self._references[rows].reshape(len(rows), 2, -1)
         # Halves, not two samples: the mean over both is the mean that is needed anyway.
         against = np.tile(
             halves, (1, m, 1)

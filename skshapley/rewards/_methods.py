@@ -223,10 +223,8 @@ def in_dmatrix(model, X) -> Any:
 def _raw_score(model) -> Callable[[Any], Any] | None:
     """Return the function of X with the exact logit of the probability, or None."""
     kind = type(model)
-    library, two = (
-        kind.__module__.partition(".")[0],
-        len(getattr(model, "classes_", ())) == 2,
-    )
+    library = kind.__module__.partition(".")[0]
+    two = len(getattr(model, "classes_", ())) == 2
     if library == "xgboost":
         return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
     if library == "lightgbm" and two:

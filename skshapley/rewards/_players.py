@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skshapley._records._folded import texts_of
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._texts import suggested
@@ -131,7 +132,7 @@ class Players(Portable):
         for player, name in enumerate(self.names):
             members = frame.iloc[:, np.flatnonzero(self.column_player == player)]
             alone = members.shape[1] == 1
-            columns[name] = members.iloc[:, 0] if alone else _as_text(members)
+            columns[name] = members.iloc[:, 0] if alone else texts_of(members)
         return pd.DataFrame(columns, index=frame.index)
 
 
@@ -207,13 +208,3 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
         if frame[name].map(lambda value: type(value).__hash__ is None).any():
             frame[name] = frame[name].map(str, na_action="ignore")
     return frame
-
-
-def _as_text(frame, most=3) -> list[str]:
-    """Return the first columns of each row as one text, such as "lat=1, lon=2"."""
-    parts = [
-        frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")
-        for i, name in enumerate(frame.columns[:most])
-    ]
-    ellipsis = ", ..." if frame.shape[1] > most else ""
-    return [", ".join(cells) + ellipsis for cells in zip(*parts, strict=True)]

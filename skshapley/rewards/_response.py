@@ -67,12 +67,10 @@ class Response:
         owner="ShapleyExplainer",
         whole=False,
     ) -> None:
-        self.estimator, self.output, self.owner, self.whole = (
-            estimator,
-            output,
-            owner,
-            whole,
-        )
+        self.estimator = estimator
+        self.output = output
+        self.owner = owner
+        self.whole = whole
         self.method = checked_method(estimator, method, owner)
         self._is_module = is_torch_module(estimator)
         self.predicted = isinstance(output, str) and output == "predicted"
@@ -208,11 +206,9 @@ class Response:
             steps.
         """
         response = copy(self)
-        response.estimator, response._column_names, response._width = (
-            estimator,
-            None,
-            None,
-        )
+        response.estimator = estimator
+        response._column_names = None
+        response._width = None
         response._nameless = False
         response.dense = False  # the steps make the columns that the rest was fitted on
         return response
@@ -231,11 +227,9 @@ class Response:
         rest : Response
             A probed response.
         """
-        self.n_columns, self.names, self.column = (
-            rest.n_columns,
-            rest.names,
-            rest.column,
-        )
+        self.n_columns = rest.n_columns
+        self.names = rest.names
+        self.column = rest.column
 
     def _learn(self, raw, values) -> None:
         """Determine the outputs from the first response."""

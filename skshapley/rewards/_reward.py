@@ -379,10 +379,8 @@ class InterventionalGame(Game):
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
-        self.reference_weights, self.bytes_per_row = (
-            masked.weights,
-            masked.bytes_per_row,
-        )
+        self.reference_weights = masked.weights
+        self.bytes_per_row = masked.bytes_per_row
 
     @cached_property
     def _pool(self) -> RowPool:

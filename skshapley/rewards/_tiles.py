@@ -200,10 +200,8 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
             (height, width), (rows, columns) = shape, tiles
             # If the grid does not divide the image, tiles differ by one pixel in height
             # and width.
-            down, across = (
-                np.arange(height) * rows // height,
-                np.arange(width) * columns // width,
-            )
+            down = np.arange(height) * rows // height
+            across = np.arange(width) * columns // width
             return down[:, None] * columns + across, (int(rows), int(columns))
         if labels.shape == shape:
             return np.unique(labels, return_inverse=True)[1].reshape(shape).astype(

@@ -291,10 +291,8 @@ def of_tokens(explanation: Explanation, names: list) -> Explanation:
         whole[:, positions] = array[:, in_vocabulary]
         return whole
 
-    errors, data = (
-        explanation.standard_errors,
-        wide(explanation.data.to_numpy(dtype=object), None),
-    )
+    errors = explanation.standard_errors
+    data = wide(explanation.data.to_numpy(dtype=object), None)
     return replace(
         explanation,
         values=wide(explanation.values),
