@@ -66,7 +66,7 @@ def test_numbers_agree_with_the_explanation(kind, request):
         close(written["wider"], known.background_errors[:, kept], 3)
         close(written["predictions"], known.predictions, 6)
         close(written["base"], known.base_values, 6)
-        columns = ["importance", "standard_error", "background_error"]
+        columns = ["importance", "standard_error", "background_error", "refit_error"]
         frame = known.importance().loc[
             [explanation.feature_names[j] for j in kept], columns
         ]
