@@ -1,13 +1,14 @@
 """The contract of every display, and displays that break it."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from skshapley import ShapleyExplainer, plots
-from skshapley.comparison import compare, drift
+from skshapley.comparison import compare, compare_refits, drift
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import (
     BarDisplay,
@@ -24,6 +25,7 @@ from skshapley.plots import (
     MaskingCurveDisplay,
     MatrixDisplay,
     OverOutputsDisplay,
+    RefitComparisonDisplay,
     SentenceDisplay,
     WaterfallDisplay,
 )
@@ -59,6 +61,12 @@ ROWS = explained()
 PERIODS = np.arange(12) // 4
 CURVE = masking_curve(lambda S: S @ WEIGHTS, WEIGHTS, fractions=(0, 1))
 COMPARED = compare(ROWS[:6], ROWS[6:])
+# The second model has twice the values of the first.
+REFITS = VALUES[:, :, None] + 0.1 * np.random.default_rng(1).normal(size=(12, 3, 4))
+REFITTED = compare_refits(
+    replace(ROWS, refit_values=REFITS),
+    replace(ROWS, values=2 * VALUES, refit_values=2 * REFITS),
+)
 # The product of two columns is their interaction; the third has a main effect only.
 PAIRS = {(1, 0): X[0, 0] * X[0, 1], (2, 2): X[0, 2]}
 CELLS = [PAIRS.get((i, j), 0.0) for i in range(3) for j in range(i + 1)]
@@ -107,6 +115,10 @@ CASES = {
     DumbbellDisplay: (
         lambda ax: DumbbellDisplay.from_comparison(COMPARED, kind="attribution", ax=ax),
         {"first": VALUES[:6].mean(axis=0), "second": VALUES[6:].mean(axis=0)},
+    ),
+    RefitComparisonDisplay: (
+        lambda ax: RefitComparisonDisplay.from_comparison(REFITTED, ax=ax),
+        {"difference": np.sqrt((VALUES**2).mean(axis=0))},
     ),
     MaskingCurveDisplay: (
         lambda ax: MaskingCurveDisplay.from_curves(CURVE, ax=ax),
