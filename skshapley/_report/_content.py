@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._records._summary import gap_shows
+from skshapley._report._beside import beside
 from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit, parameters
+from skshapley._report._truth import truth
 from skshapley.explanation import Explanation
 from skshapley.plots._common import adding_up, numbers_of_outputs, response_name
 from skshapley.plots._partners import strongest_partners
@@ -25,6 +27,8 @@ def content(
     max_rows: int | None = None,
     max_features: int | None = None,
     n_rows: int | None = None,
+    y: Any = None,
+    other: Explanation | None = None,
 ) -> dict[str, Any]:
     """Return the page's content as lists and dicts.
 
@@ -35,6 +39,10 @@ def content(
         As in `Explanation.report`.
     n_rows : int, default=None
         The number of rows behind a sampled explanation.
+    y : array-like of shape (r,), default=None
+        True labels.
+    other : Explanation, default=None
+        An explanation of the same rows.
 
     Returns
     -------
@@ -43,6 +51,7 @@ def content(
         Attributions are lists by feature, over all rows; the sum of the other features
         is one more.
     """
+    original = explanation
     explanation = adding_up(explanation)
     r = len(explanation)
     n = r if max_rows is None else min(max_rows, r)
@@ -53,7 +62,7 @@ def content(
     n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
     kept, rest = order[:n_kept], order[n_kept:]
     shown = explanation[rows]
-    return {
+    page = {
         "rows": [text(label) or "missing" for label in shown.index],
         "n_rows": r if n_rows is None else n_rows,
         "n_explained": r,
@@ -66,6 +75,13 @@ def content(
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
     }
+    if y is not None:
+        page["truth"] = truth(original, y, rows)
+        for output in page["outputs"]:
+            output["facts"].insert(2, ["Error of the model", page["truth"]["fact"]])
+    if other is not None:
+        page["beside"] = beside(original, other, rows, kept)
+    return page
 
 
 def shown_rows(r: int, n: int) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ from skshapley._what_if import STYLE, page_text, panel_content
 if TYPE_CHECKING:
     from skshapley._estimators._attributor import Attributor
 
-SCRIPTS = ("elements.js", "texts.js", "charts.js")
+SCRIPTS = ("elements.js", "texts.js", "charts.js", "group.js")
 PANEL = ("model.js", "what_if.js", "widget.js")
 
 

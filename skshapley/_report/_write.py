@@ -34,6 +34,7 @@ SCRIPTS = (
     "dependence.js",
     "interactions.js",
     "waterfall.js",
+    "group.js",
     "rows.js",
     "main.js",
 )
@@ -53,6 +54,8 @@ def write_report(
     title: str | None = None,
     max_rows: int | None = 1000,
     max_features: int | None = 50,
+    y: Any = None,
+    beside: "Explanation | None" = None,
     what_if: Any = None,
 ) -> Path | None:
     """Write one HTML file that any browser opens, without a server or a network.
@@ -75,6 +78,11 @@ def write_report(
     max_features : int or None, default=50
         Number of features shown separately, the most important first; the others are
         summed. None: all.
+    y : array-like of shape (r,), default=None
+        True labels. The report then shows them, and the error of the model.
+    beside : Explanation, default=None
+        Another explanation of the same rows and features, such as of another model. The
+        report then shows the differences.
     what_if : ShapleyExplainer or TreeExplainer, default=None
         The explainer of these rows. The page then has a panel in which values can be
         changed, and the prediction and its attributions follow. **The file then
@@ -90,7 +98,8 @@ def write_report(
     ------
     ValueError, TypeError
         For an invalid title, max_rows or max_features, an explanation without rows, or
-        a `what_if` that explains other rows or cannot be computed in a page.
+        labels `y` of another length or kind, a `beside` of other rows, or a `what_if`
+        that explains other rows or cannot be computed in a page.
     OSError
         If the file cannot be written, as on a full disk. An existing file is kept.
     """
@@ -100,7 +109,7 @@ def write_report(
         "max_features": max_features,
     }
     check_values("Explanation.report", given, _CONSTRAINTS)
-    text = report_html(self, **given, what_if=what_if)
+    text = report_html(self, **given, y=y, beside=beside, what_if=what_if)
     if path is None and "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 
@@ -133,6 +142,8 @@ def report_html(
     max_rows: int | None = 1000,
     max_features: int | None = 50,
     n_rows: int | None = None,
+    y: Any = None,
+    beside: "Explanation | None" = None,
     what_if: Any = None,
 ) -> str:
     """Return the report as text.
@@ -140,7 +151,7 @@ def report_html(
     Parameters
     ----------
     explanation : Explanation
-    title, max_rows, max_features, what_if
+    title, max_rows, max_features, y, beside, what_if
         As in `write_report`.
     n_rows : int, default=None
         The number of rows behind a sampled explanation. None: it is not a sample.
@@ -149,7 +160,7 @@ def report_html(
         raise ValueError("Explanation.report needs at least one row to show; got none.")
     model = (explanation.settings.model or "").split("(")[0]
     named = f"Explanation of {model}" if model.isidentifier() else "Explanation"
-    facts = content(explanation, max_rows, max_features, n_rows)
+    facts = content(explanation, max_rows, max_features, n_rows, y, beside)
     scripts = list(map(script_text, SCRIPTS))
     style = script_text("report.css")
     section = ""

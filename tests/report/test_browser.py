@@ -334,3 +334,49 @@ def test_one_picture_is_saved_as_svg(opened, awkward):
         assert "".join(name.split()) in "".join(written.split())
     bars = [node for node in picture.iter() if node.get("fill") == "rgb(59, 120, 180)"]
     assert len(bars) == 6
+
+
+def test_a_frame_and_a_filter_show_the_mean_of_their_rows(opened, plain):
+    """The mean attributions of the rows, and all rows again."""
+    page = opened(plain)
+    assert not page.locator("#group").is_visible()
+    feature = plain.importance().index[0]
+    strip = page.locator("#beeswarm svg[role=img]").first
+    strip.scroll_into_view_if_needed()
+    box = strip.bounding_box()
+    middle = box["x"] + box["width"] / 2
+    page.mouse.move(middle, box["y"] + 1)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] - 2, steps=4)
+    page.mouse.up()
+    rows = texts(page, "#table .opener")
+    values = plain.to_frame()[feature]
+    assert 1 < len(rows) < 25
+    assert {*rows} == {*values.sort_values().index[-len(rows) :]}
+    means = plain.to_frame().loc[rows].mean()
+    order = means.abs().sort_values(ascending=False).index
+    assert texts(page, "#group th") == list(order)
+    shown = page.locator("#group td.number").first.inner_text()
+    assert shown.startswith(f"{means[order[0]]:+.3g}"[:5].replace("-", "−"))
+    page.get_by_role("button", name="All rows again").click()
+    assert not page.locator("#group").is_visible()
+    page.get_by_label("Search").fill("row 3")
+    assert (
+        f"these {len(texts(page, '#table .opener'))} rows" in texts(page, "#group p")[0]
+    )
+
+
+def test_labels_and_another_explanation(opened, plain):
+    other = replace(plain, values=plain.values[:, ::-1].copy())
+    y = plain.predictions + np.arange(len(plain))
+    settings = replace(plain.settings, response_method="predict")
+    page = opened(replace(plain, settings=settings), y=y, beside=other)
+    page.get_by_role("button", name="True value").click()
+    assert texts(page, "#table .opener")[0] == plain.index[-1]
+    assert "off by 39.0" in texts(page, "#table tbody td")[1]
+    row = page.locator("#beside .most button").first
+    name = row.inner_text()
+    row.click()
+    opener = page.get_by_role("button", name=name, exact=True).last
+    assert opener.get_attribute("aria-expanded") == "true"
+    assert len(texts(page, "#beside .chart tr")) == 6

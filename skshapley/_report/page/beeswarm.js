@@ -69,7 +69,7 @@ function drawBeeswarm(content, output, all, open) {
   const ends = [Math.min(low, 0), Math.max(high, 0)];
   part("beeswarm", ".note").replaceChildren(
     `A point to the right: this value raises the prediction of its row; the colour shows whether the value is high or low. Attributions (${output.response}) of ${count(content.rows.length, "row")}. ` +
-      `${output.errors ? "The line through a point is its 95\u00a0% interval. " : ""}Point at a row to read it; click to open it.`,
+      `${output.errors ? "The line through a point is its 95\u00a0% interval. " : ""}Point at a row to read it, and click to open it; a frame drawn around points shows the mean of their rows below.`,
   );
   const box = part("beeswarm", ".chart");
   const named = (feature) => {

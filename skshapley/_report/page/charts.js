@@ -106,12 +106,47 @@ function pointed(svg, points, open) {
     tip.style.top = `${event.clientY + 16}px`;
   });
   svg.addEventListener("pointerleave", () => (tip.hidden = true));
+  let dragged = framing(svg, points, open.frame);
   svg.addEventListener("click", (event) => {
     const point = found(event);
-    if (point === null) return;
+    if (point === null || dragged()) return;
     tip.hidden = true;
     open(point.row);
   });
+}
+
+// A frame that is drawn around points with a mouse keeps their rows in the table below.
+function framing(svg, points, keep) {
+  let start = null;
+  let box = null;
+  let moved = false;
+  const place = (event) => {
+    const { left, top } = svg.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  };
+  const sides = ([x, y]) => ({ x: Math.min(x, start[0]), y: Math.min(y, start[1]), width: Math.abs(x - start[0]), height: Math.abs(y - start[1]) });
+  svg.addEventListener("pointerdown", (event) => {
+    if (event.pointerType !== "mouse") return;
+    [start, moved] = [place(event), false];
+  });
+  svg.addEventListener("pointermove", (event) => {
+    if (start === null) return;
+    const { width, height } = sides(place(event));
+    if (!moved && Math.max(width, height) < 6) return;
+    if (!moved) svg.append((box = shape("rect", { class: "frame" })));
+    moved = true;
+    svg.setPointerCapture(event.pointerId);
+    for (const [name, value] of Object.entries(sides(place(event)))) box.setAttribute(name, value);
+  });
+  svg.addEventListener("pointerup", (event) => {
+    if (start !== null && moved) {
+      const { x, y, width, height } = sides(place(event));
+      keep(points.filter((point) => point.x >= x && point.x <= x + width && point.y >= y && point.y <= y + height).map(({ row }) => row));
+      box.remove();
+    }
+    start = null;
+  });
+  return () => moved;
 }
 
 // The 95 % intervals of all points in one path, the paler the more there are.

@@ -7,11 +7,13 @@ const state = { output: 0, all: false, width: 0 };
 function drawPictures() {
   const output = content.outputs[state.output];
   const open = (row) => rows.open(row);
+  open.frame = (found) => rows.frame(found);
   drawImportance(content, output, state.all);
   drawCurves(content);
   drawBeeswarm(content, output, state.all, open);
   drawDependence(content, output, open);
   drawInteractions(content, output, open);
+  drawBeside(content, output, open);
   drawContents();
   state.width = document.body.clientWidth;
 }

@@ -24,6 +24,7 @@ class Rows {
     for (const id of ["least", "most"]) byId(id).addEventListener("input", () => this.change({ page: 0 }));
     byId("download").addEventListener("click", () => this.download());
     this.drawFilter();
+    byId("all-rows").addEventListener("click", () => this.frame([]));
     byId("search").addEventListener("input", () => this.change({ page: 0 }));
     byId("previous").addEventListener("click", () => this.change({ page: this.page - 1 }));
     byId("next").addEventListener("click", () => this.change({ page: this.page + 1 }));
@@ -51,6 +52,7 @@ class Rows {
     const { content, output, feature } = this;
     const within = (value, [least, most]) =>
       (least.value === "" || (value !== null && value >= Number(least.value))) && (most.value === "" || (value !== null && value <= Number(most.value)));
+    if (this.framed && !this.framed.has(row)) return false;
     if (!within(output.predictions[row], [byId("least"), byId("most")])) return false;
     const column = content.columns[feature];
     if (column.kind === "number") return within(column.x[row], byId("filter").querySelectorAll("input"));
@@ -84,6 +86,8 @@ class Rows {
       { key: "row", title: "Row", kind: null, of: (row) => content.rows[row] },
       { key: "prediction", title: "Prediction", of: (row) => output.predictions[row],
         text: (row) => number(output.predictions[row]) + (output.logit ? ` (${probability(output.predictions[row])})` : "") },
+      ...(content.truth ? [{ key: "truth", title: "True value", of: (row) => content.truth.errors[row], text: (row) => content.truth.texts[row] +
+        (content.truth.shares ? ` (${((100 * (1 - content.truth.errors[row]))).toPrecision(3)}\u00a0%)` : ` (off by ${number(content.truth.errors[row])})`) }] : []),
       { key: "data", title: shortened(name, TITLE), kind: column.kind === "text" ? null : "number", of: raw, text: (row) => datum(column, row) },
       { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },
       ...(output.errors ? [{ key: "error", title: "Its error", of: (row) => output.errors[feature][row],
@@ -146,7 +150,7 @@ class Rows {
 
   detail(row) {
     const { content, output } = this;
-    const box = element("td", { colspan: output.errors ? 6 : 5 });
+    const box = element("td", { colspan: this.columns().length + 1 });
     const draw = (all) => {
       const shown = waterfallLines(content, output, row, false).length;
       const more = content.features.length > shown && element("button", { type: "button", click: () => {
@@ -160,11 +164,19 @@ class Rows {
     return element("tr", { class: "detail" }, box);
   }
 
+  // Keep the rows within a frame; an empty one shows all again.
+  frame(rows) {
+    this.framed = rows.length ? new Set(rows) : null;
+    byId("all-rows").hidden = !rows.length;
+    this.change({ page: 0 });
+  }
+
   // Show a row that was pointed at elsewhere.
   open(row) {
     this.opened.add(row);
     this.search();
     if (!this.found.includes(row)) {
+      this.frame([]);
       for (const id of ["search", "least", "most"]) byId(id).value = "";
       this.drawFilter();
     }
@@ -179,6 +191,7 @@ class Rows {
     this.output = output;
     this.search();
     const { found } = this;
+    drawGroup(this.content, output, found);
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
     this.page = Math.min(Math.max(0, this.page), pages - 1);
     const columns = this.columns();

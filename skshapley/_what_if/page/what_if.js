@@ -294,28 +294,18 @@ class WhatIf {
   }
 
   drawBars({ values, errors }) {
+    const { columns, bars } = this.data;
     const before = this.former?.values ?? values;
     const size = (j) => Math.max(Math.abs(values[j]), Math.abs(before[j]));
     const order = [...this.data.bars.keys()].sort((i, j) => size(j) - size(i));
     const shown = order.length <= FIRST_FEATURES + 1 ? order : order.slice(0, FIRST_FEATURES);
     const half = (j) => (errors?.[j] ? HALF_WIDTH * errors[j] : 0);
-    const [low, high] = extent([0, ...shown.flatMap((j) => [values[j] - half(j), values[j] + half(j), before[j]])]);
-    const at = (x) => `${(1 + (98 * (x - low)) / (high - low || 1)).toFixed(2)}%`;
-    const wide = (x) => `${((98 * Math.abs(x)) / (high - low || 1)).toFixed(2)}%`;
-    const lines = shown.map((j) => ({
-      name: [element("span", {}, wrappable(this.data.bars[j])), ...(this.data.columns.length === this.data.bars.length ? [element("span", { class: "value" }, ` = ${this.label(j)}`)] : [])],
-      description: number(values[j], true) + plusMinus(half(j), values[j]),
-      kind: this.changed(j) ? "changed" : undefined,
-      strip: shape("svg", { "aria-hidden": "true" },
-        shape("rect", { class: values[j] < 0 ? "negative" : "positive", x: at(Math.min(0, values[j])), width: wide(values[j]), y: "15%", height: "70%" }),
-        Math.abs(values[j] - before[j]) > 0.003 * (high - low)
-          ? shape("rect", { class: "former", x: at(Math.min(0, before[j])), width: wide(before[j]), y: "15%", height: "70%" }) : null,
-        shape("line", { class: "zero", x1: at(0), x2: at(0), y1: 0, y2: "100%" }),
-        half(j) ? shape("line", { class: "error", x1: at(values[j] - half(j)), x2: at(values[j] + half(j)), y1: "50%", y2: "50%" }) : null),
-    }));
+    const table = signedTable("Contributions of the columns", shown.map((j) => ({
+      name: [element("span", {}, wrappable(this.data.bars[j])),
+        ...(columns.length === bars.length ? [element("span", { class: "value" }, ` = ${this.label(j)}`)] : [])],
+      value: values[j], half: half(j), dashed: before[j], kind: this.changed(j) ? "changed" : undefined,
+    })));
     const others = order.slice(shown.length);
-    const table = strips("Contributions of the columns", lines);
-    table.classList.add("bars");
     const total = others.reduce((sum, j) => sum + values[j], 0);
     this.bars.replaceChildren(table, ...(others.length ? [element("p", { class: "note" }, `${count(others.length, "other column")} add ${number(total, true)}.`)] : []));
   }

@@ -1,0 +1,66 @@
+"""Two explanations of the same rows, side by side in a report."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._report._columns import rounded
+from skshapley.plots._common import adding_up
+
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
+
+DIGITS = 6
+
+
+def beside(
+    explanation: "Explanation",
+    other: Any,
+    rows: NDArray[np.intp],
+    kept: NDArray[np.intp],
+) -> list[dict[str, Any]]:
+    """Return the differences between two explanations, by output.
+
+    Parameters
+    ----------
+    explanation, other : Explanation
+        Of the same rows and features.
+    rows : ndarray of shape (n,), int
+        The shown rows.
+    kept : ndarray of shape (p',), int
+        The shown features.
+
+    Raises
+    ------
+    ValueError
+        If the rows, features or outputs differ.
+    """
+    for name, attribute in (
+        ("features", "feature_names"),
+        ("rows", "index"),
+        ("outputs", "output_names"),
+    ):
+        mine = getattr(explanation, attribute)
+        theirs = getattr(other, attribute, None)
+        same = (mine is None) == (theirs is None)
+        if not same or (mine is not None and list(mine) != list(theirs)):
+            raise ValueError(
+                f"Explanation.report got beside with other {name} than the explanation:"
+                " pass an Explanation of the same rows, features and outputs."
+            )
+    explanation, other = adding_up(explanation), adding_up(other)
+    shape = (*explanation.values.shape[:2], -1)
+    values = explanation.values.reshape(shape)
+    others = other.values.reshape(shape)
+    predictions = other.predictions.reshape(len(other), -1)
+    differences = np.abs(others - values)
+    return [
+        {
+            "sizes": rounded(np.abs(others[:, kept, k]).mean(axis=0), DIGITS),
+            "differences": rounded(differences[:, kept, k].mean(axis=0), DIGITS),
+            "rows": rounded(differences[rows, :, k].sum(axis=1), DIGITS),
+            "predictions": rounded(predictions[rows, k], DIGITS),
+        }
+        for k in range(values.shape[2])
+    ]
