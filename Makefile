@@ -93,7 +93,7 @@ test-313: | $(BIN)/uv ## run the tests with the versions of constraints.txt and 
 test-ecosystem: | $(BIN)/uv ## explain models and pipelines of other libraries, in a separate environment
 	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON311) $(VENV)/$@
 	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python --editable . --group ecosystem
-	$(SINGLE) $(VENV)/$@/bin/python -m pytest -m slow tests/ecosystem
+	$(SINGLE) $(VENV)/$@/bin/python -m pytest -m slow tests/ecosystem tests/what_if/test_tables.py
 
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
 DIGITS = 6
+SHARED = {"features": "feature_names", "rows": "index", "outputs": "output_names"}
 
 
 def beside(
@@ -36,28 +37,23 @@ def beside(
     ValueError
         If the rows, features or outputs differ.
     """
-    for name, attribute in (
-        ("features", "feature_names"),
-        ("rows", "index"),
-        ("outputs", "output_names"),
-    ):
-        mine = getattr(explanation, attribute)
-        theirs = getattr(other, attribute, None)
-        same = (mine is None) == (theirs is None)
-        if not same or (mine is not None and list(mine) != list(theirs)):
+    for noun, attribute in SHARED.items():
+        names = getattr(explanation, attribute)
+        other_names = getattr(other, attribute, None)
+        if not np.array_equal(np.array(names), np.array(other_names)):
             raise ValueError(
-                f"Explanation.report got beside with other {name} than the explanation:"
+                f"Explanation.report got beside with other {noun} than the explanation:"
                 " pass an Explanation of the same rows, features and outputs."
             )
     explanation, other = adding_up(explanation), adding_up(other)
     shape = (*explanation.values.shape[:2], -1)
     values = explanation.values.reshape(shape)
-    others = other.values.reshape(shape)
+    other_values = other.values.reshape(shape)
     predictions = other.predictions.reshape(len(other), -1)
-    differences = np.abs(others - values)
+    differences = np.abs(other_values - values)
     return [
         {
-            "sizes": rounded(np.abs(others[:, kept, k]).mean(axis=0), DIGITS),
+            "sizes": rounded(np.abs(other_values[:, kept, k]).mean(axis=0), DIGITS),
             "differences": rounded(differences[:, kept, k].mean(axis=0), DIGITS),
             "rows": rounded(differences[rows, :, k].sum(axis=1), DIGITS),
             "predictions": rounded(predictions[rows, k], DIGITS),

@@ -60,17 +60,17 @@ def content(
     order = _order(outputs)
     n_kept = len(order) if max_features is None else max_features
     n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
-    kept, rest = order[:n_kept], order[n_kept:]
-    shown = explanation[rows]
-    page = {
-        "rows": [text(label) or "missing" for label in shown.index],
+    columns, summed = order[:n_kept], order[n_kept:]
+    page_rows = explanation[rows]
+    page: dict[str, Any] = {
+        "rows": [text(label) or "missing" for label in page_rows.index],
         "n_rows": r if n_rows is None else n_rows,
         "n_explained": r,
-        "features": [str(name) for name in explanation.feature_names[kept]],
-        "n_others": len(rest),
-        "columns": [column(shown.data.iloc[:, player]) for player in kept],
+        "features": [str(name) for name in explanation.feature_names[columns]],
+        "n_others": len(summed),
+        "columns": [column(page_rows.data.iloc[:, player]) for player in columns],
         "places": numbers_of_outputs(explanation),
-        "outputs": [_output(whole, rows, kept, rest) for whole in outputs],
+        "outputs": [_output(whole, rows, columns, summed) for whole in outputs],
         "names": None
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
@@ -80,7 +80,7 @@ def content(
         for output in page["outputs"]:
             output["facts"].insert(2, ["Error of the model", page["truth"]["fact"]])
     if other is not None:
-        page["beside"] = beside(original, other, rows, kept)
+        page["beside"] = beside(original, other, rows, columns)
     return page
 
 
@@ -104,7 +104,7 @@ def _by_output(explanation: Explanation) -> list[Explanation]:
 
 def _order(outputs: list[Explanation]) -> NDArray[np.intp]:
     """Return the positions of the features, ``(p,)``, the largest share of any output first."""
-    sizes = np.array([np.abs(each.values).mean(axis=0) for each in outputs])
+    sizes = np.array([np.abs(output.values).mean(axis=0) for output in outputs])
     total = sizes.sum(axis=1, keepdims=True)
     shares = np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0)
     return np.argsort(-shares.max(axis=0), kind="stable")
@@ -117,25 +117,25 @@ def _output(
     rest: NDArray[np.intp],
 ) -> dict[str, Any]:
     """Return the numbers of one output: importances of all rows, and attributions of some."""
-    shown = whole[rows]
-    values = shown.values[:, kept]
+    page_rows = whole[rows]
+    values = page_rows.values[:, kept]
     if len(rest):
-        values = np.column_stack([values, shown.values[:, rest].sum(axis=1)])
+        values = np.column_stack([values, page_rows.values[:, rest].sum(axis=1)])
     return {
         "response": response_name(whole),
         "facts": facts(whole),
         "parameters": parameters(whole),
         "logit": is_logit(whole),
-        "base": rounded(shown.base_values, VALUE_DIGITS),
-        "predictions": rounded(shown.predictions, VALUE_DIGITS),
-        "gap": gap_shows(shown),
+        "base": rounded(page_rows.base_values, VALUE_DIGITS),
+        "predictions": rounded(page_rows.predictions, VALUE_DIGITS),
+        "gap": gap_shows(page_rows),
         "values": _by_feature(values, VALUE_DIGITS),
-        "errors": _errors(shown.standard_errors, kept),
-        "wider": _errors(shown.background_errors, kept),
-        "refit": _errors(shown.refit_errors, kept),
+        "errors": _errors(page_rows.standard_errors, kept),
+        "wider": _errors(page_rows.background_errors, kept),
+        "refit": _errors(page_rows.refit_errors, kept),
         "importance": _importance(whole, kept),
         "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
-        "partners": _partners(shown, kept),
+        "partners": _partners(page_rows, kept),
         "pairs": _pairs(whole, rows, kept),
     }
 
@@ -163,8 +163,8 @@ def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float |
 def _partners(shown: Explanation, kept: NDArray[np.intp]) -> list[int | None]:
     """Return, for each shown feature, the position of the feature that colours its dependence."""
     places: dict[Any, int] = {player: place for place, player in enumerate(kept)}
-    found = strongest_partners(shown[:, kept], range(len(kept)))
-    return [places.get(partner) for partner in found]
+    partners = strongest_partners(shown[:, kept], range(len(kept)))
+    return [places.get(partner) for partner in partners]
 
 
 def _pairs(
@@ -176,12 +176,14 @@ def _pairs(
     places = {int(player): place for place, player in enumerate(kept)}
     values = whole.interactions[rows].values
     sizes = whole.interactions.importance()[["importance", "standard_error"]]
-    known = sizes[[set(pair) <= places.keys() for pair in sizes.index]].head(MOST_PAIRS)
+    strongest = sizes[[set(pair) <= places.keys() for pair in sizes.index]].head(
+        MOST_PAIRS
+    )
     return [
         {
             "features": [places[first], places[second]],
             "importance": rounded(np.array(size), VALUE_DIGITS),
             "values": rounded(values[:, first, second], VALUE_DIGITS),
         }
-        for (first, second), *size in known.itertuples()
+        for (first, second), *size in strongest.itertuples()
     ]

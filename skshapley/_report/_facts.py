@@ -31,7 +31,7 @@ def facts(explanation: "Explanation") -> list[list[str]]:
     """
     settings = explanation.settings
     b, n, r = settings.n_background, int(explanation.converged.sum()), len(explanation)
-    known = _finite(explanation.background_errors)
+    background_errors = _finite(explanation.background_errors)
     meaning = "what another background of the same kind would change"
     reward = (settings.reward or "").removesuffix("()")
     entries = {
@@ -45,8 +45,8 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Model rows": _model_rows(explanation),
         "Accurate enough": f"{n:,} of {r:,} rows" if 0 < n < r else None,
         "Standard errors": _standard_errors(explanation),
-        "Background errors": f"{_usual(known)}: {meaning}"
-        if len(known)
+        "Background errors": f"{_usual(background_errors)}: {meaning}"
+        if len(background_errors)
         else ON_REQUEST,
         "Refit errors": _refit_errors(explanation),
         "Adds up": _adds_up(explanation),
@@ -117,16 +117,16 @@ def _model_rows(explanation: "Explanation") -> str:
 
 
 def _standard_errors(explanation: "Explanation") -> str:
-    known = _finite(explanation.standard_errors)
-    if not len(known):
+    errors = _finite(explanation.standard_errors)
+    if not len(errors):
         return "not known: the method has none"
-    if not known.any():
+    if not errors.any():
         return "0: the attributions are exact for this background"
     largest = np.abs(explanation.values).max()
     share = (
-        f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
+        f", {errors.max() / largest:.1%} of the largest attribution" if largest else ""
     )
-    return f"{_usual(known)}{share}"
+    return f"{_usual(errors)}{share}"
 
 
 def _refit_errors(explanation: "Explanation") -> str | None:

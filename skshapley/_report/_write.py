@@ -103,13 +103,13 @@ def write_report(
     OSError
         If the file cannot be written, as on a full disk. An existing file is kept.
     """
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "title": title,
         "max_rows": max_rows,
         "max_features": max_features,
     }
-    check_values("Explanation.report", given, _CONSTRAINTS)
-    text = report_html(self, **given, y=y, beside=beside, what_if=what_if)
+    check_values("Explanation.report", options, _CONSTRAINTS)
+    text = report_html(self, **options, y=y, beside=beside, what_if=what_if)
     if path is None and "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 
@@ -159,7 +159,7 @@ def report_html(
     if not len(explanation):
         raise ValueError("Explanation.report needs at least one row to show; got none.")
     model = (explanation.settings.model or "").split("(")[0]
-    named = f"Explanation of {model}" if model.isidentifier() else "Explanation"
+    default_title = f"Explanation of {model}" if model.isidentifier() else "Explanation"
     facts = content(explanation, max_rows, max_features, n_rows, y, beside)
     scripts = list(map(script_text, SCRIPTS))
     style = script_text("report.css")
@@ -175,7 +175,7 @@ def report_html(
     # The policy of the page allows only this script and this style, and loads nothing
     # else.
     return Template(script_text("report.html")).substitute(
-        title=escape(named if title is None else title),
+        title=escape(default_title if title is None else title),
         style=style,
         style_hash=_hash(style),
         script=script,

@@ -40,19 +40,19 @@ class RawColumn:
     @classmethod
     def of(cls, name: Any, background: pd.Series, rows: pd.Series) -> Self:
         """Return a column with the values of the background and of the shown rows."""
-        both = pd.concat([background, rows.astype(background.dtype)])
-        if isinstance(both.dtype, pd.CategoricalDtype):
-            offered = pd.Series(both.cat.categories).astype(both.dtype)
+        values = pd.concat([background, rows.astype(background.dtype)])
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            offered = pd.Series(values.cat.categories).astype(values.dtype)
         else:
-            offered = both.dropna().drop_duplicates()
+            offered = values.dropna().drop_duplicates()
             try:
                 offered = offered.sort_values(ignore_index=True)
             except TypeError:  # values of several types
                 offered = offered.sort_values(
                     ignore_index=True, key=lambda x: x.map(str)
                 )
-        dtype = both.dtype
-        missing = both[both.isna()].iloc[:1]
+        dtype = values.dtype
+        missing = values[values.isna()].iloc[:1]
         # arrays of integers and truths have no missing values
         if missing.empty and not (isinstance(dtype, np.dtype) and dtype.kind in "biu"):
             missing = pd.Series([np.nan], dtype=dtype)

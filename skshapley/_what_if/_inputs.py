@@ -142,7 +142,7 @@ class Inputs:
     def is_number(self) -> list[bool]:
         """Whether each column takes any number, not only the offered ones."""
         lines = [column.number for column in self.columns]
-        for encoder in (one for term in self.encoders for one in term):
+        for encoder in (number for term in self.encoders for number in term):
             lines[encoder.source] &= encoder.line is not None
         return lines
 
@@ -166,8 +166,8 @@ class Inputs:
             for leaf, terms in zip(leaves_of(way, table), self.terms, strict=True)
             for term in terms
         ]
-        for encoders, known in zip(self.encoders, numbers, strict=True):
-            for encoder, column in zip(encoders, known.T, strict=True):
+        for encoders, matrix in zip(self.encoders, numbers, strict=True):
+            for encoder, column in zip(encoders, matrix.T, strict=True):
                 source = encoder.source
                 computed = encoder(cells[source], self.is_number[source])
                 size = np.abs(np.nan_to_num([*column, *encoder.table])).max()
@@ -183,8 +183,12 @@ class Inputs:
         is_number = self.is_number
         return [
             term.record
-            | {"inputs": [one.record(is_number[one.source]) for one in some]}
-            for term, some in zip(terms, self.encoders, strict=True)
+            | {
+                "inputs": [
+                    encoder.record(is_number[encoder.source]) for encoder in encoders
+                ]
+            }
+            for term, encoders in zip(terms, self.encoders, strict=True)
         ]
 
     def column_records(self) -> list[dict[str, Any]]:
@@ -272,11 +276,11 @@ def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"name": column.name, "missing": not column.missing.empty}
     if column.number:
         values = column.background.dropna().to_numpy(float)
-        known = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
+        quantiles = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
         range_ = [values.min(initial=np.inf), values.max(initial=-np.inf)]
         record |= {"whole": column.whole, "single": column.single}
         record |= {
-            "quantiles": known.tolist(),
+            "quantiles": quantiles.tolist(),
             "range": range_ if len(values) else [0, 0],
         }
     if number:
@@ -285,9 +289,9 @@ def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
         offered = _numbers(column.offered.to_numpy(float))
         return record | {"kind": "steps", "values": offered}
     labels = [shorten(value, LETTERS) for value in column.offered]
-    known = column.codes(column.background.drop_duplicates())
+    codes = column.codes(column.background.drop_duplicates())
     return record | {
         "kind": "choice",
         "values": labels,
-        "known": sorted(set(known.tolist())),
+        "known": sorted(set(codes.tolist())),
     }

@@ -49,8 +49,8 @@ def page_model(explainer: Any, rows: pd.DataFrame) -> dict[str, Any]:
             return _written(explainer, way, rows)
         except (UnreadableModelError, MixedColumnsError) as error:
             reason = getattr(error, "reason", str(error))
-    other = settings.exact_response
-    choice = f"choose response_method={other!r}, or " if other else ""
+    alternative = settings.exact_response
+    choice = f"choose response_method={alternative!r}, or " if alternative else ""
     raise ValueError(
         f"A what-if page cannot compute {type(explainer.estimator).__name__} with"
         f" response_method={settings.response_method!r}: {reason}; {choice}use"
@@ -81,20 +81,20 @@ def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
     like = explainer.background_
     background, weights = _representatives(explainer, way)
     whole = as_pandas(like)
-    few = as_pandas(background)
+    sample = as_pandas(background)
     columns = [
         RawColumn.of(name, whole.iloc[:, place], rows.iloc[:, place])
         for place, name in enumerate(explainer.players_.names)
     ]
-    inputs = Inputs.of(way, columns, few.iloc[:1], like)
-    inputs.check(way, few, background)
+    inputs = Inputs.of(way, columns, sample.iloc[:1], like)
+    inputs.check(way, sample, background)
     inputs.check(way, rows, in_container(rows, like))
     names = way.labels.output_names
     return {
         "columns": inputs.column_records(),
         "terms": inputs.term_records(),
         "rows": inputs.cells(rows),
-        "background": inputs.cells(few),
+        "background": inputs.cells(sample),
         "weights": weights.tolist(),
         "n_background": n_rows(like),
         "n_outputs": way.form.n_outputs,
@@ -111,10 +111,15 @@ def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
         for leaf in leaves_of(way, take_rows(rows, slice(0, 1)))
         if isinstance(leaf.form, Trees)
     ]
-    visits = sum(count_costs(one, np.arange(one.n_features)).visits for one in trees)
+    visits = sum(
+        count_costs(ensemble, np.arange(ensemble.n_features)).visits
+        for ensemble in trees
+    )
     n = max(LEAST_ROWS, int(MOST_ROWS * min(1.0, MOST_VISITS / max(visits, 1.0))))
     if n_rows(rows) <= n:
         return rows, weights
     predictions = way.form.predict(way.form.background_)
-    few = herd(rows, n, predictions=predictions, sample_weight=weights, random_state=0)
-    return few, np.full(n, 1 / n)
+    sample = herd(
+        rows, n, predictions=predictions, sample_weight=weights, random_state=0
+    )
+    return sample, np.full(n, 1 / n)

@@ -79,9 +79,9 @@ class Kernel:
             errors = way.background_errors(table, self.explainer.n_jobs)
         p = len(explanation.feature_names)
         squares = np.zeros((p, explanation.values.size // p))
-        for known in (explanation.standard_errors, errors):
-            if known is not None:
-                squares += np.nan_to_num(known).reshape(squares.shape) ** 2
+        for part in (explanation.standard_errors, errors):
+            if part is not None:
+                squares += np.nan_to_num(part).reshape(squares.shape) ** 2
         return {
             "values": explanation.values.reshape(squares.shape)[:, output].tolist(),
             "errors": np.sqrt(squares[:, output]).tolist(),
