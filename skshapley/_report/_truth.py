@@ -48,7 +48,10 @@ def truth(explanation: "Explanation", y: Any, rows: NDArray[np.intp]) -> dict[st
     shares = _shares(explanation, labels)
     if shares is not None:
         wrong = np.mean(shares < 0.5)
-        errors, fact = 1 - shares, f"{wrong:.1%} of rows have a true class below 50 %"
+        errors, fact = (
+            1 - shares,
+            f"the true class has less than 50 % in {wrong:.1%} of rows",
+        )
     elif (
         labels.dtype.kind in "biuf"
         and np.ndim(explanation.predictions) == 1

@@ -12,14 +12,16 @@ from skshapley._trees._costs import count_costs
 from skshapley._what_if._columns import RawColumn, in_container
 from skshapley._what_if._inputs import Inputs, leaves_of
 from skshapley._what_if._probabilities import probabilities
+from skshapley._what_if._terms import MOST_NODES
 from skshapley.background import herd
-from skshapley.closed_forms import Trees
+from skshapley.closed_forms import Logistic, Trees
 from skshapley.exceptions import UnreadableModelError
 
 # Background rows of a page, and the fewest; fewer than the first if a pair of rows
 # visits more nodes than in 100 trees of depth 6, so that a move takes 50 ms
 MOST_ROWS, LEAST_ROWS = 100, 10
 MOST_VISITS = 2_000
+VISITS_OF_A_FACTOR = 20
 
 
 def page_model(explainer: Any, rows: pd.DataFrame) -> dict[str, Any]:
@@ -115,6 +117,9 @@ def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
         count_costs(ensemble, np.arange(ensemble.n_features)).visits
         for ensemble in trees
     )
+    if isinstance(way.form, Logistic):  # its waves cost as much as some visits
+        p = explainer.players_.n_players
+        visits = VISITS_OF_A_FACTOR * p * min(p / 2, MOST_NODES)
     n = max(LEAST_ROWS, int(MOST_ROWS * min(1.0, MOST_VISITS / max(visits, 1.0))))
     if n_rows(rows) <= n:
         return rows, weights

@@ -15,8 +15,8 @@ from skshapley.closed_forms._base import as_dense
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES
 
-# Gauss-Legendre nodes: exact for 2 n players, and to 1e-12 for hundreds
-MOST_NODES = 20
+# Gauss-Legendre nodes: exact for 2 n players, and to 1e-12 for 60
+MOST_NODES = 12
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ class LogisticTerm extends SumTerm {
   add(values, x, z, output) {
     const all = x.map((number, i) => number - z[i]);
     const active = [...all.keys()].filter((i) => all[i] !== 0);
-    const steps = active.map((i) => all[i]);
+    const steps = Float64Array.from(active, (i) => all[i]);
     const shares = this.shares(this.score(z), steps);
     active.forEach((i, place) => (values[this.owners[i]] += this.factors[output] * shares[place]));
   }
@@ -55,36 +55,48 @@ class LogisticTerm extends SumTerm {
     const width = (2 * Math.PI) / (reach + TAIL);
     const shares = new Float64Array(p);
     // factors of the columns, and the product of those before each
-    const [re, im] = [new Float64Array(p), new Float64Array(p)];
-    const [beforeRe, beforeIm] = [new Float64Array(p + 1), new Float64Array(p + 1)];
+    const re = new Float64Array(p);
+    const im = new Float64Array(p);
+    const stepRe = new Float64Array(p);
+    const stepIm = new Float64Array(p);
+    const beforeRe = new Float64Array(p + 1);
+    const beforeIm = new Float64Array(p + 1);
     const n = Math.ceil((TAIL * (reach + TAIL)) / (2 * Math.PI ** 2));
     for (let wave = 0; wave < n; wave++) {
       const frequency = width * (wave + 0.5);
       const size = width / Math.sinh(Math.PI * frequency);
-      const stepRe = steps.map((step) => Math.cos(frequency * step) - 1);
-      const stepIm = steps.map((step) => Math.sin(frequency * step));
-      this.nodes.forEach((node, at) => {
-        beforeRe[0] = size * this.weights[at] * Math.cos(frequency * start);
-        beforeIm[0] = size * this.weights[at] * Math.sin(frequency * start);
+      for (let i = 0; i < p; i++) {
+        stepRe[i] = Math.cos(frequency * steps[i]) - 1;
+        stepIm[i] = Math.sin(frequency * steps[i]);
+      }
+      const startRe = size * Math.cos(frequency * start);
+      const startIm = size * Math.sin(frequency * start);
+      for (let at = 0; at < this.nodes.length; at++) {
+        const node = this.nodes[at];
+        beforeRe[0] = this.weights[at] * startRe;
+        beforeIm[0] = this.weights[at] * startIm;
         for (let i = 0; i < p; i++) {
           re[i] = 1 + node * stepRe[i];
           im[i] = node * stepIm[i];
           beforeRe[i + 1] = beforeRe[i] * re[i] - beforeIm[i] * im[i];
           beforeIm[i + 1] = beforeRe[i] * im[i] + beforeIm[i] * re[i];
         }
-        let [afterRe, afterIm] = [1, 0];
+        let afterRe = 1;
+        let afterIm = 0;
         for (let i = p - 1; i >= 0; i--) {
           const othersRe = beforeRe[i] * afterRe - beforeIm[i] * afterIm;
           const othersIm = beforeRe[i] * afterIm + beforeIm[i] * afterRe;
           shares[i] += othersRe * stepIm[i] + othersIm * stepRe[i];
-          [afterRe, afterIm] = [afterRe * re[i] - afterIm * im[i], afterRe * im[i] + afterIm * re[i]];
+          const behind = afterRe * re[i] - afterIm * im[i];
+          afterIm = afterRe * im[i] + afterIm * re[i];
+          afterRe = behind;
         }
-      });
+      }
     }
     return shares;
   }
 }
-const TAIL = 30; // the waves err by exp(-TAIL)
+const TAIL = 25; // the waves err by exp(-TAIL)
 
 // Tables of two columns: the mean over both orders of the columns.
 class PairsTerm {
