@@ -159,25 +159,25 @@ def count_costs(trees, players) -> Costs:
     """
     # Every n-th tree, not the first ones: boosted trees change in depth from early to
     # late iterations.
-    chosen = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
-    some = trees
-    if len(chosen) < trees.n_trees:
-        some = concatenate([trees.take_trees(i, i + 1) for i in chosen])
-    share = len(chosen) / trees.n_trees
-    paths, pairs = Paths(some, players[some.feature]), np.ones(some.n_nodes)
+    tree_numbers = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
+    sample = trees
+    if len(tree_numbers) < trees.n_trees:
+        sample = concatenate([trees.take_trees(i, i + 1) for i in tree_numbers])
+    share = len(tree_numbers) / trees.n_trees
+    paths, pairs = Paths(sample, players[sample.feature]), np.ones(sample.n_nodes)
     for nodes in paths.levels:
-        inner = nodes[some.left[nodes] >= 0]
-        left, right = some.left[inner], some.right[inner]
+        inner = nodes[sample.left[nodes] >= 0]
+        left, right = sample.left[inner], sample.right[inner]
         p = paths.share[left]
         free = (
             paths.bit[inner] == paths.n_above[inner]
         )  # no earlier node has this player
-        both = np.where(free, p * (1 - p), 0.0)
+        branching = np.where(free, p * (1 - p), 0.0)
         pairs[left], pairs[right] = (
-            pairs[inner] * (p + both),
-            pairs[inner] * (1 - p + both),
+            pairs[inner] * (p + branching),
+            pairs[inner] * (1 - p + branching),
         )
-    leaves = np.bincount(paths.n_above[some.is_leaf]) / share
+    leaves = np.bincount(paths.n_above[sample.is_leaf]) / share
     return Costs(
         pairs.sum() / share,
         np.rint(leaves).astype(np.int64),

@@ -177,8 +177,8 @@ class TreeEnsemble:
         """
         start = int(self.roots[first])
         end = int(self.roots[last]) if last < self.n_trees else self.n_nodes
-        some = self._moved(slice(start, end), slice(first, last), -start)
-        return replace(some, base=np.zeros_like(self.base))
+        ensemble = self._moved(slice(start, end), slice(first, last), -start)
+        return replace(ensemble, base=np.zeros_like(self.base))
 
     def _moved(self, nodes, trees, offset) -> "TreeEnsemble":
         """Return some nodes and trees, given by slices, with an offset added to all positions."""
@@ -236,14 +236,14 @@ class TreeEnsemble:
         touched = np.logical_or.reduceat((value != 0).any(axis=1), self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
         response = self.raw_response
-        made = (
+        combined_response = (
             None if response is None else partial(_combine, response, matrix, constant)
         )
-        some = replace(self, value=value, base=base, raw_response=made)
+        ensemble = replace(self, value=value, base=base, raw_response=combined_response)
         if len(keep) == self.n_trees:
-            return some
-        pieces = [some.take_trees(tree, tree + 1) for tree in keep]
-        return replace(concatenate(pieces), base=base, raw_response=made)
+            return ensemble
+        pieces = [ensemble.take_trees(tree, tree + 1) for tree in keep]
+        return replace(concatenate(pieces), base=base, raw_response=combined_response)
 
 
 def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
@@ -279,10 +279,14 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
             continue
         codes = column.cat.codes.to_numpy().astype(np.float64)
         if position in known_categories:
-            known = {name: code for code, name in enumerate(known_categories[position])}
+            code_of_category = {
+                name: code for code, name in enumerate(known_categories[position])
+            }
             if unknown is None:
-                _refuse_unknown(column, known)
-            recode = [known.get(name, unknown) for name in column.cat.categories]
+                _refuse_unknown(column, code_of_category)
+            recode = [
+                code_of_category.get(name, unknown) for name in column.cat.categories
+            ]
             # pandas codes a missing category as -1, which picks the NaN appended at the
             # end.
             codes = np.array([*recode, np.nan], dtype=np.float64)[codes.astype(int)]
@@ -316,19 +320,21 @@ def concatenate(ensembles) -> TreeEnsemble:
     -------
     trees : TreeEnsemble
     """
-    ends = np.cumsum([one.n_nodes for one in ensembles]).tolist()
-    moved = [
-        one._moved(slice(0, one.n_nodes), slice(None), end - one.n_nodes)
-        for one, end in zip(ensembles, ends, strict=True)
+    ends = np.cumsum([ensemble.n_nodes for ensemble in ensembles]).tolist()
+    shifted = [
+        ensemble._moved(slice(0, ensemble.n_nodes), slice(None), end - ensemble.n_nodes)
+        for ensemble, end in zip(ensembles, ends, strict=True)
     ]
-    joined = ("left", "right", "roots", *NODES)
+    arrays = ("left", "right", "roots", *NODES)
     return replace(
         ensembles[0],
-        base=np.sum([one.base for one in ensembles], axis=0),
-        category_splits=tuple(split for one in moved for split in one.category_splits),
+        base=np.sum([ensemble.base for ensemble in ensembles], axis=0),
+        category_splits=tuple(
+            split for ensemble in shifted for split in ensemble.category_splits
+        ),
         **{
-            name: np.concatenate([getattr(one, name) for one in moved])
-            for name in joined
+            name: np.concatenate([getattr(ensemble, name) for ensemble in shifted])
+            for name in arrays
         },
     )
 
@@ -452,8 +458,8 @@ class Codes:
                     columns[feature],
                     self.thresholds[feature],
                 )
-                found = thresholds.searchsorted(x, side)
-            codes[row] = found
+                column_codes = thresholds.searchsorted(x, side)
+            codes[row] = column_codes
             if some_missing or zero_missing:
                 lost = missing[feature] | (zero_missing & (np.abs(x) <= ZERO))
                 # Code 0 is at most every rank and goes left; one past the last rank is
@@ -478,11 +484,11 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     feature = trees.feature[nodes][order]
     starts = np.flatnonzero(np.diff(feature, prepend=-1))
     thresholds, ranks = {}, np.empty(len(nodes), dtype=np.int64)
-    for name, own in zip(
+    for name, positions in zip(
         feature[starts].tolist(), np.split(order, starts)[1:], strict=True
     ):
-        found = np.unique(trees.threshold[nodes[own]], return_inverse=True)
-        thresholds[name], ranks[own] = found
+        distinct = np.unique(trees.threshold[nodes[positions]], return_inverse=True)
+        thresholds[name], ranks[positions] = distinct
     return thresholds, ranks
 
 

@@ -140,8 +140,8 @@ class Frontier:
             # Half of them, since the transpose is added.
             sums[:, :: p + 1] = values.sum(axis=1) / 2
             np.add.at(total, at, sums)
-        found = total.reshape(r, k, p, p)
-        return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
+        halves = total.reshape(r, k, p, p)
+        return (halves + halves.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
     def _runs(
         self, instances, references, most=STARTS, chosen=None

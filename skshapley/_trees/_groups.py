@@ -192,8 +192,8 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
     # A leaf is in one group, and a pattern takes one byte or more: leaves bound the
     # groups.
     room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
-    for some, nodes, paths in traced_runs(trees, players, min(LEAVES, room)):
-        yield Block(some, paths, codes.row[nodes], codes.rank[nodes])
+    for subset, nodes, paths in traced_runs(trees, players, min(LEAVES, room)):
+        yield Block(subset, paths, codes.row[nodes], codes.rank[nodes])
 
 
 def _spread(roots, is_root, paths) -> NDArray[np.int64]:

@@ -130,9 +130,11 @@ def leaf_means(law, n_path, index) -> NDArray[np.float64]:
         h, out = law[masks].reshape(-1, 1 << k), means[:, masks].reshape(2, -1, 1 << k)
         step = max(LEAST_LEAVES, BATCH // (len(t) << k))
         for first in range(0, len(h), step):
-            some = np.ascontiguousarray(h[first : first + step].T)
-            found = combine @ _reached(some, t).reshape(len(t), -1)
-            out[:, first : first + step] = found.reshape(2, *some.shape).swapaxes(1, 2)
+            batch = np.ascontiguousarray(h[first : first + step].T)
+            averages = combine @ _reached(batch, t).reshape(len(t), -1)
+            out[:, first : first + step] = averages.reshape(2, *batch.shape).swapaxes(
+                1, 2
+            )
     return means
 
 
@@ -171,8 +173,8 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
     for target, i, j in zip(table, *np.triu_indices(k, 1), strict=True):
         # Axes 1 and 3: the row to explain fails j, and i.
         shape = (size >> (j + 1), 2, 1 << (j - i - 1), 2, n_leaves << i)
-        neither, one_more, two_more, failed, failed_more, both = averages.reshape(
-            6, *shape
+        neither, one_more, two_more, failed, failed_more, both_failed = (
+            averages.reshape(6, *shape)
         )
         out = target.reshape(shape)
         out[:, 0, :, 0] = (
@@ -183,5 +185,5 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
         )
         out[:, 1, :, 0] = failed[:, 1, :, 0] + failed_more[:, 1, :, 1]
         out[:, 0, :, 1] = failed[:, 0, :, 1] + failed_more[:, 1, :, 1]
-        out[:, 1, :, 1] = both[:, 1, :, 1]
+        out[:, 1, :, 1] = both_failed[:, 1, :, 1]
     return table.reshape(-1, size, n_leaves)

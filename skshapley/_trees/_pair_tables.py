@@ -26,17 +26,17 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
     n_players : int
     index : Index
     """
-    for k, run, own in runs_of_leaves(chunk.n_path):
-        h = law[own].reshape(-1, 1 << k)
+    for k, run, of_run in runs_of_leaves(chunk.n_path):
+        h = law[of_run].reshape(-1, 1 << k)
         # A leaf has k (k - 1) / 2 pairs, each with a table of 2^k entries or one number
         # per row looked up.
         step = max(1, 2 * BATCH // max(1, k * (k - 1) * max(ROWS, 1 << k)))
         for at in range(run.start, run.stop if k > 1 else run.start, step):
             leaves = slice(at, min(at + step, run.stop))
-            some = h[at - run.start : leaves.stop - run.start]
-            entries = leaf_interactions(np.ascontiguousarray(some.T), index)
+            batch = h[at - run.start : leaves.stop - run.start]
+            entries = leaf_interactions(np.ascontiguousarray(batch.T), index)
             values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
-            made = entries.swapaxes(1, 2) * values.T[:, None, :, None]
+            terms = entries.swapaxes(1, 2) * values.T[:, None, :, None]
             players = chunk.leaf_players[leaves].T
             first, second = (players[places] for places in np.triu_indices(k, 1))
             # Only i < j is stored. The caller adds the transpose, which halves the
@@ -47,9 +47,9 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
             # pairs only.
             targets, to = np.unique(keys.ravel(), return_inverse=True)
             output, pair, leaf = np.indices(keys.shape).reshape(3, -1)
-            number = np.arange(len(some))
+            number = np.arange(len(batch))
             yield Table(
-                entries=made.reshape(-1, some.size),
+                entries=terms.reshape(-1, batch.size),
                 start=number << k,
                 group=chunk.groups.start + chunk.leaf_group[leaves],
                 flag=0 * number,

@@ -110,14 +110,14 @@ class PathWalk:
         index : Index
         """
         k, p = self.n_outputs, self.n_players
-        found = np.zeros((codes.shape[1], k * p))
+        totals = np.zeros((codes.shape[1], k * p))
         for part in self._parts:
             for row, column, _, terms in part.terms(codes, index):
-                sums = found[row, column * p :]
+                sums = totals[row, column * p :]
                 sums += np.bincount(
                     part.cell, terms @ np.ones(terms.shape[1]), len(sums)
                 )
-        return found.reshape(-1, k, p).transpose(1, 2, 0)
+        return totals.reshape(-1, k, p).transpose(1, 2, 0)
 
     def pairs(self, codes, index) -> NDArray[np.float64]:
         """Return the interactions of players, ``(n_outputs, n_players, n_players, r)``.
@@ -130,27 +130,27 @@ class PathWalk:
         index : Index
         """
         k, p = self.n_outputs, self.n_players
-        found = np.zeros((codes.shape[1], k * p * p))
+        totals = np.zeros((codes.shape[1], k * p * p))
         for part in self._parts:
             t, _, _, _ = part.factors(index)
             node, above, pair = part.above
-            present, own = presence(part.ratio, t), part.cell * p + part.cell % p
+            present, diagonal = presence(part.ratio, t), part.cell * p + part.cell % p
             # Times 1 - t, the derivatives of log R are a / t - 1 and -1.
             for row, column, stays, terms in part.terms(codes, index):
-                sums = found[row, column * p * p :]
+                sums = totals[row, column * p * p :]
                 on_path = stays.take(above).nonzero()[0]
-                for some in np.split(on_path, range(LEAVES, len(on_path), LEAVES)):
-                    both = terms.take(node.take(some), axis=0)
-                    both *= present.take(above.take(some), axis=0)
+                for entries in np.split(on_path, range(LEAVES, len(on_path), LEAVES)):
+                    products = terms.take(node.take(entries), axis=0)
+                    products *= present.take(above.take(entries), axis=0)
                     sums += np.bincount(
-                        pair.take(some), both @ (1 / (t * (1 - t))), len(sums)
+                        pair.take(entries), products @ (1 / (t * (1 - t))), len(sums)
                     )
                 sums -= np.bincount(pair, (terms @ (1 / (1 - t))).take(node), len(sums))
                 # Half of the values, since the transpose is added.
-                sums += np.bincount(own, terms @ np.full(len(t), 0.5), len(sums))
-        found = found.reshape(-1, k, p, p)
+                sums += np.bincount(diagonal, terms @ np.full(len(t), 0.5), len(sums))
+        totals = totals.reshape(-1, k, p, p)
         # Each pair of nodes was met once, from the lower one.
-        return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
+        return (totals + totals.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
 
 class _Part:
@@ -288,7 +288,7 @@ class _Part:
         """
         _, present, gain, share = self.factors(index)
         n, q = present.shape
-        reach, both, terms = np.empty((n, q)), np.empty((2 * n, q)), np.empty((n, q))
+        reach, scratch, terms = np.empty((n, q)), np.empty((2 * n, q)), np.empty((n, q))
         values = np.empty((len(self.value), n + self.value.shape[1], q))
         values[:, n:] = self.value[:, :, None]
         for row, code in enumerate(codes.T):
@@ -306,16 +306,18 @@ class _Part:
             for at, source, children in self.levels:
                 # With mode="clip", numpy skips the check of each index; all of them are
                 # valid.
-                here = below.take(source, axis=0, out=reach[at], mode="clip")
-                m, below = len(here), both[: len(children)]
-                np.multiply(here, left[at], out=below[:m])
-                np.subtract(here, below[:m], out=below[m:])
+                reaching = below.take(source, axis=0, out=reach[at], mode="clip")
+                m, below = len(reaching), scratch[: len(children)]
+                np.multiply(reaching, left[at], out=below[:m])
+                np.subtract(reaching, below[:m], out=below[m:])
             lead *= gain
             lead *= reach
             for column, value in enumerate(values):
                 for at, source, children in reversed(self.levels):
                     m = len(source)
-                    below = value.take(children, axis=0, out=both[: 2 * m], mode="clip")
+                    below = value.take(
+                        children, axis=0, out=scratch[: 2 * m], mode="clip"
+                    )
                     step = np.subtract(below[:m], below[m:], out=terms[at])
                     mixed = np.multiply(step, left[at], out=value[at])
                     mixed += below[m:]

@@ -52,31 +52,33 @@ class Paths:
         self.bit, self.n_above, self.n_below = np.zeros(
             (3, trees.n_nodes), dtype=np.int64
         )
-        nodes, seen = trees.roots, np.full((trees.n_trees, 1), -1)
+        nodes, path_players = trees.roots, np.full((trees.n_trees, 1), -1)
         self.levels, leaves, leaf_players = [], [], []
         while len(nodes):
             self.levels.append(nodes)
             ends = leaf[nodes]
             leaves.append(nodes[ends])
-            leaf_players.append(seen[ends])
-            inner, seen = nodes[~ends], seen[~ends]
-            asked, count = player[inner], self.n_above[inner]
+            leaf_players.append(path_players[ends])
+            inner, path_players = nodes[~ends], path_players[~ends]
+            tested, count = player[inner], self.n_above[inner]
             # A player that comes again keeps its bit: two nodes of one player are one
             # decision.
-            known = seen == asked[:, None]
-            position = np.where(known.any(axis=1), known.argmax(axis=1), count)
+            is_tested = path_players == tested[:, None]
+            position = np.where(is_tested.any(axis=1), is_tested.argmax(axis=1), count)
             # Widening on demand keeps the array as wide as the longest path, not as
             # wide as all players.
-            if len(inner) and position.max() == seen.shape[1]:
-                seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=-1)
-            seen[np.arange(len(inner)), position] = asked
+            if len(inner) and position.max() == path_players.shape[1]:
+                path_players = np.pad(
+                    path_players, ((0, 0), (0, 1)), constant_values=-1
+                )
+            path_players[np.arange(len(inner)), position] = tested
             self.bit[inner] = position
             # A repeated player has a position below the count, which then stays.
             count = np.maximum(count, position + 1)
             for children in (left[inner], right[inner]):
                 self.parent[children], self.n_above[children] = inner, count
             nodes = np.stack([left[inner], right[inner]], axis=1).ravel()
-            seen = np.repeat(seen, 2, axis=0)
+            path_players = np.repeat(path_players, 2, axis=0)
         total = (trees.cover[left] + trees.cover[right])[self.parent]
         # Nodes without training weight have no proportion, so both children count as
         # equally likely.
@@ -110,9 +112,9 @@ def traced_runs(
     for first, last in pairwise(
         [0, *(np.flatnonzero(np.diff(number)) + 1), trees.n_trees]
     ):
-        some, start = trees.take_trees(first, last), int(trees.roots[first])
+        subset, start = trees.take_trees(first, last), int(trees.roots[first])
         yield (
-            some,
-            slice(start, start + some.n_nodes),
-            Paths(some, players[some.feature]),
+            subset,
+            slice(start, start + subset.n_nodes),
+            Paths(subset, players[subset.feature]),
         )

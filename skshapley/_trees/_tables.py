@@ -230,21 +230,21 @@ class Table:
         slot += self.start[:, None]
         # With mode="clip", numpy skips the check of each index; all of them are valid
         # here.
-        found = self.entries.take(slot, axis=1, mode="clip")
-        return self._sums @ found.reshape(-1, slot.shape[1])
+        entries = self.entries.take(slot, axis=1, mode="clip")
+        return self._sums @ entries.reshape(-1, slot.shape[1])
 
 
 def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     """Return the sums over the leaves of each group, ``(n_columns, n_groups * 2 ** n_bits)``."""
     games, n_path = [], chunk.n_path
     for k, _, of_run in runs_of_leaves(n_path):
-        mine, other = (
+        own_means, joint_means = (
             own[of_run].reshape(-1, 1, 1 << k),
             joint[of_run].reshape(-1, 1 << k),
         )
         # row j: every mask with bit j set, ``(k, 2 ** k)``
         with_player = np.arange(1 << k) | 1 << np.arange(k)[:, None]
-        games.append((other.take(with_player, axis=1) + mine).ravel())
+        games.append((joint_means.take(with_player, axis=1) + own_means).ravel())
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group, player = chunk.leaf_group[leaf], chunk.leaf_players[leaf, bit]
     slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.players.shape[
@@ -270,13 +270,13 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     cuts = np.searchsorted(first, np.arange(step, first[-1] + step, step), "right") - 1
     for a, b in pairwise(np.unique([0, *cuts, len(first) - 1]).tolist()):
         terms = slice(first[a], first[b])
-        found = flat.take(
+        gathered = flat.take(
             start[terms, None] + masks.take(leaf[terms], axis=0), mode="clip"
         )
-        n, starts = len(found), first[a : b + 1] - first[a]
+        n, starts = len(gathered), first[a : b + 1] - first[a]
         table[a:b] = (
             sparse.csr_array((np.ones(n), np.arange(n), starts), shape=(b - a, n))
-            @ found
+            @ gathered
         )
     return table.reshape(len(chunk.players), -1)
 
@@ -309,7 +309,7 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     """
     means = leaf_means(law, chunk.n_path, index)
     values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
-    size, made = 1 << chunk.n_path, []
+    size, parts = 1 << chunk.n_path, []
     for value in values.T / grid:
         scaled = means * np.repeat(value, size)
         # Rounding to the grid costs about 2^-50 of the largest sum and makes sums exact
@@ -320,10 +320,10 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
         if chunk.is_single_leaves:
             predictions = np.zeros(scaled.shape[1])
             predictions[np.cumsum(size) - size] = leaves
-            made.append(np.stack([*scaled, predictions]))
+            parts.append(np.stack([*scaled, predictions]))
         else:
             predictions = _reached(chunk, masks, leaves)
-            made.append(np.stack([*_summed(chunk, masks, *scaled), predictions]))
+            parts.append(np.stack([*_summed(chunk, masks, *scaled), predictions]))
     mean = np.zeros(shape[0])
     # Mask 0, the first of each leaf, has the background rows that reach the leaf.
     mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
@@ -340,17 +340,19 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
         owner = np.stack([number, output * (k + 1) + column, player])
         last = np.stack([leaf, of_predictions * (k + 1) + k, prediction])
         owner = np.concatenate([owner, last], axis=1)
-        entries = np.concatenate(made)
+        entries = np.concatenate(parts)
         return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
     # Look up the own mean for all players, then the joint means player by player, and
     # the prediction. Tables of single leaves keep three numbers per mask instead of one
     # per player and mask.
-    own, joint = ([at, output, player] for at in (number, n + n * column + number))
+    own_lookups, joint_lookups = (
+        [at, output, player] for at in (number, n + n * column + number)
+    )
     leaves_of_rows = np.stack([n + n * k + leaf, of_predictions, prediction])
-    entries = np.stack(made).reshape(len(made), -1)
+    entries = np.stack(parts).reshape(len(parts), -1)
     start = np.concatenate([start, np.tile(start + (n << k), k), start + (2 * n << k)])
     flag = np.repeat(np.concatenate([[0], 1 << np.arange(k), [0]]), n)
-    owner = np.concatenate([own, joint, leaves_of_rows], axis=1)
+    owner = np.concatenate([own_lookups, joint_lookups, leaves_of_rows], axis=1)
     return [Table(entries, start, np.tile(group, 2 + k), flag, owner, n_sums, mean)]
 
 

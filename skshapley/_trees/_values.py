@@ -282,7 +282,7 @@ class TreeValues:
     def _interactions(self, X, index) -> tuple[Any, NDArray[np.float64]]:
         """Return the values, or None if they would need a second step, and the interactions."""
         index = self.index if index is None else player_index(index, "TreeValues")
-        codes, own = self.codes(X), np.arange(self.n_players)
+        codes, diagonal = self.codes(X), np.arange(self.n_players)
         descends = (
             self._costs.interacts_in_pairs(len(X), self._n_references)
             or not self._divide()
@@ -293,8 +293,8 @@ class TreeValues:
             halves = self._tables_of_pairs(index).values(codes)
             sums = halves + halves.swapaxes(1, 2)
         pairs = sums.transpose(3, 1, 2, 0)
-        values = pairs[:, own, own]
-        pairs[:, own, own] = 0.0
+        values = pairs[:, diagonal, diagonal]
+        pairs[:, diagonal, diagonal] = 0.0
         return values if descends and index == self.index else None, pairs
 
     def predict(self, X) -> NDArray[np.float64]:

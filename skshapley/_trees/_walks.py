@@ -149,10 +149,13 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
             )
             row, mask = row.take(go), mask.take(go, axis=1)
         rank, first = layout.rank.take(node), layout.first.take(node)
-        right, other = X.take(at_x + row) > rank, R.take(at_r + row) > rank
-        differ = (right != other).nonzero()[0]
-        asked = node.take(differ)
-        decided, present = mask.take(differ, axis=1), layout.present.take(asked, axis=1)
+        right, background_right = X.take(at_x + row) > rank, R.take(at_r + row) > rank
+        differ = (right != background_right).nonzero()[0]
+        branching_nodes = node.take(differ)
+        decided, present = (
+            mask.take(differ, axis=1),
+            layout.present.take(branching_nodes, axis=1),
+        )
         absent = present << np.uint64(WORD_PLAYERS)
         # If the rows differ and the player is absent, the lineage follows the
         # background row instead.
@@ -165,11 +168,13 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
             copies = decided.take(free, axis=1) | absent.take(free, axis=1)
             mask[:, branch] |= present.take(free, axis=1)
             parents.append(number.take(branch))
-            players.append(layout.player.take(asked.take(free)))
+            players.append(layout.player.take(branching_nodes.take(free)))
             steps.append((n - len(roots), n - len(roots) + len(free)))
             number = np.concatenate([number, np.arange(n, n + len(free))])
             n += len(free)
-            node = np.concatenate([node, first.take(branch) + other.take(branch)])
+            node = np.concatenate(
+                [node, first.take(branch) + background_right.take(branch)]
+            )
             at_x, at_r = (np.concatenate([at, at.take(branch)]) for at in (at_x, at_r))
             mask = np.concatenate([mask, copies], axis=1)
     ends, sides = np.empty(n, dtype=np.int64), np.empty((len(mask), n), dtype=np.uint64)
