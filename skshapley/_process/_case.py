@@ -77,8 +77,8 @@ class Tuned:
             count[at] += 1
         level = total.sum() / count.sum()
         reach = np.where(count > 0, total / np.maximum(count, 1), level)
-        rest = np.mean([vector[len(at) :] for at, vector in fitted], axis=0)
-        return np.concatenate([reach[players], rest])
+        scalars_mean = np.mean([vector[len(at) :] for at, vector in fitted], axis=0)
+        return np.concatenate([reach[players], scalars_mean])
 
     def even_mean(self, blocked: bool) -> np.ndarray | None:
         """Return the mean of the rows' vectors of the even part; None if no row matches."""
@@ -191,8 +191,8 @@ class Case:
         # all indices agree on a linear odd part
         values, errors, residual = linear(every)
         if residual.any():
-            found = self._by_odd(every.outputs(residual), drawn, residual)
-            values[:, residual], errors[:, residual] = found
+            estimate = self._by_odd(every.outputs(residual), drawn, residual)
+            values[:, residual], errors[:, residual] = estimate
         placed = np.isnan(drawn)
         odd, even = every.take(placed), even.take(placed)
         if (
@@ -201,13 +201,15 @@ class Case:
         ):
             errors[:] = np.nan
         if not self.index.symmetric:
-            more, apart = self._by_even(odd, even, EvenValues(self.index))
-            values, errors = values + more, np.hypot(errors, apart)
+            even_values, even_errors = self._by_even(odd, even, EvenValues(self.index))
+            values, errors = values + even_values, np.hypot(errors, even_errors)
         if self.pairs is not None:
-            more, apart = self._by_even(odd, even, Interactions(self.pairs))
+            even_values, even_errors = self._by_even(
+                odd, even, Interactions(self.pairs)
+            )
             values, errors = (
-                np.concatenate([values, more]),
-                np.concatenate([errors, apart]),
+                np.concatenate([values, even_values]),
+                np.concatenate([errors, even_errors]),
             )
         return values, errors
 
@@ -304,16 +306,16 @@ def by_enumeration(
 ) -> np.ndarray:
     """Return exact values of players, and of their pairs if requested, from all pairs."""
     number = (odd.signs > 0) @ (1 << np.arange(odd.n_players))
-    found = []
-    for order, wanted in ((1, index), (2, pairs)):
-        if wanted is None:
+    exact = []
+    for order, requested in ((1, index), (2, pairs)):
+        if requested is None:
             continue
         f, g = odd.values, even.values
         if (
-            wanted.symmetric
+            requested.symmetric
         ):  # one part of the game has no effect, and not even its rounding
             f, g = (f, 0 * g) if order == 1 else (0 * f, g)
         values = np.empty((2**odd.n_players, f.shape[1]))
         values[number], values[2**odd.n_players - 1 - number] = g + f, g - f
-        found.append(enumerated(values, wanted, order))
-    return np.concatenate(found)
+        exact.append(enumerated(values, requested, order))
+    return np.concatenate(exact)

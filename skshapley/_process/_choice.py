@@ -33,34 +33,34 @@ def choose_pairs(
     """
     kernel, (m, p) = process.kernel, pool.shape
     points = Pairs(pool, np.empty((m, 0)))
-    seen = process.halves(kernel.cross(pool, process.points.signs))
+    evaluated = process.halves(kernel.cross(pool, process.points.signs))
     explained = process.halves(process.witnessed)
     gain = (
         process.functional.covariances(kernel, points, process.entries)
-        - explained.T @ seen
+        - explained.T @ evaluated
     )
     between = kernel.cross(pool, pool)
     prior = np.diag(between) + kernel.noise_at(points)
-    between -= seen.T @ seen
+    between -= evaluated.T @ evaluated
     variance = np.diag(between) + kernel.noise_at(points)
     size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
-    wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
+    n_of_size = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
     open_, columns = np.ones(m, dtype=bool), np.empty((min(n, m), m))
-    chosen = []
+    places = []
     for step in range(len(columns)):
         usable = open_ & (variance > 1e-9 * prior)
         if not usable.any():
             break
-        asked = usable & (wanted[size] > 0)
-        usable = asked if asked.any() else usable
+        required = usable & (n_of_size[size] > 0)
+        usable = required if required.any() else usable
         score = np.einsum("pm,pm->m", gain, gain) / np.where(usable, variance, np.inf)
         at = int(score.argmax())
-        chosen.append(at)
-        wanted[size[at]] -= 1
+        places.append(at)
+        n_of_size[size[at]] -= 1
         open_[at] = False
         column = between[at] - columns[:step, at] @ columns[:step]
         column /= np.sqrt(variance[at])
         gain -= np.outer(gain[:, at] / np.sqrt(variance[at]), column)
         columns[step] = column
         variance -= column**2
-    return np.array(chosen, dtype=np.intp)
+    return np.array(places, dtype=np.intp)

@@ -117,7 +117,7 @@ def overlooked(
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
     influence = np.maximum(influence, weight / n)
     reach = influence * process.points.unseen[inner]
-    seen = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
+    largest_change = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
     silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
     wide = span(posterior.witnesses)
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * wide / np.sqrt(n)
@@ -129,7 +129,9 @@ def overlooked(
     hidden_change = np.maximum(wide, max(weight, LEAST_STEP) * step)
     silent = np.maximum(silent, hidden * UNSEEN * hidden_change / n)
     return np.sqrt(
-        errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2
+        errors**2
+        + (np.maximum(JUMPS * repeated, least) * largest_change) ** 2
+        + silent**2
     )
 
 
@@ -155,7 +157,9 @@ def background_errors(posterior: Posterior) -> np.ndarray | float:
     if blocks is None:
         return np.nan
     variances = process.functional.variances
-    own, common = (
+    background_variance, common = (
         variances(process.kernel, process.entries, of) for of in (blocks, None)
     )
-    return np.sqrt(np.maximum(own - common, 0.0)[:, None] * posterior.scale)
+    return np.sqrt(
+        np.maximum(background_variance - common, 0.0)[:, None] * posterior.scale
+    )

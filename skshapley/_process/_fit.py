@@ -69,9 +69,9 @@ class Evidence:
         solved, _ = lapack.dpotrs(factor, self._values, lower=1)
         fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
         off = theta - self.prior.mean
-        pulled = self.prior.precision @ off
+        prior_gradient = self.prior.precision @ off
         value = (
-            0.5 * (off @ pulled + n * np.log(fit).mean())
+            0.5 * (off @ prior_gradient + n * np.log(fit).mean())
             + np.log(np.diag(factor)).sum()
         )
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
@@ -79,7 +79,7 @@ class Evidence:
         # the whole
         pull = (solved * (n / k / fit)) @ solved.T - 2 * inverse
         pull[np.diag_indices(n)] += np.diag(inverse)
-        return float(value), pulled - 0.5 * kernel.slopes(pull, parts, points)
+        return float(value), prior_gradient - 0.5 * kernel.slopes(pull, parts, points)
 
     def climbed(self, start: np.ndarray | None, iterations: int) -> np.ndarray:
         """Return the vector after some iterations of L-BFGS, from `start` or the prior's."""
@@ -134,11 +134,11 @@ def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
         Relative to the full coalition; at least one output is not all zero.
     reach : ndarray of shape (p,)
     """
-    some = thinned(points, EVEN[0])
-    first = theta = even_evidence(some, reach).climbed(None, EVEN[1])
+    thin = thinned(points, EVEN[0])
+    first = theta = even_evidence(thin, reach).climbed(None, EVEN[1])
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     for _ in range(ROUNDS if kernel.each is not None else 0):
-        theta = even_evidence(some, reach, kernel.each).climbed(theta, EVEN[1])
+        theta = even_evidence(thin, reach, kernel.each).climbed(theta, EVEN[1])
         kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     return first, kernel
 
@@ -163,22 +163,26 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
         return kernel
     features = products(points.signs) - 1
     shared = kernel.lowest * kernel.shares[np.triu_indices(p, 1)]
-    rest = kernel.gram(points) - (features * shared) @ features.T
-    each = shared
+    other_parts = kernel.gram(points) - (features * shared) @ features.T
+    variances = shared
     for _ in range(STEPS):
         factor = cho_factor(
-            rest + (features * each) @ features.T, lower=True, check_finite=False
+            other_parts + (features * variances) @ features.T,
+            lower=True,
+            check_finite=False,
         )
         solved = cho_solve(factor, points.values, check_finite=False)
         scale = np.maximum(
             np.einsum("nk,nk->k", points.values, solved) / n, np.finfo(float).tiny
         )
-        mean = each[:, None] * (features.T @ solved)
+        mean = variances[:, None] * (features.T @ solved)
         solved_features = cho_solve(factor, features, check_finite=False)
-        variance = each - each**2 * np.einsum("nm,nm->m", features, solved_features)
+        variance = variances - variances**2 * np.einsum(
+            "nm,nm->m", features, solved_features
+        )
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
-        each = (shared + expected) / 2
-    return replace(kernel, each=each / kernel.lowest)
+        variances = (shared + expected) / 2
+    return replace(kernel, each=variances / kernel.lowest)
 
 
 def thinned(pairs: Pairs, most: int) -> Pairs:
@@ -188,15 +192,15 @@ def thinned(pairs: Pairs, most: int) -> Pairs:
     """
     if len(pairs) <= most:
         return pairs
-    kept = np.arange(len(pairs))
+    places = np.arange(len(pairs))
     if pairs.block is not None:
         ends = np.cumsum(np.bincount(pairs.block))
         blocks = max(LEAST_BLOCKS, int(np.searchsorted(ends, most, side="right")))
-        kept = np.flatnonzero(pairs.block < blocks)
+        places = np.flatnonzero(pairs.block < blocks)
     if (
-        pairs.block is None or len(kept) > 1.2 * most
+        pairs.block is None or len(places) > 1.2 * most
     ):  # few and large blocks: some points of each
-        kept = kept[np.linspace(0, len(kept) - 1, most).round().astype(int)]
-    if not pairs.values[kept].any():
-        kept = np.append(kept, np.abs(pairs.values).max(axis=1).argmax())
-    return pairs.take(kept)
+        places = places[np.linspace(0, len(places) - 1, most).round().astype(int)]
+    if not pairs.values[places].any():
+        places = np.append(places, np.abs(pairs.values).max(axis=1).argmax())
+    return pairs.take(places)

@@ -75,8 +75,8 @@ class Functional:
         if kernel.sign < 0:
             lowest, higher = self._orders(kernel, signs, entries)
         else:  # differences to the full coalition
-            both = self._orders(kernel, np.vstack([signs, np.ones((1, p))]), entries)
-            lowest, higher = (part[:-1] - part[-1] for part in both)
+            orders = self._orders(kernel, np.vstack([signs, np.ones((1, p))]), entries)
+            lowest, higher = (part[:-1] - part[-1] for part in orders)
         if points.blocks is not None:
             share = points.blocks.share[points.block][:, None]
             lowest, higher = kernel.with_own(lowest, higher, share)
@@ -84,8 +84,10 @@ class Functional:
         parts = [lowest, higher, size[:, None]]
         if kernel.sign > 0:
             lone = lone_player(signs)[:, None]
-            own = (lone[:, :, None] == entries).any(axis=1)
-            parts.append(np.where(lone >= 0, np.where(own, *self._by_single(p)), 0.0))
+            contains = (lone[:, :, None] == entries).any(axis=1)
+            parts.append(
+                np.where(lone >= 0, np.where(contains, *self._by_single(p)), 0.0)
+            )
         return weighted_sum(kernel.scales, parts).T
 
     def variances(
@@ -94,26 +96,30 @@ class Functional:
         """Return the prior variances of entries, for the whole background, ``(e,)``."""
         p, rho = len(kernel.reach), kernel.rho
         lowest, low = self._lowest_squared(kernel, entries)
-        more = _squared(rho, *self._powers(rho), entries) - low
-        higher = 4**self.order * rho[entries].prod(axis=0) * more / kernel.higher_scale
+        squared = _squared(rho, *self._powers(rho), entries) - low
+        higher = (
+            4**self.order * rho[entries].prod(axis=0) * squared / kernel.higher_scale
+        )
         lowest = 4**self.order * lowest
         if blocks is not None:
             lowest, higher = kernel.with_own(lowest, higher, blocks.whole)
         law = self._by_size(p)
         parts = [lowest, higher, law @ kernel.of_size(_sizes(p), _sizes(p)) @ law]
         if kernel.sign > 0:
-            own, other = self._by_single(p)
-            parts.append(self.order * own**2 + (p - self.order) * other**2)
+            own_weight, other_weight = self._by_single(p)
+            parts.append(
+                self.order * own_weight**2 + (p - self.order) * other_weight**2
+            )
         return weighted_sum(kernel.scales, parts)
 
     def _orders(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
         """Return the covariances with the games' values by the lowest and by higher orders."""
         rho = kernel.rho
         lowest, low = self._lowest(kernel, signs, entries)
-        more = _others(signs, rho, *self._powers(rho), entries) - low
-        more *= rho[entries].prod(axis=0) / kernel.higher_scale
-        both = 2**self.order * signs[:, entries].prod(axis=1)
-        return both * lowest, both * more
+        higher = _others(signs, rho, *self._powers(rho), entries) - low
+        higher *= rho[entries].prod(axis=0) / kernel.higher_scale
+        factor = 2**self.order * signs[:, entries].prod(axis=1)
+        return factor * lowest, factor * higher
 
     def _lowest(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
         """Return the share of the lowest order in each entry, and its part of `_others`."""
@@ -144,8 +150,8 @@ class Functional:
         if p < 3:
             return 0.0, 0.0
         law, sign = self.index.size_law(p - self.order), (-1) ** self.order
-        own, other = law[0] + sign * law[-1], law[-2] + sign * law[1]
-        return -sign * float(own), float(other) / (p - self.order)
+        own_weight, other_weight = law[0] + sign * law[-1], law[-2] + sign * law[1]
+        return -sign * float(own_weight), float(other_weight) / (p - self.order)
 
 
 class OddValues(Functional):

@@ -127,8 +127,10 @@ class Kernel(ABC):
     def higher_scale(self) -> float:
         """The normalizer: the summed variances of all interactions above the lowest order."""
         total = self.reach.sum()
-        both = np.exp(self.log_norm + total) + self.sign * np.exp(self.log_norm - total)
-        return float(both / 2 - self.low(self.rho.sum()))
+        total_variance = np.exp(self.log_norm + total) + self.sign * np.exp(
+            self.log_norm - total
+        )
+        return float(total_variance / 2 - self.low(self.rho.sum()))
 
     def higher(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the covariances above the lowest order, C sinh(...) or C cosh(...) less `low`."""
@@ -159,8 +161,8 @@ class Kernel(ABC):
     @property
     def scales(self) -> list[float]:
         """The variances: of interactions, of parts outside blocks, then of a block's own parts."""
-        own = self.lowest * self.lowest_spread, self.higher_spread
-        return [self.lowest, 1.0, self.size, *own]
+        spreads = self.lowest * self.lowest_spread, self.higher_spread
+        return [self.lowest, 1.0, self.size, *spreads]
 
     def cross(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the covariance between noiseless games at two lists of signs, without blocks."""
@@ -199,11 +201,15 @@ class Kernel(ABC):
         """
         diagonal = np.diag(pull)
         pairs = zip(self.scales, parts, strict=False)
-        lowest, _, *rest = (scale * np.vdot(pull, part) for scale, part in pairs)
+        lowest, _, *others_slopes = (
+            scale * np.vdot(pull, part) for scale, part in pairs
+        )
         lowest += JITTER * self.lowest * diagonal.sum()
         if points.block is not None:
-            lowest += rest[-2]
-        return np.array([lowest, self.noise * (diagonal @ points.roughness), *rest])
+            lowest += others_slopes[-2]
+        return np.array(
+            [lowest, self.noise * (diagonal @ points.roughness), *others_slopes]
+        )
 
     def with_own(self, lowest: Any, higher: Any, own: Any) -> tuple[Any, Any]:
         """Return quantities of both orders plus blocks' own parts, at `own` times these."""

@@ -87,19 +87,19 @@ def pairwise(
     points = relative(even)
     first, second = np.triu_indices(even.n_players, 1)
     scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
-    size, few = np.abs(points.values).max(axis=0), _least(points)
+    size, n_least = np.abs(points.values).max(axis=0), _least(points)
     flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
     least = np.maximum(NOTHING * size, ROUNDING * scale)
-    found, residual = _fitted(
+    interactions, residual = _fitted(
         points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least
     )
-    found, residual = np.where(flat, 0.0, found), residual & ~flat
-    values = of_pairs(found)
+    interactions, residual = np.where(flat, 0.0, interactions), residual & ~flat
+    values = of_pairs(interactions)
     worth, *_ = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)
     spread = np.where(values.any(axis=0), span(values), span(worth))
     return (
         values,
-        _unwitnessed(values, spread, np.where(flat, few, few - len(first))),
+        _unwitnessed(values, spread, np.where(flat, n_least, n_least - len(first))),
         residual,
     )
 
@@ -132,14 +132,14 @@ def _fitted(
     share = np.ones(1) if blocks is None else blocks.share
     for at, weight in zip(points.by_block(), share, strict=True):
         design, values = features(points.signs[at]), points.values[at]
-        found, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
+        coefficients, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
         # no point may separate some players or some pairs
-        residual |= (np.abs(values - design @ found).max(axis=0) > least) | (
+        residual |= (np.abs(values - design @ coefficients).max(axis=0) > least) | (
             rank < n_unknowns
         )
         if residual.all():
             break
-        solution += weight * found
+        solution += weight * coefficients
     return np.where(residual, 0.0, solution), residual
 
 
@@ -232,12 +232,12 @@ def blended(
     values, errors : ndarray of shape (p, k)
         Estimates of the Gaussian process.
     """
-    other, variance = kernel_regression(posterior.process)(posterior.values)
+    regressed, variance = kernel_regression(posterior.process)(posterior.values)
     total = (errors**2).sum(axis=0), variance.sum(axis=0)
     share = total[0] / np.maximum(total[0] + total[1], 1e-300)
-    return values + share * (other - values), (1 - share) * errors + share * np.sqrt(
-        variance
-    )
+    return values + share * (regressed - values), (
+        1 - share
+    ) * errors + share * np.sqrt(variance)
 
 
 def remainder(

@@ -108,9 +108,9 @@ class OddKernel(Kernel):
         scale = (grown + shrunk) / 2 - rho * (grown - shrunk) / 2 - flat
         sinh = self.higher_scale * higher + (signs * rho) @ signs.T
         cosh = np.sqrt(np.exp(2 * self.log_norm) + sinh**2)
-        moved = _by_player(pull * cosh, signs) - rho * np.vdot(pull, sinh)
-        moved -= flat * _by_player(pull, signs) + np.vdot(pull, higher) * scale
-        return moved / self.higher_scale
+        slopes = _by_player(pull * cosh, signs) - rho * np.vdot(pull, sinh)
+        slopes -= flat * _by_player(pull, signs) + np.vdot(pull, higher) * scale
+        return slopes / self.higher_scale
 
 
 def _by_player(matrix: np.ndarray, signs: np.ndarray) -> np.ndarray:

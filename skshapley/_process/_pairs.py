@@ -161,8 +161,8 @@ def relative(pairs: Pairs) -> Pairs:
         ends = np.empty((pairs.block.max() + 1, values.shape[1]))
         ends[pairs.block[full]] = values
         values = ends[pairs.block[~full]]
-    rest = pairs.take(~full)
-    return Pairs(rest.signs, rest.values - values, rest.block, rest.blocks)
+    inner = pairs.take(~full)
+    return Pairs(inner.signs, inner.values - values, inner.block, inner.blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,5 +218,11 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     ]
     block = [design.block[i] for design, i, _ in seen if design.block is not None]
     design, row, _ = seen[0]
-    own = (np.concatenate(block), design.blocks[row]) if block and design.blocks else ()
-    return Pairs(signs, odd, *own), Pairs(signs, even, *own), np.concatenate(drawn)
+    blocks = (
+        (np.concatenate(block), design.blocks[row]) if block and design.blocks else ()
+    )
+    return (
+        Pairs(signs, odd, *blocks),
+        Pairs(signs, even, *blocks),
+        np.concatenate(drawn),
+    )

@@ -140,8 +140,8 @@ class Odd(Sampler):
         # Half of the pairs are evaluated before the choice; hyper-parameters from fewer
         # are too uncertain.
         first = int(max(LEAST_FIRST * self.n_players_, FIRST_SHARE * n_pairs)) * 2
-        chosen = self._n_blocks == 1 and self._chooses(n_pairs) and asked < first
-        return (first if chosen else self.n_draws_) - asked
+        chooses = self._n_blocks == 1 and self._chooses(n_pairs) and asked < first
+        return (first if chooses else self.n_draws_) - asked
 
     def _start(self, task: SamplerTask) -> None:
         r = len(self.rngs_)
@@ -162,15 +162,15 @@ class Odd(Sampler):
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
         # Rows with the same number and the same active players share the design of
         # their leader.
-        alike = np.column_stack([task.numbers, task.players])
+        keys = np.column_stack([task.numbers, task.players])
         sets, first, place = np.unique(
-            alike, axis=0, return_index=True, return_inverse=True
+            keys, axis=0, return_index=True, return_inverse=True
         )
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
-        for leader, own in zip(first, sets, strict=True):
-            self._keys[leader] = *own, self.n_draws_
+        for leader, key in zip(first, sets, strict=True):
+            self._keys[leader] = *key, self.n_draws_
             self.rngs_[leader] = task.shared_rngs[leader]
-            self._thetas[leader] = task.tuned.mean(own[1:], blocked=False)
+            self._thetas[leader] = task.tuned.mean(key[1:], blocked=False)
 
     def _chooses(self, n_pairs: int) -> bool:
         p = self.n_players_
@@ -180,8 +180,8 @@ class Odd(Sampler):
         # n/2 pairs, and the full coalition with the first
         p, whose = self.n_players_, self._leaders[rows]
         leaders, place = np.unique(whose, return_inverse=True)
-        asked = [self._ask_once(leader, n // 2) for leader in leaders]
-        pairs, *others = zip(*asked, strict=True)
+        requests = [self._ask_once(leader, n // 2) for leader in leaders]
+        pairs, *others = zip(*requests, strict=True)
         signs = np.stack(pairs)[place]
         block, drawn = (None if x[0] is None else np.stack(x)[place] for x in others)
         states = [self._states[row] for row in whose]
@@ -198,14 +198,14 @@ class Odd(Sampler):
     def _ask_once(self, row: int, n: int) -> _Asked:
         """Return n pairs of one row to explain; shared designs are made once."""
         if row not in self._keys:
-            asked, self._states[row] = self._ask_one(row, self.rngs_[row], n)
-            return asked
+            request, self._states[row] = self._ask_one(row, self.rngs_[row], n)
+            return request
         key = self._keys[row] = *self._keys[row], n
         rng = self.rngs_[row].spawn(1)[0]  # independent of the numbers drawn before
         if key not in self._tuned.designs:
             self._tuned.designs[key] = self._ask_one(row, rng, n)
-        asked, self._states[row] = self._tuned.designs[key]
-        return asked
+        request, self._states[row] = self._tuned.designs[key]
+        return request
 
     def _ask_one(
         self, row: int, rng: np.random.Generator, n: int
@@ -233,17 +233,17 @@ class Odd(Sampler):
             return (pairs, None, None), state
         # Pairs beyond the capacity are drawn at random, so that their errors can be
         # estimated.
-        more, expected = leverage_pairs(rng, p, n - placed)
+        random_pairs, expected = leverage_pairs(rng, p, n - placed)
         drawn = np.concatenate([np.full(len(pairs), np.nan), expected])
-        return (np.concatenate([pairs, more]), None, drawn), state
+        return (np.concatenate([pairs, random_pairs]), None, drawn), state
 
     def _open(self, rng: np.random.Generator) -> _State:
         none, count = np.empty((0, self.n_players_), dtype=bool), self._n_blocks
         if count == 1:
             return _State(none)
         if self._part < 1:  # balanced by construction
-            each = len(self.reference_weights_) // count
-            rows = np.arange(each * count).reshape(count, each)
+            block_size = len(self.reference_weights_) // count
+            rows = np.arange(block_size * count).reshape(count, block_size)
         else:
             rows = rows_of_blocks(rng, self.reference_weights_, count)
         blocks = Blocks.of(rows, self.reference_weights_)
@@ -254,14 +254,14 @@ class Odd(Sampler):
     def _choose(self, row: int, rng: np.random.Generator, n: int) -> np.ndarray:
         """Return n new pairs."""
         pairs, p = self._states[row].pairs, self.n_players_
-        held = len(pairs)
-        theta = self._fitted(row) if n and self._chooses(held + n) else None
+        n_evaluated = len(pairs)
+        theta = self._fitted(row) if n and self._chooses(n_evaluated + n) else None
         # Without values to learn from, or with too many pairs to choose, leverage
         # scores decide.
         if theta is None:
             return filled(rng, pairs[:0], n, seen=pairs)
-        seen = np.concatenate([np.ones((1, p), dtype=bool), pairs])
-        points = Pairs(np.where(seen, 1.0, -1.0), np.empty((held + 1, 0)))
+        evaluated = np.concatenate([np.ones((1, p), dtype=bool), pairs])
+        points = Pairs(np.where(evaluated, 1.0, -1.0), np.empty((n_evaluated + 1, 0)))
         process = Process(points, OddKernel.from_vector(theta, p), OddValues())
         # at least three candidates for each choice
         half = max(POOL, 3 * n) // 2
@@ -269,11 +269,13 @@ class Odd(Sampler):
         pool = np.concatenate(
             [leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)]
         )
-        pool = filled(rng, pool, min(2 * half, n_all_pairs(p) - held), seen=pairs)
-        share = MOST_BY_SIZE * min(1.0, (held + n) / MANY)
+        pool = filled(
+            rng, pool, min(2 * half, n_all_pairs(p) - n_evaluated), seen=pairs
+        )
+        share = MOST_BY_SIZE * min(1.0, (n_evaluated + n) / MANY)
         sizes = sizes_missing(rng, pairs, n, int(share * n))
-        chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
-        return filled(rng, chosen, n, seen=pairs)
+        new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
+        return filled(rng, new_pairs, n, seen=pairs)
 
     def _fitted(self, row: int) -> np.ndarray | None:
         """Return the hyper-parameters for the choice, tuned or fitted to the values seen."""
@@ -299,8 +301,8 @@ class Odd(Sampler):
         blocks = np.stack([self._states[row].rows for row in self._leaders[rows]])
         if self._order is not None:
             blocks = self._order[rows[:, None, None], blocks]
-        each = np.take_along_axis(blocks, block[:, :, None], axis=1)
-        return np.repeat(each, 2, axis=1)
+        references = np.take_along_axis(blocks, block[:, :, None], axis=1)
+        return np.repeat(references, 2, axis=1)
 
 
 class OddLeverage(Sampler):

@@ -32,23 +32,23 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     if n >= n_all_pairs(p) / 2:
         return leverage_pairs(rng, p, n)[0]
     if n < WALKS_BELOW * p:
-        more = hadamard_pairs(rng, p, max(0, n - p + 1))
-        return filled(rng, np.concatenate([walk_pairs(rng, p), more]), n)
+        rows = hadamard_pairs(rng, p, max(0, n - p + 1))
+        return filled(rng, np.concatenate([walk_pairs(rng, p), rows]), n)
     return scattered_pairs(rng, p, n)
 
 
 def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return single players, Hadamard rows, then pairs of two or more players by leverage score."""
     singles = min(p, n // 2)
-    rest = n - singles
+    n_rest = n - singles
     # Between one and two Hadamard rows per player: more would repeat the middle sizes.
-    rows = int(min(rest, max(rest / 2, p), 2 * p))
+    rows = int(min(n_rest, max(n_rest / 2, p), 2 * p))
     parts = [
         np.eye(p, dtype=bool)[rng.permutation(p)[:singles]],
         hadamard_pairs(rng, p, rows),
     ]
-    if rest > rows:
-        parts.append(leverage_pairs(rng, p, rest - rows, least_size=2)[0])
+    if n_rest > rows:
+        parts.append(leverage_pairs(rng, p, n_rest - rows, least_size=2)[0])
     return filled(rng, np.concatenate(parts), n)
 
 
@@ -57,17 +57,17 @@ def filled(
 ) -> np.ndarray:
     """Return n distinct pairs outside `seen`: those `wanted`, then others by leverage score."""
     seen = wanted[:0] if seen is None else seen
-    p, known = seen.shape[1], len(seen)
-    found = _different(np.concatenate([seen, wanted]))
+    p, n_seen = seen.shape[1], len(seen)
+    distinct = _different(np.concatenate([seen, wanted]))
     everything = n_all_pairs(p)
-    while len(found) < known + n:
+    while len(distinct) < n_seen + n:
         # two more than needed, because some repeat known pairs
-        missing = known + n - len(found) + 2
-        if 2 * (known + n) > everything:  # many pairs are taken: enumerate all
+        missing = n_seen + n - len(distinct) + 2
+        if 2 * (n_seen + n) > everything:  # many pairs are taken: enumerate all
             missing = everything
-        more = leverage_pairs(rng, p, min(missing, everything))[0]
-        found = _different(np.concatenate([found, more]))
-    return found[known : known + n]
+        random_pairs = leverage_pairs(rng, p, min(missing, everything))[0]
+        distinct = _different(np.concatenate([distinct, random_pairs]))
+    return distinct[n_seen : n_seen + n]
 
 
 def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
@@ -123,8 +123,8 @@ def sizes_missing(
     """
     p, size = seen.shape[1], seen.sum(axis=1)
     # the size of a pair is the smaller one of its coalitions
-    there = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
-    missing = np.maximum(_by_leverage(p, len(seen) + n) - there, 0.0)
+    counts = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
+    missing = np.maximum(_by_leverage(p, len(seen) + n) - counts, 0.0)
     return rounded(rng, m * missing / missing.sum())
 
 
@@ -143,9 +143,9 @@ def _different(coalitions: np.ndarray) -> np.ndarray:
     """Return the first coalition of each pair, without the empty and the full coalition."""
     # exclusive or with the first player maps a coalition and its complement to the same
     # bits
-    kept = coalitions[first_of_each(coalitions ^ coalitions[:, :1])]
-    size = kept.sum(axis=1)
-    return kept[(size > 0) & (size < coalitions.shape[1])]
+    distinct = coalitions[first_of_each(coalitions ^ coalitions[:, :1])]
+    size = distinct.sum(axis=1)
+    return distinct[(size > 0) & (size < coalitions.shape[1])]
 
 
 MOST_BLOCK_PAIRS = 1500  # pairs of all blocks together
@@ -187,8 +187,8 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
     """
     b = len(weights)
     # n + 1 pairs per block, because each has the full coalition
-    few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
-    most = min(b, max(few, MOST_BLOCK_PAIRS // (n + 1)))
+    few_blocks = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
+    most = min(b, max(few_blocks, MOST_BLOCK_PAIRS // (n + 1)))
     if most <= 1 or n >= ENOUGH * n_all_pairs(p):
         return 1
     # few rows may be left over, and none if the number of blocks divides b
@@ -201,16 +201,18 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
 
 def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     """Return whether this number of blocks is more informative than pairs against all rows."""
-    more = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
-    least = max(LEAST_EFFECTIVE, min(EFFECTIVE_PER_PAIR * pairs_per_player, more))
+    least_of_many = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
+    least = max(
+        LEAST_EFFECTIVE, min(EFFECTIVE_PER_PAIR * pairs_per_player, least_of_many)
+    )
     # 1 / sum of squared weights is the effective number of rows (Kish).
     if weights @ weights * least > 1 + 1e-9:
         return False
     b, q = len(weights), len(weights) // count
-    kept = (
+    places = (
         np.arange(count * q) * b // (count * q)
     )  # the rows left out have various weights
-    blocks = Blocks.of(np.argsort(weights)[kept].reshape(count, q), weights)
+    blocks = Blocks.of(np.argsort(weights)[places].reshape(count, q), weights)
     return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
 
 

@@ -143,5 +143,5 @@ def next_pairs(rng: np.random.Generator, pairs: np.ndarray, n: int) -> np.ndarra
     pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
     n_left = n_all_pairs(p) - len(pairs)
     pool = filled(rng, pool, min(2 * half, n_left), seen=pairs)
-    chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n)]
-    return filled(rng, chosen, n, seen=pairs)
+    new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n)]
+    return filled(rng, new_pairs, n, seen=pairs)

@@ -75,8 +75,8 @@ class GaussianProcess(Solver):
         self.tuning_rows = tuning_rows
 
     def _start(self, task: SolverTask) -> None:
-        rest = task.tuned, task.index, task.pairs, *self._correction
-        self._cases = [Case(own, *rest) for own in self.players_]
+        settings = task.tuned, task.index, task.pairs, *self._correction
+        self._cases = [Case(row_players, *settings) for row_players in self.players_]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Store the pairs of each row."""
@@ -87,14 +87,14 @@ class GaussianProcess(Solver):
         """Return the posterior means and their standard errors."""
         solved = [case.solve() for case in self._cases]
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
-        apart, p = np.full_like(values, np.nan), self.n_players_
-        apart[:, :p] = [case.background_errors for case in self._cases]
+        background_errors, p = np.full_like(values, np.nan), self.n_players_
+        background_errors[:, :p] = [case.background_errors for case in self._cases]
         if self.index_.adds_up:
             gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
             # The rest is rounding or the jitter of the matrix; it has no owner, so it
             # is shared equally.
             values[:, :p] += gap[:, None] / p
-        return Estimate(values, errors, apart)
+        return Estimate(values, errors, background_errors)
 
     def tuned(self, earlier: Tuned | None = None) -> Tuned | None:
         """Return the fitted hyper-parameters of these rows, and of earlier ones."""

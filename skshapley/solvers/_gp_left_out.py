@@ -45,32 +45,36 @@ class _Corrected:
     def __init__(self, posterior: Posterior) -> None:
         self.posterior = posterior
         process = posterior.process
-        points, missed = process.points, posterior.left_out[1:]
+        points, left_out = process.points, posterior.left_out[1:]
         inside = points.signs[1:] > 0
         p, size = points.n_players, inside.sum(axis=1)
         self._size = np.minimum(size, p - size)
         # Both coalitions of a pair count as the smaller size; n is the number of pairs
         # of that size.
         self._n = np.bincount(self._size)[self._size]
-        both = np.where(2 * size == p, 1, 2)  # halves are two coalitions of one size
-        self._per_room = np.exp(-log_binomial(p, size)) * 2 / both
+        multiplicity = np.where(
+            2 * size == p, 1, 2
+        )  # halves are two coalitions of one size
+        self._per_room = np.exp(-log_binomial(p, size)) * 2 / multiplicity
         # q(S) N: N cancels
-        self._counts = both[:, None] * np.where(
+        self._counts = multiplicity[:, None] * np.where(
             inside, 1 / size[:, None], -1 / (p - size)[:, None]
         )
         self._missed, self._solved = (
-            missed,
-            missed / process.left_out_variance[1:, None],
+            left_out,
+            left_out / process.left_out_variance[1:, None],
         )
         self._noise = process.kernel.noise_at(points)[1:]
-        self._change = self._sum(self._solved, missed, self._n)
+        self._change = self._sum(self._solved, left_out, self._n)
         self.values = posterior.means + self._change
 
     def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Return the correction ``(p, k)``, or ``(p, m)`` for samples ``(n, m)``."""
         per_room = self._per_room[:, None]
-        seen = self._noise[:, None] * per_room * solved
-        return self._counts.T @ (seen + (1 / n.reshape(len(n), -1) - per_room) * missed)
+        evaluated = self._noise[:, None] * per_room * solved
+        return self._counts.T @ (
+            evaluated + (1 / n.reshape(len(n), -1) - per_room) * missed
+        )
 
     def standard_errors(self) -> np.ndarray:
         """Return jackknife standard errors over pairs, within each size, ``(p, k)``.
@@ -102,14 +106,16 @@ class _Corrected:
         # Row 0 is the full coalition, which is known and never deleted.
         shift = process.influence.T[1:]
         inverse = process.inverse[1:, 1:]
-        own = np.diag(inverse)
+        diagonal = np.diag(inverse)
         out = -shift[:, :, None] * self._missed[:, None, :] - self._change
-        for start in range(0, len(own), PANEL):
-            gone = np.arange(start, min(start + PANEL, len(own)))
-            itself = np.arange(len(own))[:, None] == gone
+        for start in range(0, len(diagonal), PANEL):
+            gone = np.arange(start, min(start + PANEL, len(diagonal)))
+            itself = np.arange(len(diagonal))[:, None] == gone
             between = inverse[:, gone]
             # The deleted pair itself is set to 0 below; 1 avoids a division by 0.
-            spread = np.where(itself, 1.0, own[:, None] - between**2 / own[gone])
+            spread = np.where(
+                itself, 1.0, diagonal[:, None] - between**2 / diagonal[gone]
+            )
             # Deleting a pair also raises the weights N/n of the other pairs of its
             # size.
             n = np.maximum(

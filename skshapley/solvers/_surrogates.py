@@ -66,10 +66,10 @@ class FittedSurrogate:
         self._n_players = coalitions.shape[1]
         ends = np.repeat([[False], [True]], self._n_players, axis=1)
         present = np.concatenate([ends, coalitions]).astype(np.float64)
-        known = np.zeros((2, values.shape[1]))
+        end_values = np.zeros((2, values.shape[1]))
         self._models = [
             clone(regressor).fit(present, column)
-            for column in np.concatenate([known, values]).T
+            for column in np.concatenate([end_values, values]).T
         ]
 
     def predict(self, coalitions: np.ndarray) -> np.ndarray:

@@ -104,5 +104,5 @@ def test_regression_on_all_pairs_gives_the_shapley_values(p):
     weights = np.where(size < p, 1 / (size * np.maximum(p - size, 1) * room), 0.0)
     values = (game(signs > 0) - game(signs < 0))[:, None] / 2
     weights = np.where((2 * size == p), weights / 2, weights)
-    found, _ = least_squares.regression(signs, weights, values)
+    found, _ = least_squares.Regression.of(signs, weights)(values)
     np.testing.assert_allclose(found[:, 0], game.shapley_values, atol=1e-9)
