@@ -17,7 +17,7 @@ from skshapley._ways._probes import PROBE_ROWS, response_of
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game
 from skshapley.rewards._refit import JointGame
-from skshapley.samplers import Odd, OddLeverage, Sampler
+from skshapley.samplers import Odd, OddLeverage, RankedOdd, Sampler
 
 # A joint evaluation, such as a fit, is costly. On 12 columns and a Gaussian process in
 # context, 20 for each player leave .3 % of squared error.
@@ -61,13 +61,19 @@ class Joint(Coalitions):
 
 def joint_request(request: Request, size: Size, reward: Any) -> Request:
     """Return a request with the sampler and the budget of joint evaluations for "auto"."""
-    rule: Rule = usual_sampler if reward.memory is None else fixed_sampler
+    rule: Rule = learning_sampler if reward.memory is None else fixed_sampler
     if reward.players_.levels is not None:
         rule = request.rule  # permutations that keep groups together
     limit = request.limit
     if is_auto(limit):
         limit = size.rows(max(AUTO_EVALS * size.n_players, LEAST_AUTO_EVALS))
     return replace(request, limit=limit, rule=rule)
+
+
+def learning_sampler(request: Request, size: Size, count: int) -> Sampler:
+    """Return the usual sampler, with hyper-parameters of the game: fits are slow."""
+    sampler = usual_sampler(request, size, count)
+    return Odd() if isinstance(sampler, RankedOdd) else sampler
 
 
 def fixed_sampler(request: Request, size: Size, count: int) -> Sampler:
@@ -77,7 +83,7 @@ def fixed_sampler(request: Request, size: Size, count: int) -> Sampler:
     score have .020 of squared error at 120 fits, adaptive ones .009, and the kernel
     .046.
     """
-    sampler = usual_sampler(request, size, count)
+    sampler = learning_sampler(request, size, count)
     learns = isinstance(sampler, Odd) and request.pairs is None
     return OddLeverage() if learns else sampler
 

@@ -55,7 +55,13 @@ class LinearTerms(ClosedForm):
         return LinearTerms(self.coef @ matrix, self.intercept @ matrix + constant)
 
     def of_columns(self, matrix: Any, shift: Any) -> "LinearTerms":
-        """Return the same response of the columns X in ``X @ matrix + shift``."""
+        """Return the same response of the columns X in ``X @ matrix + shift``.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_columns, d)
+        shift : ndarray of shape (d,)
+        """
         return LinearTerms(matrix @ self.coef, self.intercept + shift @ self.coef)
 
     def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
