@@ -296,6 +296,7 @@ ELSEWHERE = {
     "connected-regression",
     "myerson",
     "exact",
+    "odd-ranked",  # no random part: all runs of a game agree
 }
 
 

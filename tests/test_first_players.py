@@ -67,9 +67,8 @@ def games():
         ("classical", 20),
         ("monte-carlo", 20),
         ("outer-sizes", 20),
-        ("owen", 4),
         ("owen", 10),
-        ("owen-halved", 6),
+        ("owen-halved", 12),
     ],
 )
 def test_intervals_cover(sampler, evals, games):

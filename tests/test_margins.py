@@ -58,6 +58,7 @@ def test_intervals_hold_the_values(case):
     assert 0.92 <= (z <= 1.96).mean() <= 0.995
 
 
+@pytest.mark.slow
 def test_the_mean_over_seeds_has_no_bias(case):
     """60 runs: each of 120 means lies within 4.5 errors; an honest one fails in 1 of 1,000"""
     weights, truth = case

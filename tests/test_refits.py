@@ -468,6 +468,7 @@ COVARIANCES = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", COVARIANCES)
 def test_two_models_of_one_law_rarely_differ(name):
     """At 5 %, 300 tests declare .02 to .08 of the values, rows and features: 2.4 sigma."""
@@ -550,6 +551,7 @@ def months(seed, change=0.0):
     return parts
 
 
+@pytest.mark.slow
 def test_periods_of_one_law_raise_few_alarms():
     """At 5 %, more than 3 of 20 comparisons have an alarm with probability .02."""
     alarms = [len(drift(months(seed)).alarms) > 0 for seed in range(20)]

@@ -209,7 +209,7 @@ def test_a_relative_error_does_not_depend_on_units(size):
     assert RelativeError(0.099).done(values, errors).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("members", [3, 4])
+@pytest.mark.parametrize("members", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_rules_stop_on_a_conjunction_of_few_players(members):
     """All that few of twenty players bring, they bring together; permutations never meet it often.
 
@@ -225,7 +225,14 @@ def test_rules_stop_on_a_conjunction_of_few_players(members):
         assert np.abs(found.values - game.shapley_values).max() < 0.1 / members
 
 
-@pytest.mark.parametrize(("members", "max_evals"), [(3, 1000), (3, 3000), (4, 3000)])
+@pytest.mark.parametrize(
+    ("members", "max_evals"),
+    [
+        (3, 1000),
+        pytest.param(3, 3000, marks=pytest.mark.slow),
+        pytest.param(4, 3000, marks=pytest.mark.slow),
+    ],
+)
 def test_runs_with_large_errors_do_not_stop_first(members, max_evals):
     """Errors widen the range of the estimates, and one run in fifty may be wrong.
 

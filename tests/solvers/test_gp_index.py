@@ -221,7 +221,7 @@ def test_unsupported_indices_are_refused_before_any_call(how, message):
 
     how = {"index": "banzhaf"} | how
     with pytest.raises(ValueError, match=message):
-        run(reward, 10, 200, **how)
+        run(reward, 10, 400, **how)
     assert not called
 
 
