@@ -35,12 +35,17 @@ def tumours():
     return train_test_split(data.data, data.target == 0, test_size=0.25, random_state=0)
 
 
-def explain_trees(X_train, X_test, y_train, y_test):
-    """Explain the log-odds of boosted trees: exact values, and interactions of all pairs."""
+def boosted_trees(X_train, X_test, y_train, y_test):
+    """Return boosted trees that are fitted to the training rows."""
     model = XGBClassifier(
         n_estimators=100, max_depth=3, learning_rate=0.1, random_state=0
     )
-    model.fit(X_train, y_train)
+    return model.fit(X_train, y_train)
+
+
+def explain_trees(X_train, X_test, y_train, y_test):
+    """Explain the log-odds of boosted trees: exact values, and interactions of all pairs."""
+    model = boosted_trees(X_train, X_test, y_train, y_test)
     print(
         f"\nXGBoost: {model.score(X_test, y_test):.0%} of the test tumours classified "
         "correctly."

@@ -1,18 +1,56 @@
-"""Make the pictures that README.md and the landing page show: python doc/images/make_images.py."""
+"""Make the pictures of README.md and of the page on reports: python doc/images/make_images.py.
 
+The screenshots need Chromium.
+"""
+
+import shutil
+import subprocess
 from pathlib import Path
 from runpy import run_path
+from tempfile import TemporaryDirectory
 
+from skshapley import ShapleyExplainer
 from skshapley.plots import BeeswarmDisplay
 
 HERE = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
+SIZES = {"report": (1000, 1150), "what_if": (1000, 900), "what_if_phone": (400, 1000)}
 
 
-def main():
+def screenshot(page: Path, name: str) -> None:
+    """Save a picture of the top of a page."""
+    browser = next(path for path in map(shutil.which, BROWSERS) if path)
+    width, height = SIZES[name]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--window-size={width},{height}",
+        f"--screenshot={HERE / name}.png",
+    ]
+    subprocess.run([browser, *options, page.as_uri()], check=True)
+
+
+def main() -> None:
+    """Draw the beeswarm, the report, and the report with a what-if panel."""
     demo = run_path(str(HERE.parents[1] / "examples" / "demo.py"))
-    explanation = demo["explain_trees"](*demo["tumours"]())
+    tables = demo["tumours"]()
+    explanation = demo["explain_trees"](*tables)
     figure = BeeswarmDisplay.from_explanation(explanation).figure_
     figure.savefig(HERE / "readme_beeswarm.png", dpi=130)
+    with TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        explanation.report(page, title="Tumours")
+        screenshot(page, "report")
+        X_train, X_test, *_ = tables
+        explainer = ShapleyExplainer(
+            demo["boosted_trees"](*tables), response_method="log_odds"
+        ).fit(X_train)
+        rows = explainer.explain(X_test)
+        rows.report(page, title="Tumours", what_if=explainer)
+        screenshot(page, "what_if")
+        screenshot(page, "what_if_phone")
 
 
 if __name__ == "__main__":
