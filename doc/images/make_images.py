@@ -9,27 +9,35 @@ from pathlib import Path
 from runpy import run_path
 from tempfile import TemporaryDirectory
 
+import matplotlib.pyplot as plt
+
 from skshapley import ShapleyExplainer
 from skshapley.plots import BeeswarmDisplay
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
-SIZES = {"report": (1000, 1150), "what_if": (1000, 900), "what_if_phone": (400, 1000)}
+# Width, first and last line of the picture, in pixels
+PARTS = {
+    "report": (1000, 0, 1150),
+    "what_if": (1000, 570, 1570),
+}
 
 
 def screenshot(page: Path, name: str) -> None:
-    """Save a picture of the top of a page."""
+    """Save a picture of a part of a page."""
     browser = next(path for path in map(shutil.which, BROWSERS) if path)
-    width, height = SIZES[name]
+    width, first, last = PARTS[name]
     options = [
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
         "--hide-scrollbars",
-        f"--window-size={width},{height}",
+        f"--window-size={width},{last}",
         f"--screenshot={HERE / name}.png",
     ]
     subprocess.run([browser, *options, page.as_uri()], check=True)
+    picture = plt.imread(HERE / f"{name}.png")
+    plt.imsave(HERE / f"{name}.png", picture[first:last])
 
 
 def main() -> None:
@@ -50,7 +58,6 @@ def main() -> None:
         rows = explainer.explain(X_test)
         rows.report(page, title="Tumours", what_if=explainer)
         screenshot(page, "what_if")
-        screenshot(page, "what_if_phone")
 
 
 if __name__ == "__main__":
