@@ -126,7 +126,6 @@ NOT_PLAIN_TEST = re.compile(
 # only become shorter.
 VAGUE_ROOMS = {
     "_estimators",
-    "_inference",
     "_process",
     "_records",
     "_report",
@@ -141,8 +140,6 @@ VAGUE_ROOMS = {
     "plots",
     "readers",
     "rewards",
-    "samplers",
-    "solvers",
     "testing",
     "trees",
 }

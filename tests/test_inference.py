@@ -81,7 +81,7 @@ def test_noise_is_limited_by_the_values():
     errors[:100, 2] = 50.0  # of rows with few degrees of freedom
     noise = Noise.of(values, errors)
     np.testing.assert_allclose(noise.limits, [1.0, 0.01 / 0.6745, 1.5], rtol=0.1)
-    assert noise.kept.tolist() == [False, True, False]
+    assert noise.exempt.tolist() == [False, True, False]
     sizes = noise.sizes(values, errors)
     assert (sizes[:, 1] == 0.01).all()
     limited = np.minimum(errors[:, 2], noise.limits[2])

@@ -50,8 +50,8 @@ class Means:
         for scores in filter(len, batches):
             if not n:  # powers around the first mean lose no digits to a large mean
                 origin, sums = scores.mean(axis=0), [0.0, 0.0, 0.0]
-            apart, n = scores - origin, n + len(scores)
-            powers = apart.sum(axis=0), apart.T @ apart, (apart**3).sum(axis=0)
+            centred, n = scores - origin, n + len(scores)
+            powers = centred.sum(axis=0), centred.T @ centred, (centred**3).sum(axis=0)
             sums = [total + power for total, power in zip(sums, powers, strict=True)]
         first, squares, cubes = (total / max(n, 1) for total in sums)
         third = cubes - 3 * first * np.diag(squares) + 2 * first**3
@@ -67,11 +67,13 @@ class Means:
 
         The smallest degrees of freedom over all means are used, which is conservative.
         """
-        mine, theirs = np.diag(self.covariance), np.diag(other.covariance)
-        squares = mine**2 / self.degrees + theirs**2 / other.degrees
-        total = (mine + theirs) ** 2
-        known = squares > 0
-        degrees = (total[known] / squares[known]).min() if known.any() else self.degrees
+        mine, subtracted = np.diag(self.covariance), np.diag(other.covariance)
+        squares = mine**2 / self.degrees + subtracted**2 / other.degrees
+        total = (mine + subtracted) ** 2
+        varies = squares > 0
+        degrees = (
+            (total[varies] / squares[varies]).min() if varies.any() else self.degrees
+        )
         return Means(
             self.values - other.values,
             self.covariance + other.covariance,
@@ -133,7 +135,7 @@ def adjusted(p: np.ndarray) -> np.ndarray:
     from scipy.stats import false_discovery_control
 
     result = np.full(p.shape, np.nan)
-    known = np.isfinite(p)
-    if known.any():
-        result[known] = false_discovery_control(p[known], method="by")
+    finite = np.isfinite(p)
+    if finite.any():
+        result[finite] = false_discovery_control(p[finite], method="by")
     return result

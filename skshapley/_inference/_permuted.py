@@ -49,8 +49,8 @@ def limits_of_changes(
     rows = np.concatenate(sets)
     # centred, so that sums of squares do not lose digits to a large mean
     rows = rows - rows.mean(axis=0)
-    both = np.hstack([rows, rows**2])
-    met = _changes(np.add.reduceat(both, starts, axis=0), counts)[1]
+    powers = np.hstack([rows, rows**2])
+    met = _changes(np.add.reduceat(powers, starts, axis=0), counts)[1]
     least = ROUNDING * met.max(initial=0.0)
     rng = generator(0, 24)  # the same limits for the same rows
     # at least twenty permutations above the limit, so its probability is known to about
@@ -58,7 +58,7 @@ def limits_of_changes(
     n = max(LEAST_PERMUTATIONS, ceil(20 / (1 - confidence)))
     largest = np.empty(n)
     for i in range(n):
-        sums = np.add.reduceat(both[rng.permutation(len(both))], starts, axis=0)
+        sums = np.add.reduceat(powers[rng.permutation(len(powers))], starts, axis=0)
         changes, errors = _changes(sums, counts)
         sizes = np.zeros(errors.shape)
         np.divide(np.abs(changes), errors, out=sizes, where=errors > least)

@@ -67,8 +67,8 @@ def intervals(
         lean = side * skewness * critical
         # if most columns have long tails, the rows are too few for the other columns,
         # too
-        alike = np.clip(lean, 0.0, 1.0).mean() if len(lean) else 0.0
-        beyond = (np.maximum(lean, alike) > MOST_LEAN) | unseen
+        mean_lean = np.clip(lean, 0.0, 1.0).mean() if len(lean) else 0.0
+        beyond = (np.maximum(lean, mean_lean) > MOST_LEAN) | unseen
         half = np.where(beyond, np.inf, errors * _hall(side * skewness, critical))
         ends.append(means.values + side * half)
     return ends[0], ends[1]
@@ -81,12 +81,12 @@ def _hall(skewness: np.ndarray, critical: float) -> np.ndarray:
     """
     # The formula has the skewness in its denominator; below this, the interval is
     # symmetric.
-    known = np.abs(skewness) > 1e-6
-    a = np.where(known, skewness, 1.0)
+    skewed = np.abs(skewness) > 1e-6
+    a = np.where(skewed, skewness, 1.0)
     # the transformation is a cubic without turning points, so its inverse has a closed
     # form
     root = np.cbrt(1 - a * (critical + a / 6))
-    return np.where(known, 3 / a * (1 - root), critical)
+    return np.where(skewed, 3 / a * (1 - root), critical)
 
 
 def critical_value(means: Means, confidence: float, simultaneous: bool) -> float:
@@ -143,11 +143,11 @@ def ranks(
     errors = np.sqrt(np.where(spread > floor, spread, 0.0))
     critical = _critical_differences(means, errors, confidence, simultaneous)
     low, high = intervals(means, confidence, simultaneous)
-    known = np.isfinite(high)[:, None] & np.isfinite(
+    bounded = np.isfinite(high)[:, None] & np.isfinite(
         low
     )  # [j, k]: j is no larger, k no smaller
-    larger = (values - values[:, None] > critical[:, None] * errors) & known
-    smaller = (values[:, None] - values > critical[:, None] * errors) & known.T
+    larger = (values - values[:, None] > critical[:, None] * errors) & bounded
+    smaller = (values[:, None] - values > critical[:, None] * errors) & bounded.T
     return rank, 1 + larger.sum(axis=1), m - smaller.sum(axis=1)
 
 
@@ -179,12 +179,12 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     law = np.zeros(len(unit)), means.covariance / unit / unit[:, None]
     size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
     for part in gen_batches(n, size):
-        some = part.stop - part.start
+        n_draws = part.stop - part.start
         # One chi for all means of a draw: their variances come from the same rows.
-        chi = np.sqrt(rng.chisquare(means.degrees, size=(some, 1)) / means.degrees)
+        chi = np.sqrt(rng.chisquare(means.degrees, size=(n_draws, 1)) / means.degrees)
         # Rounding makes eigenvalues of a singular matrix slightly negative.
         yield (
-            rng.multivariate_normal(*law, some, check_valid="ignore", method="eigh")
+            rng.multivariate_normal(*law, n_draws, check_valid="ignore", method="eigh")
             * unit
             / chi
         )

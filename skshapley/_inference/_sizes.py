@@ -70,9 +70,11 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """
     size = np.abs(values)
     noisy = errors > 0
-    known = np.where(noisy, errors, 1.0)
-    taken = np.interp(np.where(noisy, size / known, FARTHEST), *_taken_off(), right=0.0)
-    return size - np.where(noisy, known * taken, 0.0)
+    positive_errors = np.where(noisy, errors, 1.0)
+    bias = np.interp(
+        np.where(noisy, size / positive_errors, FARTHEST), *_taken_off(), right=0.0
+    )
+    return size - np.where(noisy, positive_errors * bias, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,34 +92,34 @@ class Noise:
     ----------
     limits : ndarray of shape (m,)
         The largest errors; NaN if unknown.
-    kept : ndarray of shape (m,), bool
+    exempt : ndarray of shape (m,), bool
         Whether sizes stay as they are.
     """
 
     limits: np.ndarray
-    kept: np.ndarray
+    exempt: np.ndarray
 
     @classmethod
     def of(cls, values: np.ndarray, errors: np.ndarray) -> Self:
         """Return the noise from values and errors ``(n, m)`` of some rows."""
-        limits, kept = (
+        limits, exempt = (
             np.full(values.shape[1], np.nan),
             np.zeros(values.shape[1], dtype=bool),
         )
-        some = np.isfinite(errors).any(axis=0) if len(values) else kept
-        if some.any():
-            allowed = np.median(np.abs(values[:, some]), axis=0) / MEDIAN_SIZE
-            middle = np.nanmedian(errors[:, some], axis=0)
-            limits[some] = np.minimum(WIDEST * middle, allowed)
-            kept[some] = allowed < BOUNDS * middle
-        return cls(limits, kept)
+        finite = np.isfinite(errors).any(axis=0) if len(values) else exempt
+        if finite.any():
+            allowed = np.median(np.abs(values[:, finite]), axis=0) / MEDIAN_SIZE
+            middle = np.nanmedian(errors[:, finite], axis=0)
+            limits[finite] = np.minimum(WIDEST * middle, allowed)
+            exempt[finite] = allowed < BOUNDS * middle
+        return cls(limits, exempt)
 
     def sizes(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
         """Return the sizes of values ``(n, m)``, corrected for noise."""
         return debiased_sizes(
-            values, np.where(self.kept, 0.0, np.fmin(errors, self.limits))
+            values, np.where(self.exempt, 0.0, np.fmin(errors, self.limits))
         )
 
     def most_bias(self, errors: np.ndarray) -> np.ndarray:
         """Return the largest remaining bias of the sizes, ``(n, m)``."""
-        return np.where(self.kept, MEAN_SIZE, LEFT) * np.fmin(errors, self.limits)
+        return np.where(self.exempt, MEAN_SIZE, LEFT) * np.fmin(errors, self.limits)

@@ -180,7 +180,7 @@ def noise_of(sample: Record) -> Noise:
     """Return the noise in the attributions, ``(k p,)``."""
     noise = Noise.of(flat(sample.values), flat_errors(sample))
     shrunk = (sample.settings.solver or "").startswith(SHRINKING)
-    return replace(noise, kept=np.ones_like(noise.kept)) if shrunk else noise
+    return replace(noise, exempt=np.ones_like(noise.exempt)) if shrunk else noise
 
 
 def inferences(

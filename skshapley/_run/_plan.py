@@ -177,7 +177,7 @@ class Budget:
             raise ValueError(
                 f"{self.request}, but {type(sampler).__name__} makes a single design, "
                 "and the working memory holds one of "
-                f"{self.as_text(most * price.draw - price.given)} with {p} players: "
+                f"{self.as_text(most * price.draw - price.saved_rows)} with {p} players: "
                 "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
                 'sampler of several designs, such as "antithetic".'
             )

@@ -34,7 +34,7 @@ class Price:
         Draws come in multiples of it.
     unit : int
         Draws of one independent unit, if a design is requested in parts.
-    given : int
+    saved_rows : int
         Model rows saved by known values, for a design of any size.
     """
 
@@ -45,7 +45,7 @@ class Price:
     most: int | None = None
     step: int = 1
     unit: int = 1
-    given: int = 0
+    saved_rows: int = 0
 
     @classmethod
     def of_coalitions(
@@ -62,7 +62,7 @@ class Price:
     @property
     def least_rows(self) -> int:
         """The smallest number of model rows that gives a design."""
-        return self.least * self.draw - self.given
+        return self.least * self.draw - self.saved_rows
 
     @property
     def least_evals(self) -> int:
@@ -71,7 +71,7 @@ class Price:
 
     def n_draws(self, n_rows: int) -> int:
         """Return the number of draws that `n_rows` model rows buy; 0 below the smallest design."""
-        n = max(0, n_rows + self.given) // self.draw
+        n = max(0, n_rows + self.saved_rows) // self.draw
         # Whole steps only: a broken pair or block has no complement in the estimate.
         n = (n if self.most is None else min(n, self.most)) // self.step * self.step
         return n if n >= self.least else 0

@@ -172,11 +172,11 @@ def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
 def all_of_size(size: int, p: int) -> np.ndarray:
     """Return all coalitions of one size, ``(m, p)``; of halves those with player 0."""
     halves = 2 * size == p
-    chosen = np.array(
+    members = np.array(
         list(combinations(range(halves, p), size - halves)), dtype=np.intp
     )
-    coalitions = np.zeros((len(chosen), p), dtype=bool)
-    np.put_along_axis(coalitions, chosen, True, axis=1)
+    coalitions = np.zeros((len(members), p), dtype=bool)
+    np.put_along_axis(coalitions, members, True, axis=1)
     # Exactly one of a half and its complement has player 0: each pair is listed once.
     coalitions[:, 0] |= halves
     return coalitions
@@ -199,16 +199,16 @@ def distinct_of_size(
     available = comb(p, size) // (2 if halves else 1)
     if available <= max(64, 3 * count):
         return all_of_size(size, p)[rng.permutation(available)[:count]]
-    found = np.empty((0, p), dtype=bool)
-    while len(found) < count:
-        more = uniform_of_size(rng, np.full(count - len(found), size), p)
+    coalitions = np.empty((0, p), dtype=bool)
+    while len(coalitions) < count:
+        draws = uniform_of_size(rng, np.full(count - len(coalitions), size), p)
         if halves:
             # A half without player 0 is replaced by its complement, so that duplicates
             # are recognised.
-            more ^= ~more[:, :1]
-        found = np.concatenate([found, more])
-        found = found[first_of_each(found)]
-    return found
+            draws ^= ~draws[:, :1]
+        coalitions = np.concatenate([coalitions, draws])
+        coalitions = coalitions[first_of_each(coalitions)]
+    return coalitions
 
 
 class Leverage(CoalitionSampler):
@@ -470,9 +470,12 @@ class OuterSizes(Kernel):
         expected = np.array([comb(p, s) if law[s] == 0 else 0.0 for s in range(p + 1)])
         draws = [whole] * len(rows)
         if left:
-            rest = law / law.sum()
-            expected += left * rest
-            draws = [[*whole, self._with_replacement(row, left, rest)] for row in rows]
+            probabilities = law / law.sum()
+            expected += left * probabilities
+            draws = [
+                [*whole, self._with_replacement(row, left, probabilities)]
+                for row in rows
+            ]
         coalitions = np.stack([np.concatenate(drawn) for drawn in draws])
         return CoalitionDesign(
             coalitions,

@@ -226,7 +226,7 @@ class NeighbourhoodSampler(GraphSampler):
         p, lowest = graph.n_nodes, np.zeros(graph.n_nodes)
         parts, nodes, weights, exact = [], [], [], True
         for patch in patches(graph, self.order):
-            patterns, own = self._patterns(patch, limit)
+            patterns, pattern_weights = self._patterns(patch, limit)
             # coalitions with different lowest players differ: for each player, the most
             # that one neighbourhood has adds up to a lower bound (the full coalition
             # costs nothing)
@@ -239,9 +239,11 @@ class NeighbourhoodSampler(GraphSampler):
             if lowest.sum() - 1 > limit:
                 raise TooManyCoalitions
             parts.append(_coalitions(patch.members, patterns, p))
-            nodes.append(np.repeat(patch.members[:, patch.centre], len(own)))
-            weights.append(np.tile(own, len(patch.members)))
-            exact &= len(own) == 2**p
+            nodes.append(
+                np.repeat(patch.members[:, patch.centre], len(pattern_weights))
+            )
+            weights.append(np.tile(pattern_weights, len(patch.members)))
+            exact &= len(pattern_weights) == 2**p
         # each coalition once: different ones have equal sums of random words of their
         # players with probability 2^-128
         every = sparse.vstack(parts, format="csr")
@@ -385,8 +387,10 @@ class LocalPermutations(Sampler):
         for i, row in enumerate(rows):
             # Negative places reverse the order, which makes the second round of a pair.
             place = self.rngs_[row].permuted(np.tile(np.arange(p), (n // 2, 1)), axis=1)
-            both = np.stack([place, -place], axis=1).reshape(n, p)
-            coalitions[i, :, :, 0] = self._near & (both[:, None, :] < both[:, :, None])
+            positions = np.stack([place, -place], axis=1).reshape(n, p)
+            coalitions[i, :, :, 0] = self._near & (
+                positions[:, None, :] < positions[:, :, None]
+            )
         coalitions[:, :, :, 1] = coalitions[:, :, :, 0] | np.eye(p, dtype=bool)
         return MarginalDesign(
             coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False
@@ -491,11 +495,11 @@ def _weights(
     border = (coalitions @ adjacency) > coalitions
     u, b = np.diff(coalitions.indptr), np.diff(border.indptr)
     inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions
-    beside = (
+    at_border = (
         sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0))
         @ border
     )
-    weights = (inside - beside).tocsr()
+    weights = (inside - at_border).tocsr()
     # the worth of a component is its difference from v(empty)
     empty = sparse.csr_array(-weights.sum(axis=0)[None])
     return sparse.vstack([empty, weights[1:]]).T.tocsr()
@@ -554,20 +558,22 @@ class ConnectedRegression(GraphSampler):
                 for mask in all_connected_sets(graph, self.order)
                 if mask.bit_count() < p
             )
-            found = sparse.csr_array(listed(sets, limit, p))
+            coalitions = sparse.csr_array(listed(sets, limit, p))
         else:
-            found = _cubes(graph.grid, self.order)
+            coalitions = _cubes(graph.grid, self.order)
         ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))
-        weights = _Solution(found, _kernel(np.diff(found.indptr), p, self.balanced))
+        weights = _Solution(
+            coalitions, _kernel(np.diff(coalitions.indptr), p, self.balanced)
+        )
         return LinearPlan(
-            sparse.vstack([ends, found], format="csr"), weights, exact=False
+            sparse.vstack([ends, coalitions], format="csr"), weights, exact=False
         )
 
 
 def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
     """Return squares (cubes) of side 1..order of a grid, without the whole grid, ``(m, p)``."""
     nodes = np.arange(np.prod(shape)).reshape(shape)
-    found = []
+    cubes = []
     for side in range(1, min(order, *shape) + 1):
         # This square is the whole grid, whose value is a constraint and not a row.
         if shape == (side,) * len(shape):
@@ -575,8 +581,8 @@ def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
         window = np.lib.stride_tricks.sliding_window_view(nodes, (side,) * len(shape))
         members = window.reshape(-1, side ** len(shape))
         whole = np.ones((1, members.shape[1]), dtype=bool)
-        found.append(_coalitions(members, whole, nodes.size))
-    return sparse.vstack(found, format="csr")
+        cubes.append(_coalitions(members, whole, nodes.size))
+    return sparse.vstack(cubes, format="csr")
 
 
 def _kernel(sizes: np.ndarray, p: int, balanced: bool) -> np.ndarray:

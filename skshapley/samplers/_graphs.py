@@ -176,11 +176,11 @@ def _from_edges(
 ) -> Graph:
     """Return the graph of edges ``(2, e)`` in either or both directions, without loops."""
     edges = edges[:, edges[0] != edges[1]]
-    both = np.concatenate([edges, edges[::-1]], axis=1)
-    ones = np.ones(both.shape[1], dtype=bool)
+    directed = np.concatenate([edges, edges[::-1]], axis=1)
+    ones = np.ones(directed.shape[1], dtype=bool)
     # The conversion merges edges given in both directions, and sorts the indices.
     adjacency = sparse.coo_array(
-        (ones, (both[0], both[1])), shape=(n_nodes, n_nodes)
+        (ones, (directed[0], directed[1])), shape=(n_nodes, n_nodes)
     ).tocsr()
     # one index type gives equal graphs equal bytes
     indices, indptr = (
@@ -216,19 +216,22 @@ class Patch(NamedTuple):
 
 def patches(graph: Graph, order: int) -> list[Patch]:
     """Return the neighbourhoods of all nodes, grouped by shape."""
-    alike: dict[tuple, list] = {}
+    by_shape: dict[tuple, list] = {}
     for node, members in enumerate(graph.neighbourhoods(order)):
         place = {member: position for position, member in enumerate(members.tolist())}
         links = tuple(
             sum(
-                1 << place[other]
-                for other in graph.neighbours[member]
-                if other in place
+                1 << place[neighbour]
+                for neighbour in graph.neighbours[member]
+                if neighbour in place
             )
             for member in place
         )
-        alike.setdefault((place[node], links), []).append(members)
-    return [Patch(np.stack(found), *look) for look, found in alike.items()]
+        by_shape.setdefault((place[node], links), []).append(members)
+    return [
+        Patch(np.stack(neighbourhoods), *look)
+        for look, neighbourhoods in by_shape.items()
+    ]
 
 
 def connected_sets(
@@ -253,9 +256,9 @@ def connected_sets(
     start = 1 << root
     stack = [(start, links[root], allowed & ~start)]
     while stack:
-        chosen, border, free = stack.pop()
-        yield chosen
-        if chosen.bit_count() == largest:
+        subset, border, free = stack.pop()
+        yield subset
+        if subset.bit_count() == largest:
             continue
         border &= free
         while border:
@@ -265,7 +268,7 @@ def connected_sets(
             node = border & -border
             border ^= node
             free ^= node
-            stack.append((chosen | node, border | links[node.bit_length() - 1], free))
+            stack.append((subset | node, border | links[node.bit_length() - 1], free))
 
 
 def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int]:

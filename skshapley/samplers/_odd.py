@@ -181,9 +181,11 @@ class Odd(Sampler):
         p, whose = self.n_players_, self._leaders[rows]
         leaders, place = np.unique(whose, return_inverse=True)
         requests = [self._ask_once(leader, n // 2) for leader in leaders]
-        pairs, *others = zip(*requests, strict=True)
+        pairs, *optional_parts = zip(*requests, strict=True)
         signs = np.stack(pairs)[place]
-        block, drawn = (None if x[0] is None else np.stack(x)[place] for x in others)
+        block, drawn = (
+            None if x[0] is None else np.stack(x)[place] for x in optional_parts
+        )
         states = [self._states[row] for row in whose]
         return OddDesign(
             np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, p),

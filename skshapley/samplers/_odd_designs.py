@@ -56,9 +56,9 @@ def filled(
     rng: np.random.Generator, wanted: np.ndarray, n: int, seen: np.ndarray | None = None
 ) -> np.ndarray:
     """Return n distinct pairs outside `seen`: those `wanted`, then others by leverage score."""
-    seen = wanted[:0] if seen is None else seen
-    p, n_seen = seen.shape[1], len(seen)
-    distinct = _different(np.concatenate([seen, wanted]))
+    previous = wanted[:0] if seen is None else seen
+    p, n_seen = previous.shape[1], len(previous)
+    distinct = _different(np.concatenate([previous, wanted]))
     everything = n_all_pairs(p)
     while len(distinct) < n_seen + n:
         # two more than needed, because some repeat known pairs

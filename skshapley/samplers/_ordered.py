@@ -142,5 +142,8 @@ class Ordered(Sampler):
     def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:
         design = self._started._ask(rows, n)
         drawn = zip(design.permutations, rows, strict=True)
-        orders = [self._whole.extended(one, self._own[row]) for one, row in drawn]
+        orders = [
+            self._whole.extended(permutation, self._own[row])
+            for permutation, row in drawn
+        ]
         return OrderedDesign(**{**vars(design), "permutations": np.stack(orders)})

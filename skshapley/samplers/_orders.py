@@ -52,28 +52,30 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     """
     if _is_network(graph):
         edges = list(graph.edges)
-        named = set(graph.nodes)
+        labels = set(graph.nodes)
     elif all(map(_is_pair, graph)):
-        edges, named = list(graph), {player for pair in graph for player in pair}
+        edges, labels = list(graph), {player for pair in graph for player in pair}
     else:
         layers = [list(layer) for layer in graph]
         members = [player for layer in layers for player in layer]
-        edges = [(a, b) for one, two in pairwise(layers) for a in one for b in two]
-        named = set(members)
+        edges = [
+            (a, b) for first, second in pairwise(layers) for a in first for b in second
+        ]
+        labels = set(members)
         if sorted(members) != list(range(n_players)):
             raise ValueError(
                 f"{owner} got layers {graph!r} for {n_players} players: name each of"
                 f" 0..{n_players - 1} once."
             )
-    wrong = [player for player in named if not _is_player(player, n_players)]
+    wrong = [player for player in labels if not _is_player(player, n_players)]
     if wrong:
         raise ValueError(
             f"{owner} got an order of player {wrong[0]!r}: number the {n_players} "
             "players from 0, in the order of columns or groups."
         )
     before = np.zeros((n_players, n_players), dtype=bool)
-    for one, two in edges:
-        before[one, two] = True
+    for first, second in edges:
+        before[first, second] = True
     # Warshall's algorithm: after the step of a player, all paths through earlier
     # players are closed.
     for player in range(n_players):
@@ -100,13 +102,13 @@ def _is_player(player: Any, n_players: float) -> bool:
 
 
 def _is_pair(pair: Any) -> bool:
-    known = isinstance(pair, tuple) and len(pair) == 2
-    return known and all(_is_player(player, np.inf) for player in pair)
+    is_tuple = isinstance(pair, tuple) and len(pair) == 2
+    return is_tuple and all(_is_player(player, np.inf) for player in pair)
 
 
 def _is_layer(layer: Any) -> bool:
-    known = isinstance(layer, list | set | frozenset | range | np.ndarray)
-    return known and all(_is_player(player, np.inf) for player in layer)
+    is_collection = isinstance(layer, list | set | frozenset | range | np.ndarray)
+    return is_collection and all(_is_player(player, np.inf) for player in layer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,7 @@ class Block:
     def _arrange(self, places: NDArray, rngs: list[np.random.Generator]) -> None:
         """Sort the players of the block within their positions, in place."""
         if self.kind != "parallel":
-            own = np.sort(places[:, self.members], axis=1)
+            block_places = np.sort(places[:, self.members], axis=1)
             if self.kind == "series":
                 start = 0
                 for part in self.parts:
@@ -164,7 +166,7 @@ class Block:
                     )
                     end = start + len(part.members)
                     places[:, part.members] = np.take_along_axis(
-                        own[:, start:end], rank, axis=1
+                        block_places[:, start:end], rank, axis=1
                     )
                     start = end
             else:
@@ -174,7 +176,7 @@ class Block:
                     if table is None
                     else _counted(table, rngs)
                 )
-                np.put_along_axis(places, self.members[drawn], own, axis=1)
+                np.put_along_axis(places, self.members[drawn], block_places, axis=1)
         for part in self.parts:
             part._arrange(places, rngs)
 
@@ -192,24 +194,24 @@ def taken_apart(
         The players of the block; None for all of them.
     """
     members = np.arange(len(before)) if members is None else members
-    own = before[np.ix_(members, members)]
+    relation = before[np.ix_(members, members)]
     if len(members) == 1:
-        return Block(members, "parallel", (), own)
-    known = own | own.T
+        return Block(members, "parallel", (), relation)
+    comparable = relation | relation.T
     # Unrelated parts are components of the order; consecutive parts are components of
     # its complement.
-    for kind, linked in (("parallel", known), ("series", ~known)):
+    for kind, linked in (("parallel", comparable), ("series", ~comparable)):
         n_parts, part = connected_components(linked, directed=False)
         if n_parts > 1:
             # the first of a series has no predecessor, the second has the first, and so
             # on
             order = np.argsort(
-                [own[:, part == i].any(axis=1).sum() for i in range(n_parts)]
+                [relation[:, part == i].any(axis=1).sum() for i in range(n_parts)]
             )
             order = order if kind == "series" else np.arange(n_parts)
             parts = tuple(taken_apart(before, members[part == i]) for i in order)
-            return Block(members, kind, parts, own)
-    return Block(members, "prime", (), own)
+            return Block(members, kind, parts, relation)
+    return Block(members, "prime", (), relation)
 
 
 def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] | None:
@@ -218,14 +220,19 @@ def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] |
     Sets are bits of an int. The result is None if there are too many sets.
     """
     s = len(before)
-    needed = [sum(1 << int(i) for i in np.flatnonzero(column)) for column in before.T]
+    predecessors = [
+        sum(1 << int(i) for i in np.flatnonzero(column)) for column in before.T
+    ]
     levels: list[dict[int, list[int]]] = [{0: []}]
     n_ideals = 1
     for _ in range(s):
         after: dict[int, list[int]] = {}
         for done, nexts in levels[-1].items():
             for player in range(s):
-                if not done >> player & 1 and needed[player] & done == needed[player]:
+                if (
+                    not done >> player & 1
+                    and predecessors[player] & done == predecessors[player]
+                ):
                     nexts.append(player)
                     after.setdefault(done | 1 << player, [])
         levels.append(after)
@@ -286,8 +293,8 @@ def _chain(
         at = np.minimum(np.searchsorted(law, chances[:, :, 0], side="right"), s - 2).T
         heads = (chances[:, :, 1] < 0.5).T
         for place, head in zip(at, heads, strict=True):
-            one, two = state[lines, place], state[lines, place + 1]
-            swap = head & ~before[one, two]
-            state[lines, place] = np.where(swap, two, one)
-            state[lines, place + 1] = np.where(swap, one, two)
+            left, right = state[lines, place], state[lines, place + 1]
+            swap = head & ~before[left, right]
+            state[lines, place] = np.where(swap, right, left)
+            state[lines, place + 1] = np.where(swap, left, right)
     return state

@@ -97,7 +97,10 @@ class PermutationSampler(Sampler):
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
         """Return the weights of permutations ``(r, n, p)`` within their units, ``(r, n)``."""
         units = permutations.reshape(-1, unit, permutations.shape[2])
-        weights = [bayesian_weights(one, self._kernel()) for one in units]
+        weights = [
+            bayesian_weights(unit_permutations, self._kernel())
+            for unit_permutations in units
+        ]
         return np.reshape(weights, permutations.shape[:2])
 
     def _single(self, n_references: int) -> bool:
@@ -147,10 +150,10 @@ class PermutationSampler(Sampler):
         if self.references != "stratified" or b == 1 or self.traits.one_shot:
             return False
         units = n_draws // self._whole_unit(n_players, b)
-        few = units < 2 * b and b > FEW_REFERENCES
+        sparse = units < 2 * b and b > FEW_REFERENCES
         # Two units per row show the spread within it; a sample is better if few rows
         # would have two.
-        return units < b or few or b > MANY_REFERENCES
+        return units < b or sparse or b > MANY_REFERENCES
 
     def _start(self, task: SamplerTask) -> None:
         # background rows have a separate stream
@@ -217,16 +220,16 @@ class _Rows:
             return self._rng.choice(b, size=n, p=self._weights)
         if self._row_order is not None:
             while len(self._rest) < n:
-                more = self._sampled(self._row_order, n - len(self._rest))
-                self._rest = np.concatenate([self._rest, more])
+                permutations = self._sampled(self._row_order, n - len(self._rest))
+                self._rest = np.concatenate([self._rest, permutations])
         else:
             rounds = max(0, -(-(n - len(self._rest)) // b))
             orders = self._rng.permuted(
                 np.tile(np.arange(b), (rounds, 1)), axis=1
             ).ravel()
             self._rest = np.concatenate([self._rest, orders])
-        taken, self._rest = self._rest[:n], self._rest[n:]
-        return taken
+        result, self._rest = self._rest[:n], self._rest[n:]
+        return result
 
     def _sampled(self, order: RowOrder, n: int) -> np.ndarray:
         """Return the next places, `n` or more unless the order ends."""
@@ -468,8 +471,8 @@ def draw_permutations(
     """
     from skshapley.samplers import SAMPLERS
 
-    given = {"n_permutations": n_permutations, "n_players": n_players}
-    check_values("draw_permutations", given, dict.fromkeys(given, Count()))
+    counts = {"n_permutations": n_permutations, "n_players": n_players}
+    check_values("draw_permutations", counts, dict.fromkeys(counts, Count()))
     registry = {n: s for n, s in SAMPLERS.items() if issubclass(s, PermutationSampler)}
     sampler = resolve(
         sampler, registry, PermutationSampler, "draw_permutations", "sampler"
@@ -487,5 +490,7 @@ def draw_permutations(
     if sampler.weights == "equal":
         return permutations, np.full(n, 1 / n)
     units = [permutations[i : i + unit] for i in range(0, n, unit)]
-    weights = [len(one) / n * bayesian_weights(one, sampler._kernel()) for one in units]
+    weights = [
+        len(block) / n * bayesian_weights(block, sampler._kernel()) for block in units
+    ]
     return permutations, np.concatenate(weights)

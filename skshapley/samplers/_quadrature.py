@@ -45,15 +45,15 @@ def greedy_permutations(
     -------
     permutations : ndarray of shape (n, p)
     """
-    chosen = np.empty((n, p), dtype=np.intp)
+    permutations = np.empty((n, p), dtype=np.intp)
     # Room for all choices at once, so that each step adds a column without a copy.
-    kept = np.repeat(kernel.features(np.arange(p)[None]), n, axis=1)
+    features = np.repeat(kernel.features(np.arange(p)[None]), n, axis=1)
     for k in range(n):
         drawn = uniform_permutations(rng, candidates, p)
-        seen = kernel.features(drawn)
-        pick = choose(kernel.matrix(seen, kept[:, :k], p))
-        chosen[k], kept[:, k] = drawn[pick], seen[:, pick]
-    return chosen
+        drawn_features = kernel.features(drawn)
+        pick = choose(kernel.matrix(drawn_features, features[:, :k], p))
+        permutations[k], features[:, k] = drawn[pick], drawn_features[:, pick]
+    return permutations
 
 
 def least_alike(likeness: np.ndarray) -> int:

@@ -73,15 +73,15 @@ class Stratified(Sampler):
         its stratum, and costs one evaluation instead of two. Two players have four
         contributions in total, and each coalition occurs in two of them.
         """
-        p, few = n_players, n_players == 2
+        p, two_players = n_players, n_players == 2
         n_sampled = p * max(0, p - 2)
         return Price(
             draw=2 * n_references,
             coalitions=2,
             references=n_references,
             least=p * p + (LEAST_IN_STRATUM - 1) * n_sampled,
-            most=4 if few else None,
-            given=(6 if few else 2 * p) * n_references,
+            most=4 if two_players else None,
+            saved_rows=(6 if two_players else 2 * p) * n_references,
         )
 
     def draws_now(self, asked: int) -> int:
@@ -109,20 +109,23 @@ class Stratified(Sampler):
         """Return the cells player * p + size of `n` draws, with repetitions."""
         p = self.n_players_
         cells = np.arange(p * p).reshape(p, p)
-        known, open_cells = cells[:, [0, p - 1]].ravel(), cells[:, 1 : p - 1].ravel()
+        certain_cells, open_cells = (
+            cells[:, [0, p - 1]].ravel(),
+            cells[:, 1 : p - 1].ravel(),
+        )
         count, spread = np.zeros(len(open_cells)), np.ones(len(open_cells))
         drawn = self._cells
         if drawn is not None and drawn.units[row].any():
-            known, count = known[:0], drawn.units[row, open_cells]
+            certain_cells, count = certain_cells[:0], drawn.units[row, open_cells]
             neyman = self.allocation == "neyman"
             squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
             variance = _variances(squares, count, PRIOR if neyman else 0)
             varied = np.sqrt(variance) if neyman else variance
             spread = varied if varied.any() else spread
-        if not len(open_cells) or n <= len(known):
-            return known
-        counts = rounded(self.rngs_[row], _level(spread, count, n - len(known)))
-        return np.concatenate([known, np.repeat(open_cells, counts)])
+        if not len(open_cells) or n <= len(certain_cells):
+            return certain_cells
+        counts = rounded(self.rngs_[row], _level(spread, count, n - len(certain_cells)))
+        return np.concatenate([certain_cells, np.repeat(open_cells, counts)])
 
     def _tell(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         contributions = design.contributions(values)
@@ -166,7 +169,7 @@ def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:
     free = spread > 0
     while True:
         total = n + count[free].sum()
-        wanted = np.where(free, total * spread / spread[free].sum() - count, 0.0)
-        if (wanted >= 0).all():
-            return wanted
-        free &= wanted >= 0
+        targets = np.where(free, total * spread / spread[free].sum() - count, 0.0)
+        if (targets >= 0).all():
+            return targets
+        free &= targets >= 0

@@ -63,14 +63,16 @@ def errors_without_gap(
     squares = errors**2
     # Var(m_i + c_i (g - sum m)) for independent means: (1 - c_i)^2 s_i^2 plus c_i^2 of
     # the other variances.
-    others = np.empty_like(squares)
+    other_variances = np.empty_like(squares)
     for i in range(squares.shape[1]):
         # A larger error with a smaller share allows for contributions that no draw has
         # seen. It is no error of this player, and counts as its own.
         limited = np.minimum(squares, squares[:, [i]])
         counted = np.where(shares >= shares[:, [i]], squares, limited)
-        others[:, i] = counted.sum(axis=1)
-    projected = np.maximum(squares * (1 - 2 * shares) + shares**2 * others, 0.0)
+        other_variances[:, i] = counted.sum(axis=1)
+    projected = np.maximum(
+        squares * (1 - 2 * shares) + shares**2 * other_variances, 0.0
+    )
     total = squares.sum(axis=1, keepdims=True)
     return np.sqrt(projected + unexplained(total, shares, means, gain))
 
@@ -156,8 +158,8 @@ class SolverTraits:
         """
         # By equality, not by name: an index built by a user may equal one of the known
         # ones.
-        listed = any(index == INDICES[name] for name in self.indices)
-        return listed or issubclass(design, self.any_index)
+        supported = any(index == INDICES[name] for name in self.indices)
+        return supported or issubclass(design, self.any_index)
 
     def gives_pairs(self, design: type, index: Index) -> bool:
         """Return True if the solver can estimate interactions of pairs for the given index.
@@ -266,10 +268,10 @@ class Solver(Parametrised, ABC):
             task.row_order,
         )
         self.margins_ = task.margins
-        alike = np.broadcast_to(
+        all_players = np.broadcast_to(
             np.arange(task.n_players), (len(task.v_empty), task.n_players)
         )
-        self.players_ = alike if task.players is None else task.players
+        self.players_ = all_players if task.players is None else task.players
         self._start(task)
         return self
 
@@ -333,5 +335,5 @@ def entries(n_players: int, pairs: Index | None) -> np.ndarray:
     players = np.arange(n_players)[:, None]
     if pairs is None:
         return players
-    both = np.array(np.triu_indices(n_players, 1)).T
-    return np.concatenate([np.repeat(players, 2, axis=1), both])
+    pair_players = np.array(np.triu_indices(n_players, 1)).T
+    return np.concatenate([np.repeat(players, 2, axis=1), pair_players])

@@ -23,15 +23,15 @@ class CoalitionSolver(Solver):
         """Store the coalitions, the expected draws of their sizes, and their values."""
         self._design, m = design, design.coalitions.shape[1]
         for i, row in enumerate(rows):
-            kept = design.coalitions[i], design.expected_draws[i] / m, values[i]
-            self._kept[row].append(kept)
+            sample = design.coalitions[i], design.expected_draws[i] / m, values[i]
+            self._kept[row].append(sample)
 
     def result(self) -> Estimate:
         """Return the solution of each row, with standard errors."""
         solved = []
-        for row, kept in enumerate(self._kept):
+        for row, samples in enumerate(self._kept):
             coalitions, rates, values = (
-                np.concatenate(part) for part in zip(*kept, strict=True)
+                np.concatenate(part) for part in zip(*samples, strict=True)
             )
             solved.append(self._solve(row, coalitions, rates * len(rates), values))
         return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))

@@ -82,9 +82,9 @@ class LeastSquares(CoalitionSolver):
         full_rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True) >= n - (
             n == p
         )
-        found = inverse @ (features.T @ (target * weight[:, None]))
-        own = slice(n - p, None)  # after the constant, if there is one
-        values = found[own] + share
+        coefficients = inverse @ (features.T @ (target * weight[:, None]))
+        player_columns = slice(n - p, None)  # after the constant, if there is one
+        values = coefficients[player_columns] + share
         if self._design.exact:
             return values, np.zeros_like(values)
         if spare <= 0 or not full_rank:
@@ -92,8 +92,10 @@ class LeastSquares(CoalitionSolver):
         left = 1 - self._fraction_drawn(coalitions, expected)
         # nothing is left of both ends, where they are among the rows
         left = np.pad(left, (len(features) - len(left), 0))
-        scores = weight[:, None] * (target - features @ found)
-        errors = _sandwich(features, weight, scores, inverse, left, unit, own)
+        scores = weight[:, None] * (target - features @ coefficients)
+        errors = _sandwich(
+            features, weight, scores, inverse, left, unit, player_columns
+        )
         if np.all(left < 1e-9):  # all coalitions, drawn size by size
             return values, errors
         return values, unseen(errors, filled(np.abs(values)), 1 / spare)
@@ -115,7 +117,7 @@ class LeastSquares(CoalitionSolver):
     ) -> tuple[np.ndarray, ...]:
         """Return features, weights and target of Banzhaf values, and no share for the players."""
         p, m, ends = self.n_players_, len(coalitions), np.array([[False], [True]])
-        known = np.stack([self.v_empty_[row], self.v_full_[row]])
+        end_values = np.stack([self.v_empty_[row], self.v_full_[row]])
         present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
         # Centred at 1/2, the features are uncorrelated with the constant over all
         # coalitions.
@@ -123,7 +125,7 @@ class LeastSquares(CoalitionSolver):
         # each coalition once; drawn coalitions represent all of their size
         drawn = np.exp(log_binomial(p, coalitions.sum(axis=1))) / expected
         weight = m / 2.0**p * np.concatenate([np.ones(2), drawn])
-        return features, weight, np.concatenate([known, values]), np.zeros(1)
+        return features, weight, np.concatenate([end_values, values]), np.zeros(1)
 
     def _fraction_drawn(
         self, coalitions: np.ndarray, expected: np.ndarray
@@ -158,8 +160,8 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
     )
     # the scores of a unit add up: both rows of a pair have the same direction with
     # opposite signs
-    each = spread[:, own, None] * scores[:, None, :]
-    influence = each.reshape(-1, unit, *each.shape[1:]).sum(axis=1)
+    contributions = spread[:, own, None] * scores[:, None, :]
+    influence = contributions.reshape(-1, unit, *contributions.shape[1:]).sum(axis=1)
     # HC3: residuals of units with leverage h are too small by 1 - h. The floor avoids a
     # division by 0.
     keep = left.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2

@@ -100,27 +100,27 @@ class SampledUnits:
             The sizes of contributions.
         """
         self._fill(rows[self._changed[rows]])
-        values, variances, shares, apart = self._results
+        values, variances, shares, background_variances = self._results
         if gain is not None:
             # The known sum removes a share of each variance, as the projection does.
-            values, taken = without_gap(values, variances, gain)
-            variances = variances * (1 - taken)
+            values, shrinkage = without_gap(values, variances, gain)
+            variances = variances * (1 - shrinkage)
         shares = shares / self._unit
         errors = unseen(np.sqrt(variances), scale.sizes, shares, shares * scale.single)
-        return values, errors, np.sqrt(apart)
+        return values, errors, np.sqrt(background_variances)
 
     def _fill(self, changed: np.ndarray) -> None:
         """Estimate rows with new units: together those with as many units and references."""
-        alike: dict[tuple[int, int], list[tuple]] = {}
+        by_counts: dict[tuple[int, int], list[tuple]] = {}
         for row in changed.tolist():
             references, units = map(np.concatenate, zip(*self._parts[row], strict=True))
             home = _first_alike(references)
             counts = len(home), int((home == np.arange(len(home))).sum())
-            alike.setdefault(counts, []).append((row, references, units, home))
-        for same in alike.values():
+            by_counts.setdefault(counts, []).append((row, references, units, home))
+        for same in by_counts.values():
             rows, references, units, home = map(np.stack, zip(*same, strict=True))
-            found = self._estimate(references, units, home, self._players[rows])
-            for result, part in zip(self._results, found, strict=True):
+            estimates = self._estimate(references, units, home, self._players[rows])
+            for result, part in zip(self._results, estimates, strict=True):
                 result[rows] = part
         self._changed[changed] = False
 
@@ -156,10 +156,10 @@ class SampledUnits:
         means /= times
         k = self._results.shape[-1]
         control, means, units = means[..., k:], means[..., :k], units[..., :k]
-        values, missed = self._row_order.mean(
+        values, residuals = self._row_order.mean(
             means, references[line, firsts], players, control
         )
-        total = _spread_of_chunks(missed, self._row_order.chunk)
+        total = _spread_of_chunks(residuals, self._row_order.chunk)
         # difference between background rows, by the noise of permutations or by the
         # rows themselves
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
@@ -174,9 +174,14 @@ class SampledUnits:
         within = np.where(twice, np.minimum(noise / m, total), total)
         # The spread of background rows includes the noise of their permutations, which
         # is subtracted.
-        own = np.where(twice, np.maximum(rough - noise, 0.0), rough)
+        background_variance = np.where(twice, np.maximum(rough - noise, 0.0), rough)
         variances = within + left * (total - within)
-        return values, variances, share / m, own / self._row_order.n_rows
+        return (
+            values,
+            variances,
+            share / m,
+            background_variance / self._row_order.n_rows,
+        )
 
 
 def _first_alike(numbers: np.ndarray) -> np.ndarray:
@@ -311,10 +316,10 @@ class PermutationMean(Solver):
         # In an additive game, a permutation and its reverse agree in all units. Larger
         # differences than rounding rule it out.
         spread = np.ptp(inside, axis=2).max(axis=(1, 2))
-        alike = (spread <= self._rounding[rows, 0]).all(axis=1)
+        additive = (spread <= self._rounding[rows, 0]).all(axis=1)
         # Without a reverse permutation there is nothing to compare, so no row counts as
         # additive.
-        self._additive[rows] &= alike & (design.unit > 1)
+        self._additive[rows] &= additive & (design.unit > 1)
         if design.sampled:
             units = inside.mean(axis=2)
             if self._sampled is None:
@@ -384,10 +389,10 @@ class PermutationMean(Solver):
 
     def result(self) -> Estimate:
         """Return the mean over background rows, and standard errors over units."""
-        values, errors, apart, _ = self._estimated()
+        values, errors, errors_of_background, _ = self._estimated()
         # A player whose contributions are all rounding errors gets an exact 0.
         values = np.where(self._scale.own > self._rounding, values, 0.0)
-        return Estimate(values, errors, apart, self._additive)
+        return Estimate(values, errors, errors_of_background, self._additive)
 
     @property
     def _rounding(self) -> np.ndarray:
@@ -406,17 +411,19 @@ class PermutationMean(Solver):
         if not self._symmetric:  # the effect of a position then differs between players
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
-        own, both, partner = (
+        contribution_ss, cross_products, partner = (
             m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1))
         )
         # the residual sum of squares after regression on the effects of positions
-        squares = np.maximum(own - 2 * slope * both + slope**2 * partner, 0.0)
+        squares = np.maximum(
+            contribution_ss - 2 * slope * cross_products + slope**2 * partner, 0.0
+        )
         values = (self._weights[:, None, None] * mean).sum(axis=1)
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
             gain = self.v_full_ - self.v_empty_
-            values, taken = without_gap(values, squares.sum(axis=1), gain)
-            squares = squares * (1 - taken)[:, None]
+            values, shrinkage = without_gap(values, squares.sum(axis=1), gain)
+            squares = squares * (1 - shrinkage)[:, None]
         errors = errors_over_units(
             m,
             self._weights,
@@ -430,10 +437,12 @@ class PermutationMean(Solver):
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
             effects = np.abs(self._seen().effects(row))
             errors[row] = np.maximum(errors[row], effects)
-        apart = None
+        errors_of_background = None
         if len(self._weights) > 1:
-            apart = background_errors(m, self._weights, mean, cost * squares)
-        return Estimate(values, errors, apart)
+            errors_of_background = background_errors(
+                m, self._weights, mean, cost * squares
+            )
+        return Estimate(values, errors, errors_of_background)
 
 
 def _strata(design) -> np.ndarray:
@@ -513,10 +522,10 @@ def errors_over_units(
         2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9), 1.0, most
     )
     # strata with one unit take the mean spread of the others, which are a random choice
-    known = replicated.sum(axis=1, keepdims=True)
+    n_replicated = replicated.sum(axis=1, keepdims=True)
     # Few replicated strata do not represent the others; see `LEAST_REPLICATED`.
-    enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
-    mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
+    enough = n_replicated[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
+    mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(n_replicated, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
     per_draw = share.sum(axis=1)
     per_unit = together * per_draw
@@ -530,5 +539,5 @@ def errors_over_units(
     errors = unseen(errors, sizes, per_unit, per_draw * scale.single)
     # However much the draws agree, few of them cannot exclude a frequent event.
     frequent = np.where(frequent > 0, frequent, gap)
-    few = frequent * FEW ** moments.size.sum(axis=1)[:, None, None]
-    return np.where(enough, np.maximum(errors, few), np.nan)
+    error_floor = frequent * FEW ** moments.size.sum(axis=1)[:, None, None]
+    return np.where(enough, np.maximum(errors, error_floor), np.nan)

@@ -58,8 +58,8 @@ class Walks(NamedTuple):
             if axis == 0
             else parts[0].rows
         )
-        others = zip(*(part[1:] for part in parts), strict=True)
-        return cls(rows, *(np.concatenate(arrays, axis=axis) for arrays in others))
+        fields = zip(*(part[1:] for part in parts), strict=True)
+        return cls(rows, *(np.concatenate(arrays, axis=axis) for arrays in fields))
 
     def of(self, members) -> Self:
         """Return the units of some of the rows to explain."""
@@ -119,17 +119,17 @@ class Centring:
         )
         self._varies[walks.rows] |= varies.any(axis=1)
         for i, row in enumerate(walks.rows):
-            own, held = walks.of(slice(i, i + 1)), self._held[row]
+            walk, stored = walks.of(slice(i, i + 1)), self._held[row]
             # A fixed number of stored units limits memory, however large the budget.
-            room = HELD_UNITS - sum(part.units.shape[1] for part in held)
+            room = HELD_UNITS - sum(part.units.shape[1] for part in stored)
             if room > 0:
-                last = [held.pop()] if held and held[-1].unit == own.unit else []
-                held.append(Walks.joined([*last, own.cut(0, room)], 1))
-            if own.units.shape[1] > room:
+                last = [stored.pop()] if stored and stored[-1].unit == walk.unit else []
+                stored.append(Walks.joined([*last, walk.cut(0, room)], 1))
+            if walk.units.shape[1] > room:
                 _, m, active = self._centred([row])
-                rest = own.cut(room, None)
-                m = np.broadcast_to(m[:, None], rest.units.shape)
-                _add(self._later, rest, rest.partner(m, active))
+                remainder = walk.cut(room, None)
+                m = np.broadcast_to(m[:, None], remainder.units.shape)
+                _add(self._later, remainder, remainder.partner(m, active))
 
     def moments(self) -> tuple[Moments, np.ndarray, np.ndarray, np.ndarray]:
         """Return the moments of all units, the kurtosis, the slope and its cost (see `fitted`).
@@ -140,27 +140,29 @@ class Centring:
         out = deepcopy(self._later)
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
         kinds = [
-            tuple((part.unit, part.units.shape[1]) for part in held)
-            for held in self._held
+            tuple((part.unit, part.units.shape[1]) for part in stored)
+            for stored in self._held
         ]
-        alike = []
+        groups = []
         for kind in filter(None, dict.fromkeys(kinds)):
-            rows = np.array([row for row, own in enumerate(kinds) if own == kind])
-            held, _, _ = self._centred(rows)
-            alike.append((rows, held))
-            for part, partner in held:
+            rows = np.array(
+                [row for row, row_kind in enumerate(kinds) if row_kind == kind]
+            )
+            stored, _, _ = self._centred(rows)
+            groups.append((rows, stored))
+            for part, partner in stored:
                 _add(out, part, partner)
         slope, cost = fitted(out)
-        for rows, held in alike:
-            tails[rows] = _kurtosis(held, out, rows, slope[rows, 0])
+        for rows, stored in groups:
+            tails[rows] = _kurtosis(stored, out, rows, slope[rows, 0])
         return out, tails, slope, cost
 
     def effects(self, row: int) -> np.ndarray:
         """Return the effects of positions on the stored units of a row, ``(p, k)``."""
-        held = self._held[row]
-        p, k = held[0].units.shape[2:]
+        stored = self._held[row]
+        p, k = stored[0].units.shape[2:]
         counts, by_place, sums = np.zeros((p, p)), np.zeros((p, k)), np.zeros((p, k))
-        for part in held:
+        for part in stored:
             np.add.at(counts, (np.arange(p), part.positions[0]), 1)
             by_place += part.unit * part.steps[0].sum(axis=0)
             sums += part.unit * part.units[0].sum(axis=0)
@@ -183,12 +185,12 @@ class Centring:
         size = sum(part.unit * part.units.shape[1] for part in parts)
         total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
         active = self._varies[rows]
-        held = []
+        centred = []
         for part in parts:
             # A unit in its own mean would correlate with itself and bias the estimate.
-            others = (total - part.unit * part.steps) / max(size - part.unit, 1)
-            held.append((part, part.partner(others, active)))
-        return held, (total / size)[:, 0], active
+            other_means = (total - part.unit * part.steps) / max(size - part.unit, 1)
+            centred.append((part, part.partner(other_means, active)))
+        return centred, (total / size)[:, 0], active
 
 
 def position_effects(
@@ -245,16 +247,16 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
         )
         n = n + determined.sum(axis=1)[:, None, None]
     varies = squares > 0
-    own = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
+    kurtosis = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
     # The kurtosis of few numbers is too small. G2 is unbiased for normal numbers, but
     # noisy. So it is averaged over players, as the same coalitions are large for most
     # of them. On values of data at 10 evaluations a player, 93 % of the intervals then
     # hold the value, instead of 91 %.
     n = np.maximum(n, 4.0)
-    unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (own - 3) + 6)
+    unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (kurtosis - 3) + 6)
     mean = np.where(varies, unbiased, 0.0).sum(axis=1, keepdims=True)
     mean /= np.maximum(varies.sum(axis=1, keepdims=True), 1)
-    return np.maximum(own, mean)
+    return np.maximum(kurtosis, mean)
 
 
 def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
@@ -268,19 +270,21 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     -------
     slope, cost : ndarray of shape (r, 1, 1, k)
     """
-    own, both, partner = (
+    contribution_ss, cross_products, partner = (
         moments.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1))
     )
     degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None]
-    above, below = both.sum(axis=(1, 2)), partner.sum(axis=(1, 2))
+    above, below = cross_products.sum(axis=(1, 2)), partner.sum(axis=(1, 2))
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     wide = slope[:, None, None]
-    rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
+    residual_ss = np.maximum(
+        contribution_ss - 2 * wide * cross_products + wide**2 * partner, 0.0
+    ).sum(axis=1)
     # under independence, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
     # Without a real relation, above^2 still has this mean; the slope is shrunk by its
     # share.
-    chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
+    chance = (residual_ss * partner.sum(axis=1)).sum(axis=1) / spare
     explained = above**2
     sure = np.divide(
         explained - chance, explained, out=np.zeros_like(above), where=explained > 0

@@ -55,8 +55,8 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     offset = project_on_sum(points, total) - centre
     # Pythagoras: the disc's centre has this distance from the origin. Rounding may make
     # the product negative. Without squares, large numbers do not overflow.
-    apart = total / np.sqrt(p)
-    reach = np.sqrt(np.maximum((radius - apart) * (radius + apart), 0.0))
+    distance = total / np.sqrt(p)
+    reach = np.sqrt(np.maximum((radius - distance) * (radius + distance), 0.0))
     length = np.hypot.reduce(offset, axis=1)
     shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
     return centre + offset * shrink[:, None]

@@ -85,19 +85,19 @@ class SampleReuse(CoalitionSolver):
             self._design,
             size_law(self.index_, self.n_players_),
         )
-        gain, known = self.v_full_[row] - self.v_empty_[row], self.v_empty_[row]
+        gain, baseline = self.v_full_[row] - self.v_empty_[row], self.v_empty_[row]
         # the line gives each player a p-th of its total, by any index
         share = 1 / p
         if self.centre == "line":
-            known = known + coalitions.sum(axis=1, keepdims=True) / p * gain
+            baseline = baseline + coalitions.sum(axis=1, keepdims=True) / p * gain
         elif law is not None:
             share = law[-1]
-        parts = unit_sums(coalitions, expected, values - known, design.unit, law)
-        found = parts.sum(axis=0) + share * gain
+        parts = unit_sums(coalitions, expected, values - baseline, design.unit, law)
+        estimate = parts.sum(axis=0) + share * gain
         errors = errors_of_sum(design, coalitions, expected, parts)
         if is_complete(design, coalitions):
-            return found, errors
-        return found, unseen(errors, filled(np.abs(found)), 1 / len(parts))
+            return estimate, errors
+        return estimate, unseen(errors, filled(np.abs(estimate)), 1 / len(parts))
 
 
 def size_law(index: Index, p: int) -> np.ndarray | None:
@@ -130,8 +130,8 @@ def unit_sums(
     if law is not None:
         with_it, without = p * law[size - 1] * with_it, p * law[size] * without
     coefficient = np.where(coalitions, with_it, -without) / expected[:, None]
-    each = coefficient[:, :, None] * values[:, None, :]
-    return each.reshape(m // unit, unit, p, -1).sum(axis=1)
+    contributions = coefficient[:, :, None] * values[:, None, :]
+    return contributions.reshape(m // unit, unit, p, -1).sum(axis=1)
 
 
 def strata(
@@ -201,8 +201,8 @@ def errors_within(
     variance and the mean.
     """
     variances, degrees = [np.zeros(parts.shape[1:])], [0]
-    for inside, wanted, room in strata(coalitions, expected, unit):
-        left = 1 - wanted / room
+    for inside, expected_size, room in strata(coalitions, expected, unit):
+        left = 1 - expected_size / room
         if left < 1e-9:
             continue
         part, n = parts[inside], int(inside.sum())
@@ -210,7 +210,7 @@ def errors_within(
             variances.append(left * part[0] ** 2)
         else:
             mean = part.mean(axis=0)
-            fraction = wanted - np.floor(wanted)
+            fraction = expected_size - np.floor(expected_size)
             # n / (n - 1) makes the sum of squares unbiased for the sum of n draws.
             spread = ((part - mean) ** 2).sum(axis=0) * n / (n - 1)
             # The second term: the number of draws itself is rounded at random, up or
@@ -300,24 +300,24 @@ class RegressionAdjustment(CoalitionSolver):
         )
         n_units = len(coalitions) // unit
         fold = self._folds(coalitions, expected)
-        total, missed = np.zeros((p, values.shape[1])), np.empty_like(left)
-        for one in range(min(self.folds, n_units)):
-            inside = fold == one
+        total, residuals = np.zeros((p, values.shape[1])), np.empty_like(left)
+        for k in range(min(self.folds, n_units)):
+            inside = fold == k
             within = np.repeat(inside, unit)
             surrogate = fit_surrogate(
                 self.surrogate, coalitions[~within], expected[~within], left[~within]
             )
-            rest = left - surrogate.predict(coalitions)
-            missed[within] = rest[within]
-            own = surrogate.shapley()
+            fold_residuals = left - surrogate.predict(coalitions)
+            residuals[within] = fold_residuals[within]
+            surrogate_values = surrogate.shapley()
             # its error at the two ends is divided equally among the players The known
             # ends fix the sum of the values, so only differences between players count
             # here.
-            adjusted = own - own.mean(axis=0)
+            adjusted = surrogate_values - surrogate_values.mean(axis=0)
             weights = self._weights(coalitions, expected, inside)
-            parts = unit_sums(coalitions, expected, rest, unit, law)
+            parts = unit_sums(coalitions, expected, fold_residuals, unit, law)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
-        parts = unit_sums(coalitions, expected, missed, unit, law)
+        parts = unit_sums(coalitions, expected, residuals, unit, law)
         values, errors = (
             total + share,
             errors_of_sum(self._design, coalitions, expected, parts),
@@ -350,11 +350,13 @@ class RegressionAdjustment(CoalitionSolver):
         weights = np.where(inside, 1 / inside.mean(), 0.0)
         if self._design.replacement and not self._design.exact:
             return weights
-        for size, wanted, room in strata(coalitions, expected, self._design.unit):
-            n, known = (size & inside).sum(), (size & ~inside).sum()
-            if size.sum() < self.folds and wanted < room * (1 - 1e-9):
+        for size, expected_size, room in strata(
+            coalitions, expected, self._design.unit
+        ):
+            n, n_outside = (size & inside).sum(), (size & ~inside).sum()
+            if size.sum() < self.folds and expected_size < room * (1 - 1e-9):
                 continue
-            drawn = wanted / room
+            drawn = expected_size / room
             weights[size & ~inside] = drawn
-            weights[size & inside] = drawn * (room - known) / max(n, 1)
+            weights[size & inside] = drawn * (room - n_outside) / max(n, 1)
         return weights

@@ -157,15 +157,15 @@ class ProjectedSGD(Solver):
         size = design.coalitions.sum(axis=2)
         weight = (p - 1) * m / (design.expected_draws * size * (p - size))
         target = values - self.v_empty_[rows, None]
-        state, steps, seen = self._state[:, rows], self._steps[rows], self._seen[rows]
+        state, steps, n_seen = self._state[:, rows], self._steps[rows], self._seen[rows]
         total = self._total[rows]
         # the squared length of x on the hyperplane of sum zero is l (d - l)/d
         scale = natural_step(p, (weight * size * (p - size) / p).max(axis=1))
         for start in range(0, m, self.batch_size):
             batch = slice(start, start + self.batch_size)
             x = design.coalitions[:, batch].astype(np.float64)
-            seen = seen + x.shape[1]
-            step = self._step_sizes(scale, seen, x.shape[1])
+            n_seen = n_seen + x.shape[1]
+            step = self._step_sizes(scale, n_seen, x.shape[1])
             # The mean gradient of the batch; a step for B coalitions is scaled in
             # `_step_sizes`.
             pull = step[:, None] * weight[:, batch] / x.shape[1]
@@ -177,10 +177,10 @@ class ProjectedSGD(Solver):
             if self.trace_every and steps[0] % self.trace_every == 0:
                 self._state[:, rows], self._steps[rows] = state, steps
                 self._path.append(
-                    (seen[0], self._state[0].copy(), self.result().values)
+                    (n_seen[0], self._state[0].copy(), self.result().values)
                 )
         self._state[:, rows], self._steps[rows] = state, steps
-        self._seen[rows] = seen
+        self._seen[rows] = n_seen
 
     def _with_next(
         self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray

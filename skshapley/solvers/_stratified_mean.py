@@ -107,12 +107,12 @@ class StratifiedMean(Solver):
         # count as 0 here.
         per_draw = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0)
         share = per_draw * together
-        known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
+        estimable = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # the sizes between the two ends are sampled
-            known &= (degrees > 0).any(axis=2)
+            estimable &= (degrees > 0).any(axis=2)
             # A single density does not show how contributions change with it.
-            known &= len(self._weights) > 1
-        known = np.all(known, axis=1, keepdims=True)
+            estimable &= len(self._weights) > 1
+        estimable = np.all(estimable, axis=1, keepdims=True)
         open_share = per_draw.sum(axis=2)
         # `effective_degrees` expects strata on the second axis
         freedom = effective_degrees(
@@ -131,7 +131,7 @@ class StratifiedMean(Solver):
         means = values
         values, shares = without_gap(means, variances.sum(axis=2), gain)
         errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))
-        return Estimate(values, np.where(known, errors, np.nan))
+        return Estimate(values, np.where(estimable, errors, np.nan))
 
 
 def _by_player(
