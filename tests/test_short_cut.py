@@ -84,7 +84,7 @@ def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
             "not the sum of its trees",
         ),
         (
-            GradientBoostingRegressor(n_estimators=3),
+            GradientBoostingRegressor(n_estimators=30),
             DIABETES,
             {"sampler": "leverage"},
             "was chosen",
@@ -109,9 +109,10 @@ def grown(request):
 
 
 def test_fully_grown_trees_against_a_large_table_are_sampled(grown):
-    """Exact values of twenty rows would take longer than sampling with the whole budget."""
+    """Exact values of a hundred rows would cost more than the budget allows."""
     model, X = grown
-    found = ShapleyExplainer(model, random_state=0, verbose=False).fit(X).explain(X[:5])
+    explainer = ShapleyExplainer(model, max_rows=5000, random_state=0, verbose=False)
+    found = explainer.fit(X).explain(X[:5])
     assert "would cost as much as" in found.settings.why_sampled
     budget = ShapleyExplainer(model, max_rows=10**6).fit(X).explain(X[:5])
     assert budget.settings.why_sampled is None

@@ -192,8 +192,8 @@ class Table:
         The mean of the leaves over the background.
     masks : ndarray of shape (n_looked_up, 2 ** n_bits), or None
         The entry to look up by pattern; None: the pattern itself.
-    places : ndarray of shape (n_sums,), int64, or Ellipsis
-        The places of the sums among all sums; Ellipsis: all of them.
+    places : ndarray of shape (n_sums,), int64, or None
+        The places of the sums among all sums; None: all of them.
     """
 
     entries: np.ndarray
@@ -204,7 +204,7 @@ class Table:
     n_sums: int
     mean: Any = 0.0
     masks: np.ndarray | None = None
-    places: Any = ...
+    places: np.ndarray | None = None
 
     @cached_property
     def _sums(self) -> sparse.csc_array:
@@ -232,6 +232,11 @@ class Table:
         # here.
         entries = self.entries.take(slot, axis=1, mode="clip")
         return self._sums @ entries.reshape(-1, slot.shape[1])
+
+    def add_to(self, total, patterns) -> None:
+        """Add the sums of rows to their places in a total of all sums."""
+        # No Ellipsis in an attribute: skops cannot load it.
+        total[... if self.places is None else self.places] += self.sums(patterns)
 
 
 def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
@@ -416,7 +421,7 @@ class Tables:
         for block, tables in zip(self.blocks, self.kept or [], strict=True):
             patterns = block.patterns(codes)
             for table in tables:
-                total[table.places] += table.sums(patterns)
+                table.add_to(total, patterns)
         return total
 
     def _of_block(self, block, parts) -> NDArray[np.float64]:
@@ -425,7 +430,7 @@ class Tables:
         totals = [np.zeros((math.prod(self.shape), part.shape[1])) for part in parts]
         for table in self._made(block):
             for total, pattern in zip(totals, patterns, strict=True):
-                total[table.places] += table.sums(pattern)
+                table.add_to(total, pattern)
         return np.concatenate(totals, axis=1)
 
 

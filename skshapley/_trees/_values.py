@@ -1,5 +1,6 @@
 """Exact values of tree ensembles: plain arrays in, plain arrays out."""
 
+from copy import copy
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -52,7 +53,8 @@ class TreeValues:
     path-dependent game, it descends with probabilities instead. Tables that take long
     are made when all rows since `fit` cost less with them, and kept if they fit into
     memory. The choice depends only on the sizes of trees, background and rows
-    (`Costs`). All methods agree to rounding.
+    (`Costs`), and is the same for all batches of a run (`for_run`). All methods agree
+    to rounding.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class TreeValues:
         self._blocks: list[Block] | None = None
         self._tables: Tables | None = None  # until enough rows were explained
         self._n_descended = 0  # rows that were explained without tables
+        self._run_rows: int | None = None  # all rows of a run, whose choice is fixed
         self._pair_tables: dict[Any, Tables] = {}  # by index
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._value_tables().keep()
@@ -202,9 +205,32 @@ class TreeValues:
         predictions = sums[:, self.n_players] + self._constant
         return np.ascontiguousarray(sums[:, : self.n_players]), predictions
 
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return a copy that makes the same choice for all batches of a run.
+
+        The choice does not depend on the rows explained before. A resumed run therefore
+        continues with the same bits.
+
+        Parameters
+        ----------
+        n_rows : int or None
+            None: unknown, and the choice is that for one batch.
+        batch_rows : int
+        """
+        run, b = copy(self), self._n_references
+        run._run_rows = batch_rows
+        if n_rows is not None:
+            # Tables that do not fit into memory are made for each batch.
+            kept = self._costs.tables_fit
+            run._run_rows = n_rows if kept else min(n_rows, batch_rows)
+        # Tables of `fit` serve every run; those of earlier rows do not.
+        if not self._costs.keeps_tables(b):
+            run._tables = None
+        return run
+
     def _tables_for(self, n_rows) -> Tables | None:
         """Return tables if all rows since `fit` cost less with them, else None."""
-        n_descended = self._n_descended + n_rows
+        n_descended = self._run_rows or self._n_descended + n_rows
         if (
             self._costs.prefers_pairs(n_descended, self._n_references)
             or not self._divide()
@@ -284,7 +310,7 @@ class TreeValues:
         index = self.index if index is None else player_index(index, "TreeValues")
         codes, diagonal = self.codes(X), np.arange(self.n_players)
         descends = (
-            self._costs.interacts_in_pairs(len(X), self._n_references)
+            self._costs.interacts_in_pairs(self._run_rows or len(X), self._n_references)
             or not self._divide()
         )
         if descends:

@@ -69,6 +69,17 @@ class Way(Portable, ABC):
         """Return this way with a stopping rule, or itself if no rule would save draws."""
         return self
 
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return this way for the batches of a run, with bits that a resumed run repeats.
+
+        Parameters
+        ----------
+        n_rows : int or None
+            Number of all rows, if it is known.
+        batch_rows : int
+        """
+        return self
+
     @abstractmethod
     def with_entropy(self, entropy: int) -> Self:
         """Return this way, as if it were chosen with other entropy."""

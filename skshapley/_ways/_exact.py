@@ -142,6 +142,10 @@ class Exact(Way):
         """Return the errors by the spread over single background rows."""
         return self.labels.shaped(single_row_errors(self, self.form, X))
 
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return this way with one method for all batches of a run."""
+        return replace(self, form=self.form.for_run(n_rows, batch_rows))
+
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other single background rows."""
         return replace(self, entropy=entropy)

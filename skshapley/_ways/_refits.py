@@ -127,6 +127,11 @@ class Refits(Way):
         """Return the errors due to the choice of the background; NaN where unknown."""
         return self.main.background_errors(X, n_jobs)
 
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return this way with one method of each model for all batches of a run."""
+        refits = tuple(way.for_run(n_rows, batch_rows) for way in self.refits)
+        return replace(self, main=self.main.for_run(n_rows, batch_rows), refits=refits)
+
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers, the same for all models."""
         refits = tuple(way.with_entropy(entropy) for way in self.refits)

@@ -139,8 +139,9 @@ def explain_batches(  # type: ignore[misc]
     -----
     An explanation depends only on the fitted explainer and the row, not on the size of
     batches. Models may differ in the last bits if their predictions depend on the other
-    rows of a call (BLAS). A resumed run draws from the entropy in its manifest, even if
-    the explainer was fitted again.
+    rows of a call (BLAS). Grown trees choose one of two methods by the number of rows of
+    the run, or of a batch if it is unknown; both agree to rounding. A resumed run draws
+    from the entropy in its manifest, even if the explainer was fitted again.
 
     Examples
     --------
@@ -167,8 +168,9 @@ def explain_batches(  # type: ignore[misc]
         return rows.n_rows, batches(rows, request, int(batch_rows))
 
     if out is None:
-        run = Attempts(explainer, None, on_error)
-        return _stream(run, *parts(explainer._way.entropy), verbose)
+        total, pieces = parts(explainer._way.entropy)
+        run = Attempts(explainer, None, on_error, total, int(batch_rows))
+        return _stream(run, total, pieces, verbose)
     folder = Folder(Path(out))
     with folder.held():
         settings = {
@@ -178,8 +180,9 @@ def explain_batches(  # type: ignore[misc]
         }
         n_sample = None if n_sample is None else int(n_sample)
         entropy = folder.begin(explainer, source, {**settings, "n_sample": n_sample})
-        run = Attempts(explainer, entropy, on_error)
-        n_skipped = _write(run, folder, *parts(entropy), verbose)
+        total, pieces = parts(entropy)
+        run = Attempts(explainer, entropy, on_error, total, int(batch_rows))
+        n_skipped = _write(run, folder, total, pieces, verbose)
     if n_skipped:
         warn(
             f"{OWNER} set {n_skipped} rows aside, each with its error; see .skipped() "
@@ -304,12 +307,23 @@ class Attempts:
     entropy : int or None
         Entropy instead of the explainer's own.
     on_error : str
+    n_rows : int or None
+        Number of all rows, if it is known.
+    batch_rows : int
     """
 
-    def __init__(self, explainer: Any, entropy: int | None, on_error: str) -> None:
+    def __init__(
+        self,
+        explainer: Any,
+        entropy: int | None,
+        on_error: str,
+        n_rows: int | None,
+        batch_rows: int,
+    ) -> None:
         self.explainer, self.on_error = copy(explainer), on_error
         if entropy is not None:
             self.explainer = explainer._redrawn(entropy)
+        self.explainer._way = self.explainer._way.for_run(n_rows, batch_rows)
         if hasattr(explainer, "verbose"):
             # Batches have their own progress; a bar for each of them would hide it.
             self.explainer.verbose = 0

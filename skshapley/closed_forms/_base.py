@@ -116,6 +116,17 @@ class ClosedForm(Portable, ABC):
         self.base_values_ = self._fit()
         return self
 
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return this form with one method for all batches of a run.
+
+        Parameters
+        ----------
+        n_rows : int or None
+            Number of all rows, if it is known.
+        batch_rows : int
+        """
+        return self
+
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the cost of explaining a row, in model rows, as far as it is known before `fit`.
 

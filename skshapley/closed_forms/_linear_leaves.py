@@ -11,8 +11,9 @@ weights times z_j - c_j. These are not negative if c_j is the smallest z_j.
 """
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +135,20 @@ class LinearLeaves(ClosedForm):
         form = Trees(trees)
         form.index = self.index
         return form.fit(rows, weights, owners, self.n_players_, self.n_jobs_)
+
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return a copy with one method of each part for all batches of a run."""
+        run = copy(self)
+        run.plain_ = self.plain_.for_run(n_rows, batch_rows)
+        run.slopes_ = [
+            replace(
+                slope,
+                present=slope.present.for_run(n_rows, batch_rows),
+                absent=slope.absent.for_run(n_rows, batch_rows),
+            )
+            for slope in self.slopes_
+        ]
+        return run
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
         matrix = Trees(self.trees, self.column_names)._matrix(X)

@@ -1,9 +1,10 @@
 """Sums of closed forms: the attributions of a sum are the sums of the attributions."""
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +149,15 @@ class Sum(ClosedForm):
     def pair_indices(self) -> frozenset[str] | None:  # type: ignore[override]
         """The indices that pairs of all parts can have."""
         return _common(part.form.pair_indices for part in self.parts)
+
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return a copy with one method of each part for all batches of a run."""
+        run = copy(self)
+        run.parts = [
+            replace(part, form=part.form.for_run(n_rows, batch_rows))
+            for part in self.parts
+        ]
+        return run
 
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the sum of the parts' costs."""

@@ -1,6 +1,7 @@
 """Tree ensembles as a closed form: sums of the trees of any library that has a reader."""
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -78,6 +79,12 @@ class Trees(ClosedForm):
         return self.solver_.fit(
             self._matrix(self.background_), self.weights_
         ).base_values
+
+    def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
+        """Return a copy with one method for all batches of a run."""
+        run = copy(self)
+        run.solver_ = self.solver_.for_run(n_rows, batch_rows)
+        return run
 
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the cost of each of a hundred rows, in model rows."""

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import Explanation, ShapleyExplainer, TreeExplainer
 from skshapley.batches import ExplanationDataset, explain_batches
+from skshapley.batches._folder import part_path
 from skshapley.exceptions import BatchError, PartialExplanationError
 
 from .conftest import NAMES, fitted, model, picky, spoilt
@@ -200,6 +201,33 @@ def test_results_survive_a_round_trip(name, iris, tmp_path):
         pd.testing.assert_frame_equal(made.data, expected.data, check_index_type=False)
         for key in ("response_method", "sampler", "output"):
             assert getattr(made.settings, key) == getattr(expected.settings, key)
+
+
+@pytest.mark.parametrize("n_rows", [20, 400])
+@pytest.mark.parametrize("interactions", [False, True])
+def test_grown_trees_continue_with_the_same_bits(interactions, n_rows, tmp_path):
+    """Also after other rows, and with tables or without them, by the size of the run."""
+    X, y = make_friedman1(600, 6, random_state=0)
+    model = RandomForestRegressor(2, random_state=0).fit(X, y)
+    rows = X[:n_rows]
+
+    def fresh():
+        return TreeExplainer(model, interactions=interactions).fit(X[:20])
+
+    whole = explain_batches(fresh(), rows, tmp_path / "once", batch_rows=5).read()
+    used = fresh()
+    used.explain(X[:500])
+    explain_batches(used, rows, tmp_path / "twice", batch_rows=5)
+    for number in (1, 3):
+        (part_path(tmp_path / "twice", number)).unlink()
+    resumed = explain_batches(fresh(), rows, tmp_path / "twice", batch_rows=5).read()
+    alone = next(explain_batches(used, rows, batch_rows=n_rows))
+    for other in (resumed, alone):
+        np.testing.assert_array_equal(other.values, whole.values)
+        if interactions:
+            np.testing.assert_array_equal(
+                other.interactions.values, whole.interactions.values
+            )
 
 
 def test_files_have_one_line_per_row_and_output(iris, tmp_path):

@@ -467,7 +467,7 @@ def test_interactions_select_the_gaussian_process(how, seed):
         X, X[:, 0] * X[:, 1]
     )
     explainer = ShapleyExplainer(
-        model.predict, interactions=True, random_state=0, **how
+        lambda rows: model.predict(rows), interactions=True, random_state=0, **how
     )
     found = explainer.fit(X).explain(X[:12])
     assert "Odd" in str(found.settings.sampler)
