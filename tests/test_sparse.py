@@ -283,7 +283,10 @@ def test_invalid_sparse_input_is_refused():
         TypeError, match=r"sparse matrix with reward='conditional', .* X\.toarray"
     ):
         ShapleyExplainer(Products(), reward="conditional").fit(X)
-    with pytest.raises(TypeError, match="csr_array for a background of type ndarray"):
+    shown = (
+        r"scipy\.csr_array for a background of type numpy\.ndarray: .* X\.toarray\(\)"
+    )
+    with pytest.raises(TypeError, match=shown):
         ShapleyExplainer(Products()).fit(X.toarray()).explain(X)
     with pytest.raises(ValueError, match="expecting 7 features"):
         ShapleyExplainer(Products()).fit(X).explain(X[:, :3])

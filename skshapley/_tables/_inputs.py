@@ -243,6 +243,8 @@ def _conversion(X: Any, background: Any) -> str:
         if isinstance(X, pd.DataFrame) and library == "polars":
             return ": polars.from_pandas(X)"
         return f": {library}.DataFrame(rows, {names})" if library == "polars" else ""
+    if sparse.issparse(X):
+        return ": X.toarray()"
     return ": X.to_numpy()" if is_frame(X) else ""
 
 

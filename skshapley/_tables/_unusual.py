@@ -34,13 +34,15 @@ def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) 
     kind = ModelOutputError if isinstance(error, ModelOutputError) else ValueError
     if any(word in text for word in ABOUT_NUMBERS):
         table = as_pandas(X)
-        place = _first_missing(table)
-        if place is not None:
-            row, column = place
+        cell = _first_missing(table)
+        if cell is not None:
+            row, column = cell
             rows = "background rows" if background is None else "rows"
+            # A batch knows the number of its row in the source.
+            place = f", row {row} of {len(table)}" if len(table) > 1 else ""
             raise kind(
                 f"{owner} got {rows} with missing or infinite values, which the model "
-                f"does not take: {table.columns[column]!r}, row {row}; impute them in "
+                f"does not take: {table.columns[column]!r}{place}; impute them in "
                 "the model's pipeline, or leave these rows out."
             ) from error
     if background is not None and any(word in text for word in ABOUT_CATEGORIES):
