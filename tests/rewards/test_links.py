@@ -178,8 +178,8 @@ def test_background_errors_of_a_sample_match_the_delta_method():
     ratio = np.sqrt((sampled**2).mean(axis=0) / (delta**2).mean(axis=0))
     # fourteen degrees of freedom for each of eight rows; three standard deviations
     assert (np.abs(np.log(ratio[:5])) < 0.5).all()
-    # the function does not use the last column
-    assert sampled[:, 5].max() < 0.02 * sampled.max()
+    # The function does not use the last column: the ratio was at most .036 in 40 seeds
+    assert sampled[:, 5].max() < 0.1 * sampled.max()
 
 
 @pytest.mark.parametrize("kind", [ConditionalReward, CopulaReward])

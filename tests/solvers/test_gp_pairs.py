@@ -466,9 +466,12 @@ def test_interactions_select_the_gaussian_process(how, seed):
     model = RandomForestRegressor(5, max_depth=6, random_state=0).fit(
         X, X[:, 0] * X[:, 1]
     )
-    explainer = ShapleyExplainer(
-        lambda rows: model.predict(rows), interactions=True, random_state=0, **how
-    )
+
+    def predict(rows):
+        """A function of the user, which no reader knows."""
+        return model.predict(rows)
+
+    explainer = ShapleyExplainer(predict, interactions=True, random_state=0, **how)
     found = explainer.fit(X).explain(X[:12])
     assert "Odd" in str(found.settings.sampler)
     exact = (
