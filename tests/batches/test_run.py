@@ -203,7 +203,7 @@ def test_results_survive_a_round_trip(name, iris, tmp_path):
             assert getattr(made.settings, key) == getattr(expected.settings, key)
 
 
-@pytest.mark.parametrize("n_rows", [20, 400])
+@pytest.mark.parametrize("n_rows", [20, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("interactions", [False, True])
 def test_grown_trees_continue_with_the_same_bits(interactions, n_rows, tmp_path):
     """Also after other rows, and with tables or without them, by the size of the run."""

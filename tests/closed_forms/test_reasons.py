@@ -278,7 +278,7 @@ def test_rows_refused_by_the_model_are_refused(model, wide, value):
     explainer = ShapleyExplainer(model.fit(kind(X), TWO)).fit(kind(X[:5]))
     bad = X[:3].copy()
     bad[1, 2] = value
-    message = "infinite values.*'x2', row 1; impute"
+    message = "infinite values.*'x2', row 1 of 3; impute"
     if np.isinf(value):
         message = "finite numbers; got inf in row 1, column 2 of"
     with pytest.raises(ValueError, match=message):
