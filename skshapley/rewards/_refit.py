@@ -83,7 +83,7 @@ def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
         missing = [nw.lit(None, dtype=kind).alias(name) for name, kind in names]
         return frame.with_columns(*missing).to_native()
     if not isinstance(table, pd.DataFrame):
-        numbers = table if table.dtype.kind in "fO" else table.astype(np.float64)
+        numbers = table if table.dtype.kind in ("f", "O") else table.astype(np.float64)
         masked = numbers.copy()
         masked[:, columns] = np.nan
         return masked

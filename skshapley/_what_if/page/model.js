@@ -57,39 +57,39 @@ class LogisticTerm extends SumTerm {
     // factors of the columns, and the product of those before each
     const re = new Float64Array(p);
     const im = new Float64Array(p);
-    const stepRe = new Float64Array(p);
-    const stepIm = new Float64Array(p);
-    const beforeRe = new Float64Array(p + 1);
-    const beforeIm = new Float64Array(p + 1);
+    const stepReal = new Float64Array(p);
+    const stepImaginary = new Float64Array(p);
+    const beforeReal = new Float64Array(p + 1);
+    const beforeImaginary = new Float64Array(p + 1);
     const n = Math.ceil((TAIL * (reach + TAIL)) / (2 * Math.PI ** 2));
     for (let wave = 0; wave < n; wave++) {
       const frequency = width * (wave + 0.5);
       const size = width / Math.sinh(Math.PI * frequency);
       for (let i = 0; i < p; i++) {
-        stepRe[i] = Math.cos(frequency * steps[i]) - 1;
-        stepIm[i] = Math.sin(frequency * steps[i]);
+        stepReal[i] = Math.cos(frequency * steps[i]) - 1;
+        stepImaginary[i] = Math.sin(frequency * steps[i]);
       }
-      const startRe = size * Math.cos(frequency * start);
-      const startIm = size * Math.sin(frequency * start);
+      const startReal = size * Math.cos(frequency * start);
+      const startImaginary = size * Math.sin(frequency * start);
       for (let at = 0; at < this.nodes.length; at++) {
         const node = this.nodes[at];
-        beforeRe[0] = this.weights[at] * startRe;
-        beforeIm[0] = this.weights[at] * startIm;
+        beforeReal[0] = this.weights[at] * startReal;
+        beforeImaginary[0] = this.weights[at] * startImaginary;
         for (let i = 0; i < p; i++) {
-          re[i] = 1 + node * stepRe[i];
-          im[i] = node * stepIm[i];
-          beforeRe[i + 1] = beforeRe[i] * re[i] - beforeIm[i] * im[i];
-          beforeIm[i + 1] = beforeRe[i] * im[i] + beforeIm[i] * re[i];
+          re[i] = 1 + node * stepReal[i];
+          im[i] = node * stepImaginary[i];
+          beforeReal[i + 1] = beforeReal[i] * re[i] - beforeImaginary[i] * im[i];
+          beforeImaginary[i + 1] = beforeReal[i] * im[i] + beforeImaginary[i] * re[i];
         }
-        let afterRe = 1;
-        let afterIm = 0;
+        let afterReal = 1;
+        let afterImaginary = 0;
         for (let i = p - 1; i >= 0; i--) {
-          const othersRe = beforeRe[i] * afterRe - beforeIm[i] * afterIm;
-          const othersIm = beforeRe[i] * afterIm + beforeIm[i] * afterRe;
-          shares[i] += othersRe * stepIm[i] + othersIm * stepRe[i];
-          const behind = afterRe * re[i] - afterIm * im[i];
-          afterIm = afterRe * im[i] + afterIm * re[i];
-          afterRe = behind;
+          const othersReal = beforeReal[i] * afterReal - beforeImaginary[i] * afterImaginary;
+          const othersImaginary = beforeReal[i] * afterImaginary + beforeImaginary[i] * afterReal;
+          shares[i] += othersReal * stepImaginary[i] + othersImaginary * stepReal[i];
+          const behind = afterReal * re[i] - afterImaginary * im[i];
+          afterImaginary = afterReal * im[i] + afterImaginary * re[i];
+          afterReal = behind;
         }
       }
     }
