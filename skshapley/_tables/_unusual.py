@@ -9,7 +9,14 @@ from skshapley._tables._inputs import as_pandas
 from skshapley.exceptions import ModelOutputError
 
 ABOUT_NUMBERS = ("nan", "missing", "infin", "null")
-ABOUT_CATEGORIES = ("category", "categories", "categorical", "unseen", "unknown", "previously")
+ABOUT_CATEGORIES = (
+    "category",
+    "categories",
+    "categorical",
+    "unseen",
+    "unknown",
+    "previously",
+)
 
 
 def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) -> None:
