@@ -12,7 +12,7 @@ from skshapley._trees._costs import count_costs
 from skshapley._what_if._columns import RawColumn, in_container
 from skshapley._what_if._inputs import Inputs, leaves_of
 from skshapley._what_if._probabilities import probabilities
-from skshapley._what_if._terms import MOST_NODES
+from skshapley._what_if._terms import n_nodes
 from skshapley.background import herd
 from skshapley.closed_forms import Logistic, Trees
 from skshapley.exceptions import UnreadableModelError
@@ -21,7 +21,7 @@ from skshapley.exceptions import UnreadableModelError
 # visits more nodes than in 100 trees of depth 6, so that a move takes 50 ms
 MOST_ROWS, LEAST_ROWS = 100, 10
 MOST_VISITS = 2_000
-VISITS_OF_A_FACTOR = 20
+VISITS_OF_A_FACTOR = 10
 
 
 def page_model(explainer: Any, rows: pd.DataFrame) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
     )
     if isinstance(way.form, Logistic):  # its waves cost as much as some visits
         p = explainer.players_.n_players
-        visits = VISITS_OF_A_FACTOR * p * min(p / 2, MOST_NODES)
+        visits = VISITS_OF_A_FACTOR * p * n_nodes(p)
     n = max(LEAST_ROWS, int(MOST_ROWS * min(1.0, MOST_VISITS / max(visits, 1.0))))
     if n_rows(rows) <= n:
         return rows, weights

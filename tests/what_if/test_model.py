@@ -272,3 +272,17 @@ def test_the_page_agrees_with_python(name):
     np.testing.assert_allclose(
         errors, known_errors.swapaxes(1, 2), rtol=1e-7, atol=1e-9 * size
     )
+
+
+@pytest.mark.parametrize("p", [9, 60])
+def test_probabilities_of_separable_classes_agree_with_python(p):
+    """Large scores, where products of many columns change fast along the nodes."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(300, p))).add_prefix("x")
+    score = rows @ rng.normal(size=p)
+    model = LogisticRegression(C=100, max_iter=1000).fit(rows, score > 0)
+    explainer = ShapleyExplainer(model, max_rows=10**7).fit(rows[:2])
+    data = page_model(explainer, rows[2:3])
+    (page,) = answers(data, [([column[0] for column in data["rows"]], 0)])
+    known = explainer.explain(rows[2:3]).values[0]
+    np.testing.assert_allclose(page["values"], known, rtol=1e-9, atol=1e-11)

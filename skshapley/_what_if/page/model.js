@@ -48,49 +48,42 @@ class LogisticTerm extends SumTerm {
     active.forEach((i, place) => (values[this.owners[i]] += this.factors[output] * shares[place]));
   }
 
+  // The product of all columns' factors is divided by each factor 1 + node (e^(iw) - 1). A node t
+  // and 1 - t have conjugate products, so nodes below 1/2 are sufficient; there, no factor is 0.
   shares(start, steps) {
+    const { nodes, weights } = this;
     const p = steps.length;
     const sum = (some) => some.reduce((total, step) => total + step, 0);
+    const end = start + sum(steps);
     const reach = Math.ceil(Math.max(1, start + sum(steps.filter((s) => s > 0)), -start - sum(steps.filter((s) => s < 0))));
     const width = (2 * Math.PI) / (reach + TAIL);
     const shares = new Float64Array(p);
-    // factors of the columns, and the product of those before each
-    const re = new Float64Array(p);
-    const im = new Float64Array(p);
-    const stepReal = new Float64Array(p);
-    const stepImaginary = new Float64Array(p);
-    const beforeReal = new Float64Array(p + 1);
-    const beforeImaginary = new Float64Array(p + 1);
+    const cosines = new Float64Array(p); // less 1
+    const sines = new Float64Array(p);
     const n = Math.ceil((TAIL * (reach + TAIL)) / (2 * Math.PI ** 2));
     for (let wave = 0; wave < n; wave++) {
       const frequency = width * (wave + 0.5);
       const size = width / Math.sinh(Math.PI * frequency);
       for (let i = 0; i < p; i++) {
-        stepReal[i] = Math.cos(frequency * steps[i]) - 1;
-        stepImaginary[i] = Math.sin(frequency * steps[i]);
+        cosines[i] = Math.cos(frequency * steps[i]) - 1;
+        sines[i] = Math.sin(frequency * steps[i]);
       }
-      const startReal = size * Math.cos(frequency * start);
-      const startImaginary = size * Math.sin(frequency * start);
-      for (let at = 0; at < this.nodes.length; at++) {
-        const node = this.nodes[at];
-        beforeReal[0] = this.weights[at] * startReal;
-        beforeImaginary[0] = this.weights[at] * startImaginary;
+      const real = size * (Math.cos(frequency * start) + Math.cos(frequency * end));
+      const imaginary = size * (Math.sin(frequency * start) - Math.sin(frequency * end));
+      for (let at = 0; at < nodes.length; at++) {
+        const node = nodes[at];
+        let productReal = weights[at] * real;
+        let productImaginary = weights[at] * imaginary;
         for (let i = 0; i < p; i++) {
-          re[i] = 1 + node * stepReal[i];
-          im[i] = node * stepImaginary[i];
-          beforeReal[i + 1] = beforeReal[i] * re[i] - beforeImaginary[i] * im[i];
-          beforeImaginary[i + 1] = beforeReal[i] * im[i] + beforeImaginary[i] * re[i];
+          const factorReal = 1 + node * cosines[i];
+          const factorImaginary = node * sines[i];
+          const before = productReal;
+          productReal = before * factorReal - productImaginary * factorImaginary;
+          productImaginary = before * factorImaginary + productImaginary * factorReal;
         }
-        let afterReal = 1;
-        let afterImaginary = 0;
-        for (let i = p - 1; i >= 0; i--) {
-          const othersReal = beforeReal[i] * afterReal - beforeImaginary[i] * afterImaginary;
-          const othersImaginary = beforeReal[i] * afterImaginary + beforeImaginary[i] * afterReal;
-          shares[i] += othersReal * stepImaginary[i] + othersImaginary * stepReal[i];
-          const behind = afterReal * re[i] - afterImaginary * im[i];
-          afterImaginary = afterReal * im[i] + afterImaginary * re[i];
-          afterReal = behind;
-        }
+        const slope = (1 - 2 * node) * productImaginary;
+        const curvature = 2 * node * (1 - node);
+        for (let i = 0; i < p; i++) shares[i] += (productReal * sines[i] + slope * cosines[i]) / (1 + curvature * cosines[i]);
       }
     }
     return shares;
