@@ -138,7 +138,6 @@ VAGUE_ROOMS = {
     "closed_forms",
     "comparison",
     "plots",
-    "readers",
     "rewards",
     "testing",
     "trees",

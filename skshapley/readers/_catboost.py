@@ -8,6 +8,8 @@ leaf's number is the result of split i.
 
 import json
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -109,35 +111,26 @@ class _Columns(NamedTuple):
 
     @classmethod
     def of(cls, info) -> "_Columns":
-        everything = [
-            one for features in info.values() for one in features if "flat" in str(one)
-        ]
         floats, categories = (
-            sorted(
-                info.get(f"{kind}_features", []), key=lambda one: one["feature_index"]
-            )
-            for kind in ("float", "categorical")
+            sorted(info.get(name, []), key=itemgetter("feature_index"))
+            for name in ("float_features", "categorical_features")
         )
-        return cls(
-            1 + max(one["flat_feature_index"] for one in everything), floats, categories
-        )
+        features = chain.from_iterable(info.values())
+        last = max(feature.get("flat_feature_index", 0) for feature in features)
+        return cls(1 + last, floats, categories)
 
     def asked(self, split) -> tuple[int, float, bool, Any]:
         """Return the column of a split, its threshold, where NaN goes, and its category."""
         if split["split_type"] == "FloatFeature":
-            one = self.floats[split["float_feature_index"]]
+            feature = self.floats[split["float_feature_index"]]
             # CatBoost treats NaN as less or as greater than all numbers; NaN > border
             # is False
-            missing_left = one["nan_value_treatment"] != "AsTrue"
-            return one["flat_feature_index"], split["border"], missing_left, None
+            missing_left = feature["nan_value_treatment"] != "AsTrue"
+            return feature["flat_feature_index"], split["border"], missing_left, None
         if split["split_type"] == "OneHotFeature":
-            one = self.categories[split["cat_feature_index"]]
-            return (
-                one["flat_feature_index"],
-                0.0,
-                True,
-                one["values"].index(split["value"]),
-            )
+            feature = self.categories[split["cat_feature_index"]]
+            category = feature["values"].index(split["value"])
+            return feature["flat_feature_index"], 0.0, True, category
         raise UnreadableModelError(
             "A CatBoost model with splits on statistics of its categories, texts or "
             "embeddings is not a sum of plain trees",
@@ -150,12 +143,12 @@ def _nested(splits, values, weights) -> dict[str, Any]:
     """Return an oblivious tree node by node; its last split is the root's, its leaves in order."""
     if not splits:
         return {"value": values, "weight": weights[0]}
-    half, rest = len(weights) // 2, splits[:-1]
+    half = len(weights) // 2
     # A leaf may have several values but has one weight, so both lists are cut at their
     # own middle.
     middle = half * (len(values) // len(weights))
-    left = _nested(rest, values[:middle], weights[:half])
-    right = _nested(rest, values[middle:], weights[half:])
+    left = _nested(splits[:-1], values[:middle], weights[:half])
+    right = _nested(splits[:-1], values[middle:], weights[half:])
     return {"split": splits[-1], "left": left, "right": right}
 
 
@@ -175,7 +168,9 @@ def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
         "value": np.array(value) * scale,
         "cover": cover,
         "categories": {
-            n: ([one], False) for n, one in enumerate(category) if one is not None
+            node: ([code], False)
+            for node, code in enumerate(category)
+            if code is not None
         },
     }
 
@@ -188,34 +183,37 @@ def _nodes(node, columns, n_outputs) -> list[tuple]:
     left, right = (_nodes(node[side], columns, n_outputs) for side in ("left", "right"))
     # CatBoost stores weights of leaves only.
     weight = left[0][-1] + right[0][-1]
-    own = 1, 1 + len(left), columns.asked(node["split"]), np.zeros(n_outputs), weight
-    return [own, *left, *right]
+    question = columns.asked(node["split"])
+    inner = (1, 1 + len(left), question, np.zeros(n_outputs), weight)
+    return [inner, *left, *right]
 
 
 def _encoder(dump, columns) -> partial:
     """Return the function from inputs of an exported model to matrices."""
-    place = sum(len(one.get("borders", ())) for one in columns.floats)
+    numeric = [feature for feature in columns.floats if feature.get("borders")]
+    n_borders = sum(len(feature["borders"]) for feature in numeric)
     stumps: list[dict[str, Any]] = []
     owner = []
-    for one in columns.categories:
-        for value in one.get("values", ()):
+    for feature in columns.categories:
+        for value in feature.get("values", ()):
             split = {
                 "split_type": "OneHotFeature",
-                "cat_feature_index": one["feature_index"],
+                "cat_feature_index": feature["feature_index"],
+                "value": value,
+                "split_index": n_borders + len(stumps),
             }
-            split |= {"value": value, "split_index": place + len(stumps)}
             stumps.append(
                 {"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]}
             )
-            owner.append(one["flat_feature_index"])
-    # CatBoost hashes categories internally. One tree per category lets CatBoost itself
-    # find the category, without a copy of its hash function.
-    rest = {name: part for name, part in dump.items() if name != "trees"}
-    made = rest | {"oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
-    numbers = [
-        one["flat_feature_index"] for one in columns.floats if one.get("borders")
-    ]
-    lookup = _load(made) if stumps else None
+            owner.append(feature["flat_feature_index"])
+    lookup = None
+    if stumps:
+        # CatBoost hashes categories internally. One tree per category lets CatBoost
+        # itself find the category, without a copy of its hash function.
+        dump = {**dump, "oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
+        dump.pop("trees", None)
+        lookup = _load(dump)
+    numbers = [feature["flat_feature_index"] for feature in numeric]
     return partial(_encode, columns.n, numbers, lookup, np.array(owner))
 
 
@@ -241,12 +239,12 @@ def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
     else:
         matrix[:, numbers] = np.asarray(X)[:, numbers].astype(np.float64)
     if lookup is not None:
-        named = lookup.calc_leaf_indexes(X)
+        leaves = lookup.calc_leaf_indexes(X)
         for column in np.unique(owner):
-            own = named[:, owner == column]
+            hits = leaves[:, owner == column]
             # A category outside all splits gets a code of its own: no comparison finds
             # it equal.
             matrix[:, column] = np.where(
-                own.any(axis=1), own.argmax(axis=1), own.shape[1]
+                hits.any(axis=1), hits.argmax(axis=1), hits.shape[1]
             )
     return matrix

@@ -9,11 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Exponential
-from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Part, view_by
-from skshapley.closed_forms._tables import Tables
+from skshapley.closed_forms import (
+    ClosedForm,
+    Exponential,
+    LinearTerms,
+    Part,
+    Tables,
+    view_by,
+)
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, Reader, check_method
 from skshapley.readers._sklearn_linear import probability, shares_of
@@ -70,26 +73,26 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
     """Return the sum of a machine's tables: its prediction, or the log-odds of two classes."""
     n_classes = len(getattr(model, "classes_", ()))
     several = n_classes > 2
-    wanted = (
-        "decision_function" if several else ("log_odds" if n_classes else "predict")
-    )
-    if max(map(len, model.term_features_)) > 2:
+    scale = "decision_function"  # the response that is a sum of tables
+    if not several:
+        scale = "log_odds" if n_classes else "predict"
+    width = max(map(len, model.term_features_))
+    if width > 2:
         raise UnreadableModelError(
             f"{type(model).__name__} has terms of three features"
         )
     if several and method == "predict_proba":
-        scores = ask(model, wanted)
-        check_method(model, method, [method] if scores.additive else [], wanted)
+        scores = ask(model, scale)
+        check_method(model, method, [method] if scores.additive else [], scale)
         return shares_of(scores)
     curve = None if several else CURVES.get((model.link_, method))
-    if curve is not None and max(map(len, model.term_features_)) == 1:
+    if curve is not None and width == 1:
         source = [feature for (feature,) in model.term_features_]
-        form: ClosedForm = curve(
-            np.ones(len(source)), float(np.ravel(model.intercept_)[0])
-        )
+        intercept = float(np.ravel(model.intercept_)[0])
+        form = curve(np.ones(len(source)), intercept)
         return [Part(form, view_by(_terms, source, len(model.bins_), model))]
-    readable = [wanted, "decision_function"] if model.link_ in LINKS else []
-    check_method(model, method, readable, wanted if n_classes else None)
+    readable = [scale, "decision_function"] if model.link_ in LINKS else []
+    check_method(model, method, readable, scale if n_classes else None)
     terms = [
         [
             (min(len(features), len(model.bins_[feature])) - 1, feature)

@@ -83,10 +83,8 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
     booster = model.booster_ if hasattr(model, "booster_") else model
     header, *blocks = booster.model_to_string().split("\nTree=")
     head = _fields(header)
-    n_outputs, averages = (
-        int(head["num_tree_per_iteration"]),
-        "average_output" in header.split(),
-    )
+    n_outputs = int(head["num_tree_per_iteration"])
+    averages = "average_output" in header.split()
     blocks = [_fields(block) for block in blocks]
     # LightGBM averages the iterations of a random forest; all other boosters add them.
     # `len(blocks)` counts the trees of all classes, and each class has its own share of
@@ -96,7 +94,7 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
         _read_tree(block, scale) | {"output": i % n_outputs}
         for i, block in enumerate(blocks)
     ]
-    asked = {
+    categorical = {
         int(tree["feature"][node]) for tree in trees for node in tree["categories"]
     }
     ensemble = assemble(
@@ -106,7 +104,7 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
         n_features=int(head["max_feature_idx"]) + 1,
         strict=False,
         single_precision=False,
-        encode=partial(_encode, booster.pandas_categorical or (), sorted(asked)),
+        encode=partial(_encode, booster.pandas_categorical or (), sorted(categorical)),
         methods=_methods(model, head.get("objective"), averages),
         raw_response=partial(_raw_score, booster, scale),
     )
@@ -138,12 +136,12 @@ def read_linear_leaves(model) -> tuple[TreeEnsemble, dict[int, NDArray[np.float6
 
 def _methods(model, objective, averages) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
-        methods = (
-            ("log_odds",) if objective == "binary sigmoid:1" and not averages else ()
-        )
         # predict_proba of a random forest averages the trees; the raw score is their
         # sum
-        scores = hasattr(model, "decision_function") and not averages
+        if averages:
+            return ()
+        methods = ("log_odds",) if objective == "binary sigmoid:1" else ()
+        scores = hasattr(model, "decision_function")
         return (*methods, "decision_function") if scores else methods
     return ("predict",) if objective in _IDENTITY else ()
 
@@ -167,11 +165,13 @@ def _read_tree(block, scale) -> dict[str, Any]:
     def of_inner(name, dtype: Any = np.int64) -> np.ndarray:
         return np.pad(_numbers(block, name, dtype), (0, len(value)))
 
-    kind, threshold = of_inner("decision_type"), of_inner("threshold", np.float64)
+    kind = of_inner("decision_type")
+    threshold = of_inner("threshold", np.float64)
     n = len(kind) - len(value)
     # Decision type: bit 0 marks a category, bit 1 sends missing values left, bits 2 and 3 name
     # them.
-    is_category, missing = kind % 2 == 1, kind >> 2
+    is_category = kind % 2 == 1
+    missing = kind >> 2
     # LightGBM treats NaN as zero in features without NaN in training.
     # The comparison of zero with the threshold thus decides the side of NaN.
     missing_left = np.where(missing == _NONE_MISSING, threshold >= 0.0, kind & 2 > 0)
@@ -231,8 +231,8 @@ def _encode(frame_categories, categorical, X) -> NDArray[np.float64]:
         columns = [
             i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")
         ]
-        known = dict(zip(columns, frame_categories, strict=False))
-        X = frame_to_matrix(X, known, unknown=np.nan)
+        categories = dict(zip(columns, frame_categories, strict=False))
+        X = frame_to_matrix(X, categories, unknown=np.nan)
     matrix = np.asarray(X, dtype=np.float64)
     # LightGBM reads dense rows as sparse rows and drops entries as small as these.
     matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)

@@ -6,10 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Exponential, Logistic
-from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sums import Part, view_by
+from skshapley.closed_forms import (
+    ClosedForm,
+    Exponential,
+    LinearTerms,
+    Logistic,
+    Monomials,
+    Part,
+    view_by,
+)
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, check_method
 
@@ -35,16 +40,15 @@ def _splines(splines: Any, X: Any) -> NDArray[np.float64]:
 
 def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
     """Return a sum of terms, or the curve of a sum of terms of one column each."""
-    terms = [place for place, term in enumerate(model.terms) if not term.isintercept]
-    joint = [place for place in terms if model.terms[place].istensor]
-    terms = [place for place in terms if place not in joint]
-    single = [*terms, *joint]
-    by = [
-        place for place in single if getattr(model.terms[place], "by", None) is not None
-    ]
+    places = [place for place, term in enumerate(model.terms) if not term.isintercept]
+    joint = [place for place in places if model.terms[place].istensor]
+    terms = [place for place in places if place not in joint]
+    scaled = any(
+        getattr(model.terms[place], "by", None) is not None for place in places
+    )
     link = type(model.link).__name__
     check_method(model, method, ["predict_proba" if link == "LogitLink" else "predict"])
-    if by or link not in CURVES or (joint and link != "IdentityLink"):
+    if scaled or link not in CURVES or (joint and link != "IdentityLink"):
         raise UnreadableModelError(
             f"{type(model).__name__} has a link or a term without closed form"
         )
@@ -62,10 +66,11 @@ def _tensor(model: Any, place: int) -> Part:
     """Return a term of several columns, the sum of products of a spline of each."""
     splines = list(model.terms[place])
     sizes = [spline.n_coefs for spline in splines]
-    ends, number = np.cumsum([0, *sizes]), np.indices(sizes).reshape(len(sizes), -1)
-    powers = np.zeros((number.shape[1], ends[-1]), dtype=np.intp)
-    for start, own in zip(ends, number, strict=False):
-        powers[np.arange(len(own)), start + own] = 1
+    ends = np.cumsum([0, *sizes])
+    numbers = np.indices(sizes).reshape(len(sizes), -1)
+    powers = np.zeros((numbers.shape[1], ends[-1]), dtype=np.intp)
+    for start, number in zip(ends, numbers, strict=False):
+        powers[np.arange(len(number)), start + number] = 1
     coef = model.coef_[model.terms.get_coef_indices(place)]
     source = np.repeat([spline.feature for spline in splines], sizes)
     view = view_by(_splines, source, model.statistics_["m_features"], splines)

@@ -109,20 +109,19 @@ def _reader_of(model: Any, method: Any) -> Reader | None:
 def _check_own(model: Any, method: Any, read: type, name: str) -> None:
     """Raise an error for a derived class that overrides the response."""
     # `log_odds` is no method of a model: it is computed from either of these two.
-    asked = (
+    methods = (
         ("predict_proba", "decision_function") if method == "log_odds" else (method,)
     )
     for kind in type(model).__mro__:
         if kind is read:
             return
-        own = next((response for response in asked if response in vars(kind)), None)
-        if (
-            own is not None
-            and kind.__module__.partition(".")[0] != name.partition(".")[0]
-        ):
-            raise UnreadableModelError(
-                f"{kind.__name__} overrides {own} of {read.__name__}"
-            )
+        if kind.__module__.partition(".")[0] == name.partition(".")[0]:
+            continue  # the library's own class
+        for response in methods:
+            if response in vars(kind):
+                raise UnreadableModelError(
+                    f"{kind.__name__} overrides {response} of {read.__name__}"
+                )
 
 
 def read_trees(model: Any, response_method: str = "raw") -> TreeEnsemble:

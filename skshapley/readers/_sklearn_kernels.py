@@ -1,16 +1,14 @@
 """Readers of scikit-learn's support vector machines, kernel ridge and Gaussian processes."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley.closed_forms._kernels import ProductKernels
-from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Part
+from skshapley.closed_forms import LinearTerms, Part, ProductKernels
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, Reader, check_method
 from skshapley.readers._sklearn_linear import affine, coefficients
@@ -20,8 +18,8 @@ POWERS = {"rbf": 2, "laplacian": 1}
 MOST_SPARSE_COLUMNS = 1000
 
 
-def _check_kernel(model: Any, known: Any) -> None:
-    if not isinstance(model.kernel, str) or model.kernel not in known:
+def _check_kernel(model: Any, kernels: Any) -> None:
+    if not isinstance(model.kernel, str) or model.kernel not in kernels:
         raise UnreadableModelError(
             f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be "
             "a product over columns"
@@ -52,14 +50,14 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Form:
     if linear:
         offset = model.offset_ if scores else 0.0
         return LinearTerms(coefficients(model), affine(model).intercept + offset)
-    centres, dual = _dense(model.support_vectors_), _dense(model.dual_coef_)
+    centres = _dense(model.support_vectors_)
+    dual = _dense(model.dual_coef_)
     coef = dual.T if len(dual) == 1 else _of_pairs(dual, model.n_support_)
     constant = np.asarray(model.intercept_, dtype=np.float64)
     constant = constant + model.offset_ if scores else constant
     # no public attribute has the number for gamma="scale"
-    return ProductKernels(
-        centres, np.full(centres.shape[1], model._gamma), coef, constant
-    )
+    scale = np.full(centres.shape[1], model._gamma)
+    return ProductKernels(centres, scale, coef, constant)
 
 
 def _response_of(model: Any) -> str | None:
@@ -84,7 +82,8 @@ def _of_ridge(model: Any, method: str, ask: Ask) -> Form:
     # The default of scikit-learn's pairwise kernels for gamma=None.
     gamma = 1 / centres.shape[1] if model.gamma is None else model.gamma
     coef = np.asarray(model.dual_coef_).reshape(len(centres), -1)
-    scale, constant = np.full(centres.shape[1], gamma), np.zeros(coef.shape[1])
+    scale = np.full(centres.shape[1], gamma)
+    constant = np.zeros(coef.shape[1])
     return ProductKernels(centres, scale, coef, constant, POWERS[model.kernel])
 
 
@@ -97,14 +96,14 @@ def _of_pairs(
     other class.
     """
     ends = np.cumsum([0, *counts])
-    own = [slice(a, b) for a, b in pairwise(ends)]
+    rows = [slice(start, stop) for start, stop in pairwise(ends)]
     pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
     coef = np.zeros((dual.shape[1], len(pairs)))
     for column, (i, j) in enumerate(pairs):
         # libsvm leaves the class itself out, so class j is row j - 1 for the vectors of
         # i < j.
-        coef[own[i], column] = dual[j - 1, own[i]]
-        coef[own[j], column] = dual[i, own[j]]
+        coef[rows[i], column] = dual[j - 1, rows[i]]
+        coef[rows[j], column] = dual[i, rows[j]]
     return coef
 
 
@@ -148,25 +147,25 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
     UnreadableModelError
         For a kernel that is not a sum of products over columns.
     """
-    name, none = type(kernel).__name__, np.zeros(d)
+    name = type(kernel).__name__
     if name == "WhiteKernel":  # noise belongs to the training rows only
         return []
     if name == "ConstantKernel":
-        return [Term(kernel.constant_value, none)]
+        return [Term(kernel.constant_value, np.zeros(d))]
     if name == "RBF" or (name == "Matern" and np.isinf(kernel.nu)):
         # RBF divides the squared distance by 2 l^2, so the scale of a column is 0.5 /
         # l^2.
         return [Term(1.0, np.broadcast_to(0.5 / np.square(kernel.length_scale), d))]
     if name == "DotProduct":
-        return [Term(1.0, none, kernel.sigma_0**2)]
+        return [Term(1.0, np.zeros(d), kernel.sigma_0**2)]
     if name == "Sum":
         return _terms_of(kernel.k1, d) + _terms_of(kernel.k2, d)
     if name == "Product":
-        left, right = _terms_of(kernel.k1, d), _terms_of(kernel.k2, d)
-        found = [one * other for one in left for other in right]
-        known = [term for term in found if term is not None]
-        if len(known) == len(found):
-            return known
+        factors = product(_terms_of(kernel.k1, d), _terms_of(kernel.k2, d))
+        products = [left * right for left, right in factors]
+        terms = [term for term in products if term is not None]
+        if len(terms) == len(products):
+            return terms
     raise UnreadableModelError(
         f"The kernel {kernel} is not known to be a sum of products over columns"
     )
@@ -175,8 +174,8 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
 def _of_process(model: Any, method: str, ask: Ask) -> Form:
     """Return the mean of a Gaussian process regressor: kernels and a linear part."""
     check_method(model, method, ["predict"], "predict")
-    rows, alpha = model.X_train_, np.asarray(model.alpha_)
-    alpha = alpha.reshape(len(rows), -1)
+    rows = model.X_train_
+    alpha = np.asarray(model.alpha_).reshape(len(rows), -1)
     # no public attribute has the scale of normalize_y=True
     k = alpha.shape[1]
     spread = np.broadcast_to(getattr(model, "_y_train_std", 1.0), k)
@@ -184,18 +183,18 @@ def _of_process(model: Any, method: str, ask: Ask) -> Form:
     # The process is fitted to standardised targets; predictions are scaled back
     # linearly.
     alpha = alpha * spread
-    parts, coef, intercept = [], np.zeros((rows.shape[1], k)), mean.astype(np.float64)
+    parts = []
+    coef = np.zeros((rows.shape[1], k))
+    intercept = mean.astype(np.float64)
     for term in _terms_of(model.kernel_, rows.shape[1]):
         dual = term.factor * alpha
         if term.scale.any():
             parts.append(Part(ProductKernels(rows, term.scale, dual, np.zeros(k))))
         elif term.offset is None:
-            intercept = intercept + dual.sum(axis=0)
+            intercept += dual.sum(axis=0)
         else:
-            coef, intercept = (
-                coef + rows.T @ dual,
-                intercept + term.offset * dual.sum(axis=0),
-            )
+            coef += rows.T @ dual
+            intercept += term.offset * dual.sum(axis=0)
     return [*parts, Part(LinearTerms(coef, intercept))]
 
 

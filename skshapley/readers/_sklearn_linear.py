@@ -10,10 +10,17 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.extmath import softmax
 
 from skshapley._tables._model_columns import in_model_columns
-from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Curve, Exponential, Logistic
-from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sums import Part, View, view_by
+from skshapley.closed_forms import (
+    ClosedForm,
+    Curve,
+    Exponential,
+    LinearTerms,
+    Logistic,
+    Monomials,
+    Part,
+    View,
+    view_by,
+)
 from skshapley.readers._base import Ask, Form, Reader, check_method
 
 REGRESSORS = (
@@ -84,8 +91,8 @@ def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     # Public attributes differ between these models; d + 1 predictions define any linear
     # function.
     ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
-    said = model.predict(in_model_columns(model, ends)).reshape(d + 1, -1)
-    return LinearTerms(said[1:] - said[0], said[0])
+    predictions = model.predict(in_model_columns(model, ends)).reshape(d + 1, -1)
+    return LinearTerms(predictions[1:] - predictions[0], predictions[0])
 
 
 def _of_regressor(model: Any, method: str, ask: Ask) -> Form:
@@ -94,23 +101,17 @@ def _of_regressor(model: Any, method: str, ask: Ask) -> Form:
 
 
 def _of_classifier(model: Any, method: str, ask: Ask) -> Form:
-    odds = getattr(model, "loss", "log_loss") == "log_loss" and hasattr(
-        model, "predict_proba"
-    )
     two = len(model.classes_) == 2
+    log_loss = getattr(model, "loss", "log_loss") == "log_loss"
+    odds = two and log_loss and hasattr(model, "predict_proba")
     # before scikit-learn 1.8, LogisticRegression had other probabilities, by
     # multi_class and solver
-    usual = getattr(model, "multi_class", "auto") in ("auto", "deprecated")
-    if method == "predict_proba" and odds and two and usual:
-        return probability(affine(model))
-    if (
-        method == "predict_proba"
-        and type(model).__name__ in LOGISTIC
-        and usual
-        and not two
-    ):
-        return shares_of(affine(model))
-    odds = odds and two
+    multinomial = getattr(model, "multi_class", "auto") in ("auto", "deprecated")
+    if method == "predict_proba" and multinomial:
+        if odds:
+            return probability(affine(model))
+        if not two and type(model).__name__ in LOGISTIC:
+            return shares_of(affine(model))
     readable = ["decision_function", "log_odds"] if odds else ["decision_function"]
     check_method(model, method, readable, readable[-1])
     return affine(model)
@@ -127,7 +128,8 @@ def _of_glm(model: Any, method: str, ask: Ask) -> Form:
 
 def _of_detector(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["decision_function", "score_samples"], "score_samples")
-    coef, offset = coefficients(model), np.asarray(model.offset_, dtype=np.float64)
+    coef = coefficients(model)
+    offset = np.asarray(model.offset_, dtype=np.float64)
     shift = -offset if method == "decision_function" else 0.0
     return LinearTerms(coef, np.broadcast_to(shift, coef.shape[1]))
 
@@ -145,17 +147,16 @@ def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
 
 def _of_bayes(model: Any, method: str, ask: Ask) -> Form:
     """Return naive Bayes of counts or flags: its log-odds are linear."""
-    logs, prior = (
-        model.feature_log_prob_,
-        np.asarray(model.class_log_prior_, dtype=np.float64),
-    )
+    logs = model.feature_log_prob_
+    prior = np.asarray(model.class_log_prior_, dtype=np.float64)
     # ComplementNB ignores the prior with two or more classes.
     if type(model).__name__ == "ComplementNB":
         prior = np.zeros(len(prior))
     if hasattr(model, "binarize"):
         absent = np.log1p(-np.exp(logs))
         # log p(x) = x log q + (1 - x) log(1 - q) is linear in the flag x.
-        logs, prior = logs - absent, prior + absent.sum(axis=1)
+        logs = logs - absent
+        prior = prior + absent.sum(axis=1)
     return _posterior(model, method, LinearTerms(logs.T, prior))
 
 
@@ -163,16 +164,13 @@ def _of_flags(model: Any, method: str, ask: Ask) -> Form:
     """Return naive Bayes of flags, after the conversion of columns to 0 and 1."""
     if model.binarize is None:
         return _of_bayes(model, method, ask)
-    plain, d = copy(model), model.n_features_in_
+    d = model.n_features_in_
     # The transformer below converts the columns, so the reader must not convert them
     # again.
+    plain = copy(model)
     plain.binarize = None
-    return [
-        Part(
-            ask(plain, method),
-            View(np.arange(d), d, (Binarizer(threshold=model.binarize),)),
-        )
-    ]
+    view = View(np.arange(d), d, (Binarizer(threshold=model.binarize),))
+    return [Part(ask(plain, method), view)]
 
 
 def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
@@ -183,14 +181,14 @@ def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
 
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
     """Return naive Bayes of normal columns: its log-odds are linear in columns and squares."""
-    mean, variance, d = model.theta_, model.var_, model.n_features_in_
+    variance = model.var_
+    d = model.n_features_in_
     # Squares of columns far from 0 would cancel; squares of distances from the centre
     # do not.
-    centre = mean.mean(axis=0)
-    away = mean - centre
-    logs = np.log(model.class_prior_) - 0.5 * (
-        np.log(variance) + away**2 / variance
-    ).sum(axis=1)
+    centre = model.theta_.mean(axis=0)
+    away = model.theta_ - centre
+    exponents = np.log(variance) + away**2 / variance
+    logs = np.log(model.class_prior_) - 0.5 * exponents.sum(axis=1)
     coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
     form = _posterior(model, method, LinearTerms(coef.T, logs))
     return [Part(form, view_by(_with_squares, np.tile(np.arange(d), 2), d, centre))]
@@ -212,7 +210,8 @@ def _of_quadratic(model: Any, method: str, ask: Ask) -> Form:
     powers = np.concatenate([np.eye(d)[first] + np.eye(d)[second], np.eye(d)])
     # An entry off the diagonal stands for two.
     factor = np.where(first == second, -0.5, -1.0)
-    coef, constant = [], []
+    coef = []
+    constant = []
     classes = zip(model.means_, model.rotations_, model.scalings_, strict=True)
     for mean, rotation, scaling in classes:
         precision = (rotation / scaling) @ rotation.T

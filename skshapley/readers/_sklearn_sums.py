@@ -20,10 +20,17 @@ from skshapley._tables._columnwise import (
     take_columns,
 )
 from skshapley._tables._model_columns import in_model_columns
-from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Curve, Exponential, LinearCurve
-from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sums import Part, Sum, View
+from skshapley.closed_forms import (
+    ClosedForm,
+    Curve,
+    Exponential,
+    LinearTerms,
+    Logistic,
+    Monomials,
+    Part,
+    Sum,
+    View,
+)
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, Reader, check_method
 from skshapley.readers._sklearn_linear import probability
@@ -38,9 +45,8 @@ LINEAR_MAPS = AFFINE | {
 }
 # Inverse transformations of a target from linear to exponential -> the constant
 EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
-MOST_DEGREE = (
-    4  # largest degree of polynomial features; above it, coefficients lose digits
-)
+# Largest degree of polynomial features; above it, coefficients lose digits
+MOST_DEGREE = 4
 
 
 def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
@@ -52,14 +58,19 @@ def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
         raise UnreadableModelError(reason) from error
 
 
-def _bent(
+def _members(model: Any, method: str, ask: Ask) -> list[ClosedForm]:
+    """Return the closed forms of all members."""
+    return [_member(model, member, method, ask) for member in model.estimators_]
+
+
+def _curve_of(
     form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]
 ) -> ClosedForm | None:
     """Return a curve of linear terms, possibly on columns of a pipeline; else None."""
     if isinstance(form, LinearTerms):
         return curve(form)
     if isinstance(form, Sum) and len(form.parts) == 1:
-        (part,) = form.parts
+        part = form.parts[0]
         if isinstance(part.form, LinearTerms):
             return Sum([Part(curve(part.form), part.view)])
     return None
@@ -83,32 +94,34 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Form:
 
 def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[Part]:
     """Return a form on the columns that some steps make."""
-    source, linear = np.arange(width), isinstance(last, LinearTerms)
+    source = np.arange(width)
+    columnwise: list[Any] = []
     for place, (name, step) in enumerate(steps):
         if type(step).__name__ == "PolynomialFeatures":
-            last, steps = _of_powers(step, _scaled(steps[place:], last)), steps[:place]
+            last = _of_powers(step, _scaled(steps[place:], last))
             break
         try:
             source = source[sources(step, len(source))]
         except MixedColumnsError as mixed:
             maps = [later for _, later in steps[place:]]
-            if isinstance(last, LinearTerms | LinearCurve) and all(
-                map(_is_linear_map, maps)
-            ):
-                last, steps = _mapped(maps, last, len(source)), steps[:place]
+            linear = isinstance(last, LinearTerms)
+            curved = isinstance(last, Exponential | Logistic)
+            if (linear or curved) and all(map(_is_linear_map, maps)):
+                last = _mapped(maps, last, len(source))
                 break
             if not place and type(step).__name__ == "ColumnTransformer" and linear:
                 return _of_columns(step, _scaled(steps, last))
             raise UnreadableModelError(f"{mixed} (step {name!r})") from mixed
-    return [Part(last, View(source, width, tuple(step for _, step in steps)))]
+        columnwise.append(step)
+    return [Part(last, View(source, width, tuple(columnwise)))]
 
 
 def _is_linear_map(transformer: Any) -> bool:
     """Return whether a transformer of scikit-learn is affine in its columns together."""
     kind = type(transformer)
+    from_sklearn = kind.__module__.startswith("sklearn.")
     clips = getattr(transformer, "clip", False)
-    own = kind.__module__.startswith("sklearn.")
-    return own and kind.__name__ in LINEAR_MAPS and not clips
+    return from_sklearn and kind.__name__ in LINEAR_MAPS and not clips
 
 
 def _mapped(steps: list[Any], form: Any, width: int) -> ClosedForm:
@@ -124,10 +137,8 @@ def _mapped(steps: list[Any], form: Any, width: int) -> ClosedForm:
 
 def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     """Return linear terms behind scalers as linear terms of the columns of the first step."""
-    (_, first), *scalers = steps
-    if not isinstance(form, LinearTerms) or not all(
-        _is_affine(step) for _, step in scalers
-    ):
+    first, *scalers = [step for _, step in steps]
+    if not isinstance(form, LinearTerms) or not all(map(_is_affine, scalers)):
         name = type(first).__name__
         raise UnreadableModelError(
             f"{name} can be read only before scalers and a linear model"
@@ -135,8 +146,8 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     # Two points fix an affine function of each column: the shift at 0 and the slope up
     # to 1.
     ends = np.stack([np.zeros(len(form.coef)), np.ones(len(form.coef))])
-    for _, step in scalers:
-        ends = step.transform(ends)
+    for scaler in scalers:
+        ends = scaler.transform(ends)
     slope = ends[1] - ends[0]
     return LinearTerms(slope[:, None] * form.coef, form.intercept + ends[0] @ form.coef)
 
@@ -159,21 +170,21 @@ def _of_powers(powers: Any, form: LinearTerms) -> Monomials:
 
 def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
     """Return linear terms of the columns of a ColumnTransformer, one transformer at a time."""
-    d, parts = transformer.n_features_in_, []
+    parts = []
     intercept = form.intercept
-    for name, one, columns in transformer.transformers_:
+    for name, member, columns in transformer.transformers_:
         coef = form.coef[transformer.output_indices_[name]]
         if not len(coef):
             continue
-        chosen = chosen_columns(transformer, columns)
-        steps = one.steps if isinstance(one, Pipeline) else [(name, one)]
+        positions = chosen_columns(transformer, columns)
+        steps = member.steps if isinstance(member, Pipeline) else [(name, member)]
         steps = [(name, step) for name, step in steps if not passes(step)]
         select = FunctionTransformer(partial(take_columns, columns))
-        for part in _behind(steps, LinearTerms(coef, intercept), len(chosen)):
+        for part in _behind(steps, LinearTerms(coef, intercept), len(positions)):
             view: Any = part.view
-            parts.append(
-                Part(part.form, View(chosen[view.source], d, (select, *view.steps)))
-            )
+            source = positions[view.source]
+            view = View(source, transformer.n_features_in_, (select, *view.steps))
+            parts.append(Part(part.form, view))
         # Only the first part carries the intercept; the sum must count it once.
         intercept = np.zeros(form.n_outputs)
     return parts
@@ -193,32 +204,33 @@ def _of_voting(model: Any, method: str, ask: Ask) -> Form:
         readable[model.voting] if hasattr(model, "voting") else ["predict"],
     )
     weights = np.ones(len(model.estimators)) if model.weights is None else model.weights
-    kept = [
+    member_weights = [
         weight
-        for (_, given), weight in zip(model.estimators, weights, strict=True)
-        if not (isinstance(given, str) and given == "drop")
+        for (_, member), weight in zip(model.estimators, weights, strict=True)
+        if not (isinstance(member, str) and member == "drop")
     ]
-    forms = [_member(model, one, method, ask) for one in model.estimators_]
+    shares = np.array(member_weights) / sum(member_weights)
+    forms = _members(model, method, ask)
     return [
-        Part(form.combined(weight / sum(kept) * np.eye(form.n_outputs)))
-        for form, weight in zip(forms, kept, strict=True)
+        Part(form.combined(share * np.eye(form.n_outputs)))
+        for form, share in zip(forms, shares, strict=True)
     ]
 
 
 def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
     classify = hasattr(model, "classes_")
-    check_method(
-        model,
-        method,
-        ["predict_proba", "decision_function"] if classify else ["predict"],
-    )
-    parts, share = [], 1 / len(model.estimators_)
-    for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        form = _member(model, one, method, ask)
+    readable = ["predict_proba", "decision_function"] if classify else ["predict"]
+    check_method(model, method, readable)
+    parts = []
+    share = 1 / len(model.estimators_)
+    for member, columns in zip(
+        model.estimators_, model.estimators_features_, strict=True
+    ):
+        form = _member(model, member, method, ask)
         # Columns of probabilities would otherwise belong to different classes.
-        if classify and len(one.classes_) != len(model.classes_):
+        if classify and len(member.classes_) != len(model.classes_):
             raise UnreadableModelError(
-                f"A member of {type(model).__name__} saw {len(one.classes_)} of"
+                f"A member of {type(model).__name__} saw {len(member.classes_)} of"
                 f" {len(model.classes_)} classes"
             )
         view = View(np.asarray(columns), model.n_features_in_)
@@ -239,21 +251,21 @@ class _Scores(ClassifierMixin, BaseEstimator):
 
 def _of_calibrated(model: Any, method: str, ask: Ask) -> Form:
     """Return the mean of calibrated classifiers, curves of sums of decision values."""
-    members = model.calibrated_classifiers_
     check_method(model, method, ["predict_proba"])
-    parts, share = [], 1 / len(members)
-    for one in members:
-        scores = _member(model, one.estimator, "decision_function", ask)
-        curve, form = one.calibrators[0], None
-        if len(model.classes_) == 2 and hasattr(curve, "a_"):
-            odds = scores.combined([[-curve.a_]], [-curve.b_])
-            form = _bent(odds, partial(probability, share=share))
+    parts = []
+    n_classes = len(model.classes_)
+    share = 1 / len(model.calibrated_classifiers_)
+    for member in model.calibrated_classifiers_:
+        scores = _member(model, member.estimator, "decision_function", ask)
+        sigmoid = member.calibrators[0]
+        form = None
+        if n_classes == 2 and hasattr(sigmoid, "a_"):
+            odds = scores.combined([[-sigmoid.a_]], [-sigmoid.b_])
+            form = _curve_of(odds, partial(probability, share=share))
         if form is None and scores.additive:
-            plain = copy(one)
-            plain.estimator = _Scores(one.estimator.classes_)
-            form = Curve(
-                scores, plain.predict_proba, share * np.eye(len(model.classes_))
-            )
+            calibrated = copy(member)
+            calibrated.estimator = _Scores(member.estimator.classes_)
+            form = Curve(scores, calibrated.predict_proba, share * np.eye(n_classes))
         if form is None:
             raise UnreadableModelError(
                 f"{type(model).__name__} calibrates decision values with interactions"
@@ -264,25 +276,15 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Form:
 
 def _of_several(model: Any, method: str, ask: Ask) -> Form:
     """Return one output for each member: several targets, or one class against the rest."""
-    if (
-        method == "predict_proba"
-        and hasattr(model, "classes_")
-        and len(model.classes_) > 2
-    ):
-        odds = Sum(
-            _side_by_side(
-                [_member(model, one, "log_odds", ask) for one in model.estimators_]
-            )
-        )
-        check_method(
-            model, method, [method] if odds.additive and not model.multilabel_ else []
-        )
+    if method == "predict_proba" and len(getattr(model, "classes_", ())) > 2:
+        odds = Sum(_side_by_side(_members(model, "log_odds", ask)))
+        exclusive = odds.additive and not model.multilabel_
+        check_method(model, method, [method] if exclusive else [])
         return Curve(odds, _shares, np.eye(odds.n_outputs))
-    forms = [_member(model, one, method, ask) for one in model.estimators_]
+    forms = _members(model, method, ask)
     readable = ["decision_function"] if hasattr(model, "classes_") else ["predict"]
-    check_method(
-        model, method, readable if all(form.n_outputs == 1 for form in forms) else []
-    )
+    single = all(form.n_outputs == 1 for form in forms)
+    check_method(model, method, readable if single else [])
     return _side_by_side(forms)
 
 
@@ -295,13 +297,11 @@ def _shares(odds: NDArray[np.float64]) -> NDArray[np.float64]:
 def _of_targets(model: Any, method: str, ask: Ask) -> Form:
     """Return the classes of each target in turn; of two classes, the second."""
     check_method(model, method, ["predict_proba", "log_odds"])
-    forms = [_member(model, one, method, ask) for one in model.estimators_]
-    return _side_by_side(
-        [
-            form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form
-            for form in forms
-        ]
-    )
+    forms = [
+        form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form
+        for form in _members(model, method, ask)
+    ]
+    return _side_by_side(forms)
 
 
 def _side_by_side(forms: list[ClosedForm]) -> list[Part]:
@@ -320,20 +320,19 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Form:
     response = "decision_function" if classify else "predict"
     chained = not classify or model.chain_method_ == response
     check_method(model, method, [response] if chained else [])
-    first = model.estimators_[0]
-    d = first.n_features_in_
-    coef, intercept = np.zeros((d, 0)), np.zeros(0)
-    for one in model.estimators_:
-        form = _member(model, one, response, ask)
+    d = model.estimators_[0].n_features_in_
+    coef = np.zeros((d, 0))
+    intercept = np.zeros(0)
+    for form in _members(model, response, ask):
         if not isinstance(form, LinearTerms):
             raise UnreadableModelError(
                 f"{type(model).__name__} chains models that are not linear"
             )
         # Later models are linear in earlier ones, so substitution makes them linear in
         # the columns.
-        own, before = form.coef[:d], form.coef[d:]
+        before = form.coef[d:]
         intercept = np.append(intercept, form.intercept + intercept @ before)
-        coef = np.column_stack([coef, own + coef @ before])
+        coef = np.column_stack([coef, form.coef[:d] + coef @ before])
     # The chain's order is inverted, as scikit-learn does for its predictions.
     order = np.argsort(model.order_)
     return LinearTerms(coef[:, order], intercept[order])
@@ -349,11 +348,9 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Form:
     binary = len(getattr(model, "classes_", ())) == 2
     parts: list[Part] = []
     start = 0
-    for one, response in zip(model.estimators_, model.stack_method_, strict=True):
-        form = _member(model, one, response, ask)
-        first = int(
-            response == "predict_proba" and binary
-        )  # the other class is left out
+    for member, response in zip(model.estimators_, model.stack_method_, strict=True):
+        form = _member(model, member, response, ask)
+        first = int(response == "predict_proba" and binary)
         n = form.n_outputs - first
         # Stacking drops the first of two probabilities: its coefficient is zero.
         coef = np.zeros((form.n_outputs, final.n_outputs))
@@ -367,23 +364,20 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Form:
 
 def _of_target(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["predict"])
-    form, transformer = ask(model.regressor_, method), model.transformer_
-    function = getattr(transformer, "inverse_func", None)
-    if (
-        isinstance(function, np.ufunc)
-        and function in EXPONENTIALS
-        and form.n_outputs == 1
-    ):
+    form = ask(model.regressor_, method)
+    function: Any = getattr(model.transformer_, "inverse_func", None)
+    exponential = isinstance(function, np.ufunc) and function in EXPONENTIALS
+    if exponential and form.n_outputs == 1:
         constant = [EXPONENTIALS[function]]
-        bent = _bent(
+        curve = _curve_of(
             form,
             lambda line: Exponential(
                 line.coef[:, 0], line.intercept[0], constant=constant
             ),
         )
-        if bent is not None:
-            return bent
-    slope, shift = _inverse(transformer, form.n_outputs)
+        if curve is not None:
+            return curve
+    slope, shift = _inverse(model.transformer_, form.n_outputs)
     return form.combined(slope, shift)
 
 

@@ -48,10 +48,8 @@ def read_forest(model) -> TreeEnsemble:
         # here.
         value = value[:, 0, :] if classify else value[:, :, 0]
         trees.append(read_tree(estimator.tree_, value / len(estimators)))
-    n_outputs, method = (
-        trees[0]["value"].shape[1],
-        "predict_proba" if classify else "predict",
-    )
+    n_outputs = trees[0]["value"].shape[1]
+    method = "predict_proba" if classify else "predict"
     response = getattr(model, method)
     return of_estimator(
         model, trees, n_outputs, methods=(method,), raw_response=response
@@ -122,19 +120,20 @@ def read_ada_boost(model) -> TreeEnsemble:
     UnreadableModelError
         If the boosted estimators are not trees.
     """
-    kind, k = type(model.estimators_[0]).__name__, model.n_classes_
-    if not hasattr(model.estimators_[0], "tree_"):
+    first = model.estimators_[0]
+    if not hasattr(first, "tree_"):
         raise UnreadableModelError(
-            f"{type(model).__name__} boosts {kind}, which is not a tree",
+            f"{type(model).__name__} boosts {type(first).__name__}, which is not a tree",
             "boost trees, or explain it by sampling",
         )
+    k = model.n_classes_
     shares = model.estimator_weights_ / model.estimator_weights_.sum()
     trees = []
     for estimator, share in zip(model.estimators_, shares, strict=False):
         # A tree of the ensemble may lack classes, so its labels are placed among those
         # of the ensemble.
-        chosen = estimator.tree_.value[:, 0, :].argmax(axis=1)
-        labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
+        winners = estimator.tree_.value[:, 0, :].argmax(axis=1)
+        labels = np.searchsorted(model.classes_, estimator.classes_)[winners]
         votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
         value = votes[:, 1:] - votes[:, :1] if k == 2 else votes
         trees.append(read_tree(estimator.tree_, value))
@@ -169,10 +168,8 @@ def read_isolation_forest(model) -> TreeEnsemble:
     ):
         tree = estimator.tree_
         depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
-        read = read_tree(tree, depth / whole)
-        trees.append(
-            read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])}
-        )
+        feature = np.where(tree.feature < 0, -1, columns[tree.feature])
+        trees.append(read_tree(tree, depth / whole) | {"feature": feature})
     response = partial(_mean_depth, model)
     return of_estimator(model, trees, 1, methods=("mean_depth",), raw_response=response)
 
@@ -216,10 +213,13 @@ def of_estimator(model, trees, n_outputs, **how) -> TreeEnsemble:
     **how
         Other arguments of `assemble`.
     """
-    known = {"base": np.zeros(n_outputs), "n_features": model.n_features_in_, **how}
-    return assemble(
-        trees, n_outputs=n_outputs, strict=False, single_precision=True, **known
-    )
+    fields = {
+        "base": np.zeros(n_outputs),
+        "n_features": model.n_features_in_,
+        "strict": False,
+        "single_precision": True,
+    }
+    return assemble(trees, n_outputs=n_outputs, **(fields | how))
 
 
 def read_tree(tree, value) -> dict[str, Any]:

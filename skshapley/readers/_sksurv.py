@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._model_columns import in_model_columns
-from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._curves import Curve, Exponential
-from skshapley.closed_forms._trees import Trees
-from skshapley.readers._base import Ask, Reader, check_method
+from skshapley.closed_forms import ClosedForm, Curve, Exponential, Trees
+from skshapley.readers._base import Ask, Reader, check_method, names_of
 from skshapley.readers._sklearn_linear import line_of
 from skshapley.readers._sklearn_trees import of_estimator, read_tree
 from skshapley.responses import SurvivalAt
@@ -44,32 +42,26 @@ def read_boosting(model: Any, method: Any, ask: Ask) -> ClosedForm:
         read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * share)
         for stage, share in zip(stages, shares, strict=True)
     ]
-    return _trees_of(model, trees, 1)
+    return Trees(of_estimator(model, trees, 1), names_of(model))
 
 
-def read_forest(model: Any, method: Any, ask: Ask) -> ClosedForm:
+def read_survival_forest(model: Any, method: Any, ask: Ask) -> ClosedForm:
     """Return the risk score of a survival forest, or its survival function at given times."""
     members = getattr(model, "estimators_", [model])
     trees = []
     for member in members:
         value = member.tree_.value
         if isinstance(method, SurvivalAt) and value.shape[2] > 1:
-            found = method.look_up(model.unique_times_, value[:, :, 1])
+            response = method.look_up(model.unique_times_, value[:, :, 1])
         else:
             check_method(model, method, ["predict"])
             # with little memory, the score alone is kept
             score = value if value.shape[2] == 1 else value[:, member.is_event_time_]
             # scikit-survival's risk score is the cumulative hazard, summed over the
             # event times.
-            found = score[:, :, 0].sum(axis=1)[:, None]
-        trees.append(read_tree(member.tree_, found / len(members)))
-    return _trees_of(model, trees, found.shape[1])
-
-
-def _trees_of(model: Any, trees: list, k: int) -> Trees:
-    return Trees(
-        of_estimator(model, trees, k), getattr(model, "feature_names_in_", None)
-    )
+            response = score[:, :, 0].sum(axis=1)[:, None]
+        trees.append(read_tree(member.tree_, response / len(members)))
+    return Trees(of_estimator(model, trees, response.shape[1]), names_of(model))
 
 
 def read_time(model: Any, method: Any, ask: Ask) -> ClosedForm:
@@ -87,7 +79,7 @@ READERS: dict[str, Reader] = {
     "IPCRidge": read_time,
     "FastSurvivalSVM": read_time,
     "GradientBoostingSurvivalAnalysis": read_boosting,
-    "RandomSurvivalForest": read_forest,
-    "ExtraSurvivalTrees": read_forest,
-    "SurvivalTree": read_forest,
+    "RandomSurvivalForest": read_survival_forest,
+    "ExtraSurvivalTrees": read_survival_forest,
+    "SurvivalTree": read_survival_forest,
 }

@@ -78,7 +78,7 @@ def read_xgboost(model) -> TreeEnsemble:
     )
     missing = getattr(model, "missing", None)
     missing = np.nan if missing is None else float(missing)
-    known = _known_categories(forest, saved["version"])
+    categories = _known_categories(forest, saved["version"])
     trees = [
         _read_tree(tree, output, weight)
         for tree, output, weight in zip(
@@ -94,8 +94,8 @@ def read_xgboost(model) -> TreeEnsemble:
         single_precision=True,
         absent=np.nan,
         encode=None
-        if np.isnan(missing) and not known
-        else partial(_encode, missing, known),
+        if np.isnan(missing) and not categories
+        else partial(_encode, missing, categories),
         methods=_methods(model, learner["objective"]["name"], n_outputs),
         raw_response=partial(_margin, model),
     )
@@ -191,18 +191,19 @@ def _encode(missing, categories, X) -> NDArray[np.float64]:
 
 def _known_categories(forest, version) -> dict[int, list]:
     """Return the categories of columns with readable names."""
-    known = {}
+    categories = {}
     for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
         values = np.asarray(stored["values"]).tolist()
         if "offsets" in stored:
-            text, bounds = bytes(value % 256 for value in values), stored["offsets"]
+            text = bytes(value % 256 for value in values)
             if not text.isascii() and tuple(version) < (3, 4):
                 # XGBoost counted characters instead of bytes and truncated the names
                 continue
-            values = [text[a:b].decode() for a, b in pairwise(bounds)]
+            bounds = pairwise(stored["offsets"])
+            values = [text[start:stop].decode() for start, stop in bounds]
         if values:
-            known[position] = values
-    return known
+            categories[position] = values
+    return categories
 
 
 class XGBoostReader(TreeReader):
@@ -221,12 +222,12 @@ class XGBoostReader(TreeReader):
 def _linear_booster(model: Any, method: str) -> ClosedForm:
     """Return the margin of a linear booster, or the probability of two classes."""
     learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
-    objective, readable = learner["objective"]["name"], []
+    objective = learner["objective"]["name"]
+    readable = []
     if hasattr(model, "predict_proba"):
-        readable = [
-            "log_odds",
-            *(["predict_proba"] if objective == "binary:logistic" else []),
-        ]
+        readable = ["log_odds"]
+        if objective == "binary:logistic":
+            readable.append("predict_proba")
     elif objective.startswith("reg:") and objective != "reg:logistic":
         readable = ["predict"]
     d = model.n_features_in_
