@@ -83,8 +83,7 @@ def _method(explanation: "Explanation") -> str:
         return settings.method
     if "Exact()" in settings.sampler:
         return "exact, from all coalitions of features"
-    reason = settings.why_sampled
-    why = f", since {reason[0].lower()}{reason[1:]}" if reason else ""
+    why = f". {settings.why_sampled}" if settings.why_sampled else ""
     return f"sampled: the model predicts rows with some features replaced{why}"
 
 

@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from skshapley._report._write import script_text
+from skshapley._report._write import SHARED
 from skshapley._what_if import STYLE, page_text, panel_content
 
 if TYPE_CHECKING:
     from skshapley._estimators._attributor import Attributor
 
-SCRIPTS = ("elements.js", "texts.js", "charts.js", "group.js")
 PANEL = ("model.js", "what_if.js", "widget.js")
 
 
@@ -48,10 +47,11 @@ def explainer_widget(self: "Attributor", X: Any) -> Any:
             " write a page with explanation.report(path, what_if=explainer)."
         ) from error
     kernel, content = panel_content(self, X)
-    scripts = [*map(script_text, SCRIPTS), *map(page_text, PANEL)]
+    scripts = [page_text("_report", name) for name in SHARED]
+    scripts += [page_text("_what_if", name) for name in PANEL]
     # The style of a page holds within the widget only.
-    style = (script_text("report.css") + page_text(STYLE)).replace(":root", "&")
-    nested = style.replace("body {", "& {")
+    style = page_text("_report", "report.css") + page_text("_what_if", STYLE)
+    nested = style.replace(":root", "&").replace("body {", "& {")
 
     class Panel(anywidget.AnyWidget):
         """A panel that asks the kernel."""

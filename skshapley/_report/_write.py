@@ -5,7 +5,6 @@ import sys
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from string import Template
@@ -16,26 +15,25 @@ import numpy as np
 from skshapley._report._content import content, shown_rows
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
 from skshapley._tools._files import write_whole
-from skshapley._what_if import PANEL, SECTION, STYLE, page_model, page_text
+from skshapley._what_if import PANEL, STYLE, page_model, page_text
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
 FRAME = "width: 100%; height: 45em; border: 0"  # height of a report in a notebook
 # One subject per file, in the order of their dependence
+SHARED = ("elements.js", "texts.js", "charts.js", "group.js")
 SCRIPTS = (
-    "elements.js",
-    "texts.js",
-    "charts.js",
     "picture.js",
-    "curves.js",
+    "waterfall.js",
     "importance.js",
+    "beside.js",
+    "curves.js",
     "beeswarm.js",
     "dependence.js",
     "interactions.js",
-    "waterfall.js",
-    "group.js",
     "rows.js",
+    "truth.js",
     "main.js",
 )
 _CONSTRAINTS = {
@@ -161,26 +159,31 @@ def report_html(
     model = (explanation.settings.model or "").split("(")[0]
     default_title = f"Explanation of {model}" if model.isidentifier() else "Explanation"
     facts = content(explanation, max_rows, max_features, n_rows, y, beside)
-    scripts = list(map(script_text, SCRIPTS))
-    style = script_text("report.css")
-    section = ""
+    scripts = [page_text("_report", name) for name in SHARED]
+    style = page_text("_report", "report.css")
     if what_if is not None:
         facts["what_if"] = _what_if_content(explanation, len(facts["rows"]), what_if)
-        scripts = [*scripts, *map(page_text, PANEL)]
-        style += page_text(STYLE)
-        section = page_text(SECTION)
+        scripts += [page_text("_what_if", name) for name in PANEL]
+        style += page_text("_what_if", STYLE)
+    # Sections that only some explanations have
+    needs = {
+        "beside.js": beside is not None,
+        "curves.js": facts["places"] is not None,
+        "interactions.js": any(output["pairs"] for output in facts["outputs"]),
+        "truth.js": y is not None,
+    }
+    scripts += [page_text("_report", name) for name in SCRIPTS if needs.get(name, True)]
     # In separate functions, so that their names are not global
     script = "(() => {\n" + "\n".join(scripts) + "\n})();"
     text = json.dumps(facts, separators=(",", ":"), allow_nan=False)
     # The policy of the page allows only this script and this style, and loads nothing
     # else.
-    return Template(script_text("report.html")).substitute(
+    return Template(page_text("_report", "report.html")).substitute(
         title=escape(default_title if title is None else title),
         style=style,
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        what_if=section,
         # A label such as "</script>" would end the element.
         content=text.replace("<", "\\u003c")
         .replace(">", "\\u003e")
@@ -208,10 +211,6 @@ def _what_if_content(explanation: "Explanation", n: int, explainer: Any) -> dict
     return page_model(explainer, explanation.data.iloc[places]) | {
         "order": order.tolist()
     }
-
-
-def script_text(name: str) -> str:
-    return (files("skshapley._report") / "page" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -65,8 +65,7 @@ def _obstacle(explainer: Any) -> str | None:
     way, players = explainer._way, explainer.players_
     background = explainer.background_
     if way.form is None:
-        cause = way.labels.settings.why_sampled or "its values are sampled"
-        return f"{cause[0].lower()}{cause[1:]}"
+        return way.labels.settings.why_sampled or "its values are sampled"
     if background is None or sparse.issparse(background):
         return "its background is not a dense table"
     if players.n_players < len(players.column_player):

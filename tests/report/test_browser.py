@@ -3,6 +3,7 @@
 Runs if `make test-browser` has installed Playwright and axe.
 """
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -336,7 +337,7 @@ def test_one_picture_is_saved_as_svg(opened, awkward):
     assert len(bars) == 6
 
 
-def test_a_frame_and_a_filter_show_the_mean_of_their_rows(opened, plain):
+def test_a_line_and_a_filter_show_the_mean_of_their_rows(opened, plain):
     """The mean attributions of the rows, and all rows again."""
     page = opened(plain)
     assert not page.locator("#group").is_visible()
@@ -344,10 +345,12 @@ def test_a_frame_and_a_filter_show_the_mean_of_their_rows(opened, plain):
     strip = page.locator("#beeswarm svg[role=img]").first
     strip.scroll_into_view_if_needed()
     box = strip.bounding_box()
-    middle = box["x"] + box["width"] / 2
-    page.mouse.move(middle, box["y"] + 1)
+    left, top = box["x"] + box["width"] / 2, box["y"] + 1
+    right, bottom = box["x"] + box["width"] - 1, box["y"] + box["height"] - 2
+    page.mouse.move(left, top)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] - 2, steps=4)
+    for corner in ((right, top), (right, bottom), (left, bottom)):
+        page.mouse.move(*corner)
     page.mouse.up()
     rows = texts(page, "#table .opener")
     values = plain.to_frame()[feature]
@@ -364,6 +367,34 @@ def test_a_frame_and_a_filter_show_the_mean_of_their_rows(opened, plain):
     assert (
         f"these {len(texts(page, '#table .opener'))} rows" in texts(page, "#group p")[0]
     )
+
+
+def test_a_line_selects_the_points_that_it_encloses(opened, plain):
+    """Two triangles of one line, with the points between them outside."""
+    page = opened(plain)
+    picture = page.locator("#dependence svg[role=img]").first
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    left, right = box["x"] + 60, box["x"] + box["width"] - 4
+    top, bottom = box["y"] + 2, box["y"] + 200
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for corner in ((left, bottom), (right, top), (right, bottom)):
+        page.mouse.move(*corner)
+    page.mouse.up()
+    paths = picture.locator(".dots").evaluate_all("all => all.map(e => e.outerHTML)")
+    points = [
+        (float(x) + box["x"], float(y) + box["y"])
+        for path in paths
+        for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", path)
+    ]
+    shares = [
+        ((x - left) / (right - left), (y - top) / (bottom - top)) for x, y in points
+    ]
+    inside = [min(x, 1 - x) < min(y, 1 - y) for x, y in shares]
+    assert len(points) == 40
+    assert 5 < sum(inside) < 35
+    assert page.locator("#place").inner_text().endswith(f"of {sum(inside)} rows")
 
 
 def test_labels_and_another_explanation(opened, plain):

@@ -152,6 +152,21 @@ def test_a_thousand_rows_of_thirty_features_are_small(thousand):
     assert len(report_html(thousand).encode()) < 2_500_000
 
 
+# Bytes of script, style and frame before there were panels and comparisons
+FRAME_BYTES = 58_000
+
+
+def test_parts_are_embedded_on_demand(plain, awkward):
+    page = report_html(plain)
+    frame = page.replace(re.findall(r'id="content">(.*?)</script>', page)[0], "")
+    assert len(frame.encode()) < FRAME_BYTES
+    labels = awkward.output_names[np.arange(len(awkward)) % 2]
+    full = report_html(awkward, beside=awkward, y=labels)
+    for word in ("drawBeside", "drawInteractions", "True value"):
+        assert word in full
+        assert word not in page
+
+
 def facts_of(explanation):
     return dict(content_of(report_html(explanation))["outputs"][0]["facts"])
 

@@ -112,6 +112,33 @@ def test_a_link_holds_the_inputs(panel, explainer, rows):
     assert "age=99" in page.get_by_role("link", name="Link to").get_attribute("href")
 
 
+def test_bars_and_probabilities_follow_the_class(opened, rows):
+    """Before and after a move."""
+    names = np.array(["low", "mid", "high"])[np.digitize(rows["age"], [40, 60])]
+    model = LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(rows, names)
+    explainer = ShapleyExplainer(model, response_method="decision_function")
+    explainer.fit(rows[:80])
+    page = opened(explainer.explain(rows[:20]), what_if=explainer)
+    row = rows[:1].copy()
+    for age, name in ((40, "mid"), (40, "high"), (75, "high"), (75, "low")):
+        page.locator("#output").select_option(label=name)
+        page.get_by_label("age, as a number").fill(str(age))
+        page.get_by_label("age, as a number").press("Enter")
+        row["age"] = age
+        explanation = explainer.explain(row).output(name)
+        known = explanation.to_frame().iloc[0].to_dict()
+        assert shown_values(page) == pytest.approx(known, rel=0.01, abs=1e-5)
+        shares = dict(zip(model.classes_, model.predict_proba(row)[0], strict=True))
+        headline, classes = page.locator("#what-if .answer p").all_inner_texts()
+        assert float(headline.split()[0]) == pytest.approx(
+            100 * shares[name], abs=0.051
+        )
+        assert f"probability of {name}" in headline
+        for label, share in shares.items():
+            shown = float(classes.split(f"{label}: ")[1].split()[0])
+            assert shown == pytest.approx(100 * share, abs=0.051)
+
+
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_panel_is_accessible_and_fits_a_phone(width, scheme, panel):

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -14,7 +15,7 @@ from skshapley import ShapleyExplainer
 from skshapley._what_if import page_model
 
 from .page_script import answers
-from .test_model import FULL, MIXED, POSITIVE, SCORE, xgboost_of
+from .test_model import FULL, MIXED, POSITIVE, SCORE, THREE, xgboost_of
 
 EVIL = "</script><img src=x onerror=\"document.title='evil'\">"
 
@@ -67,8 +68,6 @@ def test_names_and_values_are_never_markup(tmp_path):
     rows = rows[["age", "city"]].rename(columns=lambda name: f"{name} {EVIL}")
     rows.index = [f"row {i} {EVIL}" for i in range(len(rows))]
     coded = rows.astype({rows.columns[1]: "category"})
-    from lightgbm import LGBMClassifier
-
     model = LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1)
     names = [f"x{i}" for i in range(2)]
     model.fit(coded.set_axis(names, axis=1), POSITIVE)
@@ -91,6 +90,13 @@ REFUSED = {
     "probabilities of boosted trees": (
         lambda: ShapleyExplainer(xgboost_of(FULL, POSITIVE)),
         "choose response_method='log_odds', or use explainer.widget",
+    ),
+    "log-odds of three classes": (
+        lambda: ShapleyExplainer(
+            LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1).fit(FULL, THREE),
+            response_method="log_odds",
+        ),
+        "LGBMClassifier.log_odds is not .* 'decision_function', or use",
     ),
     "groups": (
         lambda: ShapleyExplainer(

@@ -61,7 +61,9 @@ function axisStrip(ends, width, title) {
     ...places.map((x, i) => shape("text", { x: to(x), y: 18, "text-anchor": "middle" }, texts[i])));
 }
 
-function drawBeeswarm(content, output, all, open) {
+addSection("beeswarm", "Each row as a point", ["note", "chart"], drawBeeswarm);
+
+function drawBeeswarm(content, output, open, all) {
   byId("beeswarm").hidden = content.rows.length < 2;
   if (content.rows.length < 2) return;
   const features = featuresShown(output, all);
@@ -69,7 +71,7 @@ function drawBeeswarm(content, output, all, open) {
   const ends = [Math.min(low, 0), Math.max(high, 0)];
   part("beeswarm", ".note").replaceChildren(
     `A point to the right: this value raises the prediction of its row; the colour shows whether the value is high or low. Attributions (${output.response}) of ${count(content.rows.length, "row")}. ` +
-      `${output.errors ? "The line through a point is its 95\u00a0% interval. " : ""}Point at a row to read it, and click to open it; a frame drawn around points shows the mean of their rows below.`,
+      `${output.errors ? "The line through a point is its 95\u00a0% interval. " : ""}Point at a row to read it, and click to open it; a line drawn around points shows the mean of their rows below.`,
   );
   const box = part("beeswarm", ".chart");
   const named = (feature) => {

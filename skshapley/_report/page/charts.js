@@ -5,6 +5,9 @@ const NEUTRAL = "#8C8C8C";
 const LEVELS = blended([[0x24, 0x68, 0xb4], [0x7b, 0x52, 0xb9], [0xcc, 0x44, 0x78], [0xf0, 0x87, 0x2c]], 12);
 const FIRST_FEATURES = 10; // bars that are shown at once
 const LETTER = 8; // pixels; digits of wide fonts have 8.1
+const HEIGHT = 240; // pixels
+const MARGIN = { right: 8, top: 8, bottom: 48 };
+const LEAST_DRAG = 6; // pixels
 const REACH = 14; // pixels within which a point is pointed at
 
 function blended(stops, n) {
@@ -106,7 +109,7 @@ function pointed(svg, points, open) {
     tip.style.top = `${event.clientY + 16}px`;
   });
   svg.addEventListener("pointerleave", () => (tip.hidden = true));
-  let dragged = framing(svg, points, open.frame);
+  const dragged = lasso(svg, points, open.select);
   svg.addEventListener("click", (event) => {
     const point = found(event);
     if (point === null || dragged()) return;
@@ -115,38 +118,35 @@ function pointed(svg, points, open) {
   });
 }
 
-// A frame that is drawn around points with a mouse keeps their rows in the table below.
-function framing(svg, points, keep) {
-  let start = null;
-  let box = null;
-  let moved = false;
-  const place = (event) => {
+// A line that is drawn around points with a mouse keeps their rows in the table below.
+function lasso(svg, points, keep) {
+  const line = shape("path", { class: "lasso" });
+  let corners = [];
+  let drawing = false;
+  const add = ({ clientX, clientY }) => {
     const { left, top } = svg.getBoundingClientRect();
-    return [event.clientX - left, event.clientY - top];
+    corners.push([clientX - left, clientY - top]);
   };
-  const sides = ([x, y]) => ({ x: Math.min(x, start[0]), y: Math.min(y, start[1]), width: Math.abs(x - start[0]), height: Math.abs(y - start[1]) });
+  const dragged = () => corners.some(([x, y]) => Math.hypot(x - corners[0][0], y - corners[0][1]) > LEAST_DRAG);
   svg.addEventListener("pointerdown", (event) => {
-    if (event.pointerType !== "mouse") return;
-    [start, moved] = [place(event), false];
+    drawing = event.pointerType === "mouse";
+    corners = [];
+    add(event);
   });
   svg.addEventListener("pointermove", (event) => {
-    if (start === null) return;
-    const { width, height } = sides(place(event));
-    if (!moved && Math.max(width, height) < 6) return;
-    if (!moved) svg.append((box = shape("rect", { class: "frame" })));
-    moved = true;
+    if (!drawing) return;
+    add(event);
+    if (!dragged()) return;
     svg.setPointerCapture(event.pointerId);
-    for (const [name, value] of Object.entries(sides(place(event)))) box.setAttribute(name, value);
+    line.setAttribute("d", `M${corners.join("L")}Z`);
+    svg.append(line);
   });
-  svg.addEventListener("pointerup", (event) => {
-    if (start !== null && moved) {
-      const { x, y, width, height } = sides(place(event));
-      keep(points.filter((point) => point.x >= x && point.x <= x + width && point.y >= y && point.y <= y + height).map(({ row }) => row));
-      box.remove();
-    }
-    start = null;
+  svg.addEventListener("pointerup", () => {
+    if (drawing && dragged()) keep(points.filter(({ x, y }) => line.isPointInFill(new DOMPoint(x, y))).map(({ row }) => row));
+    drawing = false;
+    line.remove();
   });
-  return () => moved;
+  return dragged;
 }
 
 // The 95 % intervals of all points in one path, the paler the more there are.

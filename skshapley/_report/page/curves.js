@@ -39,17 +39,21 @@ function curveChart(content, width, lines, up) {
   return element("div", { class: "panel" }, element("div", { class: "key" }, ...groupKey("", names)), svg);
 }
 
+addSection("curves", "How attributions change over the outputs", ["note", "chart"], drawCurves);
+details.push(rowCurves);
+
 function drawCurves(content) {
   const section = byId("curves");
-  section.hidden = content.places === null || content.n_explained < 2; // the curves of its row say it all
+  section.hidden = content.n_explained < 2; // the curves of its row say it all
   if (section.hidden) return;
+  part("curves", ".note").textContent = "A high line: the feature matters at this output. " +
+    "Mean size of the attributions for each output, such as a time. A row opens its own curves below.";
   const lines = curvesOf(content, (output, feature) => output.importance[feature][0]);
   part("curves", ".chart").replaceChildren(curveChart(content, section.clientWidth, lines, "mean size"));
 }
 
 // The curves of one row, below its waterfall.
-function rowCurves(content, row) {
-  if (content.places === null) return null;
+function rowCurves(content, output, row) {
   const width = byId("rows").clientWidth - 48;
   return curveChart(content, width, curvesOf(content, (output, feature) => output.values[feature][row]), "attribution");
 }

@@ -1,8 +1,6 @@
 // The value of a feature against its attribution, coloured by the feature that seems to matter with it.
 
 const PANELS = 4;
-const HEIGHT = 240; // pixels, as in the style
-const MARGIN = { right: 8, top: 8, bottom: 48 };
 const MOST_GROUPS = 6;
 const LABELS = 8;
 const MOST_PLACES = 30; // categories side by side; the rarer ones beyond share the last place
@@ -132,6 +130,8 @@ function drawPanel(panel, content, output, feature, open) {
   const picture = element("div", {}, element("div", { class: "key" }, ...key), svg);
   panel.replaceChildren(panel.firstChild, picture, saveButton(() => picture, name));
 }
+
+addSection("dependence", "How attributions follow the data", ["note", "panels"], drawDependence);
 
 function drawDependence(content, output, open) {
   byId("dependence").hidden = content.rows.length < 2;

@@ -35,6 +35,16 @@ function options(select, names, chosen) {
   );
 }
 
+const sections = []; // functions that draw the sections before the table of rows
+
+// A section with a title, empty parts, and the function that draws them for an output.
+function addSection(id, title, parts, draw) {
+  const heading = element("h2", { id: `${id}-title` }, title);
+  const boxes = parts.map((name) => element(name === "note" ? "p" : "div", { class: name }));
+  byId("rows").before(element("section", { id, "aria-labelledby": heading.id }, heading, ...boxes));
+  sections.push(draw);
+}
+
 // Offer a file to the reader.
 function save(text, type, name) {
   const link = element("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });

@@ -1,4 +1,4 @@
-// Means over the rows that were found or framed, and differences from another explanation.
+// Bars around zero, such as means over the rows that were found or selected.
 
 // Bars around zero: lines of [name, value, half of an interval, dashed value].
 function signedTable(caption, lines) {
@@ -38,24 +38,4 @@ function drawGroup(content, output, group) {
   part("group", ".note").textContent = `Mean attributions of these ${count(group.length, "row")}; their mean prediction is ` +
     `${number(predictions)}. Dashed: all ${count(all, "row")}; the line is the 95\u00a0% interval of the mean, if the rows are a random sample.`;
   part("group", ".chart").replaceChildren(signedTable("Mean attributions of the rows found", lines.slice(0, FIRST_FEATURES)));
-}
-
-// Each feature's mean size in both explanations, and the rows that differ most.
-function drawBeside(content, output, open) {
-  byId("beside").hidden = !content.beside;
-  if (!content.beside) return;
-  const other = content.beside[content.outputs.indexOf(output)];
-  const order = [...content.features.keys()].sort((a, b) => other.differences[b] - other.differences[a]).slice(0, FIRST_FEATURES);
-  part("beside", ".note").textContent = "A long bar: the attributions of this feature differ much between the two explanations. " +
-    "Mean size of the difference; in brackets, the mean size in this report and in the other.";
-  const sizes = (feature) => ` (${number(output.importance[feature][0])}, ${number(other.sizes[feature])})`;
-  part("beside", ".chart").replaceChildren(barTable("Differences by feature", order.map((feature) => ({
-    name: [wrappable(content.features[feature]), element("span", { class: "value" }, sizes(feature))],
-    size: [other.differences[feature], null, null],
-  }))));
-  const rows = [...content.rows.keys()].sort((a, b) => other.rows[b] - other.rows[a]).slice(0, 5);
-  part("beside", ".most").replaceChildren(element("p", { class: "note" }, "Rows that differ most, with both predictions:"),
-    element("ul", {}, ...rows.map((row) => element("li", {},
-      element("button", { type: "button", click: () => open(row) }, content.rows[row]),
-      ` ${number(output.predictions[row])} here, ${number(other.predictions[row])} there`))));
 }

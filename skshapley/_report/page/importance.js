@@ -31,7 +31,11 @@ function barTable(caption, lines) {
   return table;
 }
 
-function drawImportance(content, output, all) {
+addSection("importance", "What matters", ["note", "chart"], drawImportance);
+const allFeatures = element("button", { type: "button", id: "all-features" });
+byId("importance").append(element("p", {}, allFeatures));
+
+function drawImportance(content, output, open, all) {
   byId("importance").hidden = content.n_explained < 2; // its waterfall says it all
   const lines = featuresShown(output, all).map((feature) => ({
     name: [wrappable(content.features[feature])], size: output.importance[feature],
@@ -46,8 +50,7 @@ function drawImportance(content, output, all) {
     (output.importance.some(([, , , refit]) => refit > 0) ?
       "; the widest line adds what other training data of the same size would change" : "") + ".";
   part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
-  const button = byId("all-features");
-  button.hidden = content.features.length <= FIRST_FEATURES;
-  button.setAttribute("aria-pressed", String(all));
-  button.textContent = all ? `Show the strongest ${FIRST_FEATURES} features` : `Show all ${content.features.length} features`;
+  allFeatures.hidden = content.features.length <= FIRST_FEATURES;
+  allFeatures.setAttribute("aria-pressed", String(all));
+  allFeatures.textContent = all ? `Show the strongest ${FIRST_FEATURES} features` : `Show all ${content.features.length} features`;
 }

@@ -1,5 +1,7 @@
 // The strongest pairs: how large their interactions are, and one of them row by row.
 
+addSection("interactions", "What features add together", ["note", "chart", "panels"], drawInteractions);
+
 function drawInteractions(content, output, open) {
   const { pairs } = output;
   byId("interactions").hidden = !pairs.length;

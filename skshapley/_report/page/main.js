@@ -7,13 +7,8 @@ const state = { output: 0, all: false, width: 0 };
 function drawPictures() {
   const output = content.outputs[state.output];
   const open = (row) => rows.open(row);
-  open.frame = (found) => rows.frame(found);
-  drawImportance(content, output, state.all);
-  drawCurves(content);
-  drawBeeswarm(content, output, state.all, open);
-  drawDependence(content, output, open);
-  drawInteractions(content, output, open);
-  drawBeside(content, output, open);
+  open.select = (found) => rows.select(found);
+  for (const draw of sections) draw(content, output, open, state.all);
   drawContents();
   state.width = document.body.clientWidth;
 }
@@ -51,7 +46,7 @@ function begin() {
       draw();
     });
   }
-  byId("all-features").addEventListener("click", () => {
+  allFeatures.addEventListener("click", () => {
     state.all = !state.all;
     drawPictures();
   });

@@ -3,6 +3,7 @@
 const PAGE = 25;
 const REASONS = 3;
 const TITLE = 32; // letters of a name above its column; the choice above has all of them
+const labelColumns = []; // functions that return a column of the table
 const collator = new Intl.Collator("en", { numeric: true });
 
 class Rows {
@@ -24,7 +25,7 @@ class Rows {
     for (const id of ["least", "most"]) byId(id).addEventListener("input", () => this.change({ page: 0 }));
     byId("download").addEventListener("click", () => this.download());
     this.drawFilter();
-    byId("all-rows").addEventListener("click", () => this.frame([]));
+    byId("all-rows").addEventListener("click", () => this.select([]));
     byId("search").addEventListener("input", () => this.change({ page: 0 }));
     byId("previous").addEventListener("click", () => this.change({ page: this.page - 1 }));
     byId("next").addEventListener("click", () => this.change({ page: this.page + 1 }));
@@ -52,7 +53,7 @@ class Rows {
     const { content, output, feature } = this;
     const within = (value, [least, most]) =>
       (least.value === "" || (value !== null && value >= Number(least.value))) && (most.value === "" || (value !== null && value <= Number(most.value)));
-    if (this.framed && !this.framed.has(row)) return false;
+    if (this.selected && !this.selected.has(row)) return false;
     if (!within(output.predictions[row], [byId("least"), byId("most")])) return false;
     const column = content.columns[feature];
     if (column.kind === "number") return within(column.x[row], byId("filter").querySelectorAll("input"));
@@ -86,8 +87,7 @@ class Rows {
       { key: "row", title: "Row", kind: null, of: (row) => content.rows[row] },
       { key: "prediction", title: "Prediction", of: (row) => output.predictions[row],
         text: (row) => number(output.predictions[row]) + (output.logit ? ` (${probability(output.predictions[row])})` : "") },
-      ...(content.truth ? [{ key: "truth", title: "True value", of: (row) => content.truth.errors[row], text: (row) => content.truth.texts[row] +
-        (content.truth.shares ? ` (${((100 * (1 - content.truth.errors[row]))).toPrecision(3)}\u00a0%)` : ` (off by ${number(content.truth.errors[row])})`) }] : []),
+      ...labelColumns.map((column) => column(content)),
       { key: "data", title: shortened(name, TITLE), kind: column.kind === "text" ? null : "number", of: raw, text: (row) => datum(column, row) },
       { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },
       ...(output.errors ? [{ key: "error", title: "Its error", of: (row) => output.errors[feature][row],
@@ -157,16 +157,16 @@ class Rows {
         draw(!all);
         box.lastChild.focus();
       } }, all ? "The strongest only" : `All ${content.features.length} features`);
-      const picture = element("div", {}, ...[waterfall(content, output, row, all), rowCurves(content, row)].filter(Boolean));
+      const picture = element("div", {}, ...details.map((picture) => picture(content, output, row, all)));
       box.replaceChildren(...[picture, saveButton(() => picture, `row ${content.rows[row]}`), more].filter(Boolean));
     };
     draw(false);
     return element("tr", { class: "detail" }, box);
   }
 
-  // Keep the rows within a frame; an empty one shows all again.
-  frame(rows) {
-    this.framed = rows.length ? new Set(rows) : null;
+  // Keep the rows within a line that was drawn; without rows, show all again.
+  select(rows) {
+    this.selected = rows.length ? new Set(rows) : null;
     byId("all-rows").hidden = !rows.length;
     this.change({ page: 0 });
   }
@@ -176,7 +176,7 @@ class Rows {
     this.opened.add(row);
     this.search();
     if (!this.found.includes(row)) {
-      this.frame([]);
+      this.select([]);
       for (const id of ["search", "least", "most"]) byId(id).value = "";
       this.drawFilter();
     }

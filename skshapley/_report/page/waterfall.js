@@ -1,5 +1,7 @@
 // One row: from the base value up and down to the prediction, the largest attribution on top.
 
+const details = [waterfall]; // pictures of one row
+
 // Lines from top to bottom, with where their bars start and end.
 function waterfallLines(content, output, row, all) {
   const base = output.base[row];

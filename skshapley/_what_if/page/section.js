@@ -1,7 +1,14 @@
 // The panel in a report: it computes in the page, for the output that the report shows.
 
-function beginWhatIf() {
-  const { what_if: model, outputs, rows: labels } = content;
+addSection("what-if", "What if a value were different", ["note", "panel-box"], drawWhatIf);
+let panel = null;
+
+function drawWhatIf(content, output) {
+  if (panel) panel.show(content.outputs.indexOf(output));
+  panel ??= whatIfPanel(content);
+}
+
+function whatIfPanel({ what_if: model, outputs, rows: labels }) {
   const compute = new PageModel(model);
   const n = model.weights.length;
   const represented = n < model.n_background ? `, chosen to represent ${model.n_background.toLocaleString("en")} rows` : "";
@@ -14,14 +21,12 @@ function beginWhatIf() {
     const former = start ? compute.explain(start, output) : null;
     done({ ...compute.explain(cells, output), curve, former });
   };
-  const panel = new WhatIf(part("what-if", ".panel-box"), data, ask, { linked: true });
+  const whatIf = new WhatIf(part("what-if", ".panel-box"), data, ask, { linked: true });
   addEventListener("hashchange", () => {
     if (!location.hash.startsWith("#row=")) return; // a link to a section
-    panel.former = null;
-    panel.read();
-    panel.replace(panel.cells);
+    whatIf.former = null;
+    whatIf.read();
+    whatIf.replace(whatIf.cells);
   });
-  byId("output").addEventListener("change", (event) => panel.show(Number(event.target.value)));
+  return whatIf;
 }
-
-beginWhatIf();

@@ -150,8 +150,8 @@ class WhatIf {
   }
 
   show(output) {
+    if (output !== this.output) this.former = null;
     this.output = output;
-    this.former = null;
     this.update();
   }
 
