@@ -37,7 +37,7 @@ from skshapley.samplers import (
     SamplerTask,
     Stratified,
 )
-from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, GaussianProcess
+from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import (
     AirportGame,
@@ -151,10 +151,6 @@ def background_games(b):
 
 def measure(sampler, solver, game, truth, max_evals, n_runs):
     """Return coverage, mean(SE)/SD and the worst bias in standard errors."""
-    # rows with tuned hyper-parameters share a design, so their runs would not be
-    # independent
-    if solver == "gp":
-        solver = GaussianProcess(tuning_rows=0)
     many = HybridGame(
         game.function,
         np.repeat(game.X, n_runs, 0),
@@ -447,11 +443,9 @@ def stops(sampler, rtol, game, truth, n_runs):
     """Return the shares of runs that stop and of these that are right, and their evaluations."""
     background, weights = game.background, game.reference_weights
     many = HybridGame(game.function, np.repeat(game.X, n_runs, 0), background, weights)
-    solver = GaussianProcess(tuning_rows=0) if sampler == "odd" else "auto"
     found = explain_game(
         many,
         sampler=sampler,
-        solver=solver,
         max_evals=min(200 * game.n_players, 2**game.n_players - 1),
         stopping=StandardError(rtol=rtol),
         random_state=7,

@@ -1,8 +1,6 @@
-"""The pairs of one row to explain, its estimates, and tuned hyper-parameters."""
+"""The pairs of one row to explain, and its estimates."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -21,80 +19,12 @@ from skshapley._process._functionals import (
     Interactions,
     OddValues,
 )
-from skshapley._process._kernel import Kernel
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
 from skshapley._process._process import Posterior, Process
 from skshapley._process._ranked import RankedOddDesign, ranked_posterior
 from skshapley.indices import Index, enumerated
-
-# Factorised processes, one per design, functional and set of players that matter: two
-# functionals for each of the eight designs. A matrix of 1500 pairs takes 18 MB.
-MOST_KEPT = 16
-
-
-@dataclass(frozen=True, eq=False)
-class Tuned:
-    """Hyper-parameters tuned on a few background rows, the tuning rows.
-
-    Attributes
-    ----------
-    odd : tuple of (ndarray of shape (n_players,), int; ndarray)
-        For each tuning row, the players that matter to it and its fitted vector of the
-        odd part.
-    even : tuple of ndarray
-        The fitted vectors of the rows' even parts, without reaches.
-    """
-
-    odd: tuple[tuple[np.ndarray, np.ndarray], ...]
-    even: tuple[np.ndarray, ...] = ()
-    # caches, not part of the state: a sampler's designs by their request, and
-    # factorised processes
-    designs: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _processes: dict[Any, Process] = field(default_factory=dict, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, without the large caches, which are quickly rebuilt."""
-        return {**self.__dict__, "designs": {}, "_processes": {}}
-
-    def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
-        """Return the mean of the tuning rows' vectors for these players.
-
-        A player's reach is relative to the other players, averaged over the tuning rows
-        to which the player matters. A player that matters to none has the average
-        reach. None if no row was fitted in the same way, with or without blocks of
-        background rows.
-        """
-        scalars = len(OddKernel.scalars(blocked))
-        fitted = [(at, v) for at, v in self.odd if len(v) == len(at) + scalars]
-        if not fitted:
-            return None
-        width = 1 + max(players.max(), *(at.max() for at, _ in fitted))
-        total, count = np.zeros(width), np.zeros(width)
-        for at, vector in fitted:
-            total[at] += vector[: len(at)]
-            count[at] += 1
-        level = total.sum() / count.sum()
-        reach = np.where(count > 0, total / np.maximum(count, 1), level)
-        scalars_mean = np.mean([vector[len(at) :] for at, vector in fitted], axis=0)
-        return np.concatenate([reach[players], scalars_mean])
-
-    def even_mean(self, blocked: bool) -> np.ndarray | None:
-        """Return the mean of the rows' vectors of the even part; None if no row matches."""
-        length = len(EvenKernel.scalars(blocked))
-        fitted = [theta for theta in self.even if len(theta) == length]
-        return np.mean(fitted, axis=0) if fitted else None
-
-    def process(self, points: Pairs, kernel: Kernel, functional: Functional) -> Process:
-        """Return the process at these points, factorised once for repeated points."""
-        key = type(functional), functional, kernel.key, points.key
-        if key not in self._processes:
-            self._processes[key] = Process(points, kernel, functional)
-            if len(self._processes) > MOST_KEPT:
-                self._processes.pop(next(iter(self._processes)))
-        return self._processes[key]
-
 
 # Pairs per player that an error requires: with fewer, some players have no pair of
 # their own, and their contribution goes to other players without notice. At 3, a third
@@ -121,10 +51,6 @@ class Case:
 
     Parameters
     ----------
-    players : ndarray of int
-        The players that matter to the row.
-    tuned : Tuned or None
-        Source of the hyper-parameters. None: they are fitted to these pairs.
     index : Index
         Of the players' values.
     pairs : Index or None
@@ -135,32 +61,23 @@ class Case:
 
     Attributes
     ----------
-    theta : ndarray or None
-        The fitted vector of the odd part's hyper-parameters.
-    even_theta : ndarray or None
-        The fitted vector of the even part's, without reaches.
     background_errors : ndarray of shape (p, k)
         After `solve`.
     """
 
     def __init__(
         self,
-        players: np.ndarray,
-        tuned: Tuned | None,
         index: Index,
         pairs: Index | None,
         corrected: Callable[[Posterior], Estimates] | None = None,
     ) -> None:
-        self.players, self.index, self.pairs = players, index, pairs
-        self._tuned, self._corrected = Tuned(()) if tuned is None else tuned, corrected
+        self.index = index
+        self.pairs = pairs
+        self._corrected = corrected
         self._seen: list[Seen] = []
         self._solution: Estimates | None = None
-        self._even: tuple[np.ndarray, EvenKernel] | None = None
-        self._fitted: np.ndarray | None = None
         self._start: np.ndarray | None = None
         self._ranked: np.ndarray | None = None
-        self.theta: np.ndarray | None = None
-        self.even_theta: np.ndarray | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
@@ -170,15 +87,14 @@ class Case:
         if design.thetas:
             # from the vector of the choice, the fit to all pairs finds better optima
             self._start = design.thetas[place]
-        self._solution = self._even = self._fitted = None
+        self._solution = None
 
     def solve(self) -> Estimates:
         """Return values and standard errors of players, then of their pairs, ``(e, k)`` each."""
         if self._solution is None:
             every, even, drawn = observed(self._seen)
-            self.background_errors = np.full(
-                (every.n_players, every.values.shape[1]), np.nan
-            )
+            shape = every.n_players, every.values.shape[1]
+            self.background_errors = np.full(shape, np.nan)
             if self._seen[-1][0].exact:
                 values = by_enumeration(every, even, self.index, self.pairs)
                 self._solution = values, np.zeros_like(values)
@@ -188,29 +104,28 @@ class Case:
 
     def _estimates(self, every: Pairs, even: Pairs, drawn: np.ndarray) -> Estimates:
         """Return values and errors of players and pairs; interactions ignore random pairs."""
+        # not from an earlier fit: looks of a stopping rule must change no estimate
+        self._vector: np.ndarray | None = None
+        self._even_kernel: EvenKernel | None = None
         # all indices agree on a linear odd part
         values, errors, residual = linear(every)
         if residual.any():
             estimate = self._by_odd(every.outputs(residual), drawn, residual)
             values[:, residual], errors[:, residual] = estimate
         placed = np.isnan(drawn)
-        odd, even = every.take(placed), even.take(placed)
-        if (
-            self._corrected is not None
-            and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players
-        ):
+        odd = every.take(placed)
+        even = even.take(placed)
+        few = len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players
+        if self._corrected is not None and few:
             errors[:] = np.nan
         if not self.index.symmetric:
             even_values, even_errors = self._by_even(odd, even, EvenValues(self.index))
-            values, errors = values + even_values, np.hypot(errors, even_errors)
+            values = values + even_values
+            errors = np.hypot(errors, even_errors)
         if self.pairs is not None:
-            even_values, even_errors = self._by_even(
-                odd, even, Interactions(self.pairs)
-            )
-            values, errors = (
-                np.concatenate([values, even_values]),
-                np.concatenate([errors, even_errors]),
-            )
+            pair_estimates = self._by_even(odd, even, Interactions(self.pairs))
+            values = np.concatenate([values, pair_estimates[0]])
+            errors = np.concatenate([errors, pair_estimates[1]])
         return values, errors
 
     def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
@@ -218,11 +133,11 @@ class Case:
         if self._ranked is not None and self.index == SHAPLEY and self.pairs is None:
             return by_rank(every, self._ranked)
         placed = np.isnan(drawn)
-        odd, p = every.take(placed), every.n_players  # a Gaussian process holds no more
-        vector, shared = self._vector(odd)
-        kernel = OddKernel.from_vector(vector, p)
-        make = self._tuned.process if shared else Process
-        posterior = Posterior(make(odd, kernel, OddValues(self.index)), odd.values)
+        p = every.n_players
+        odd = every.take(placed)  # a Gaussian process holds no more
+        kernel = OddKernel.from_vector(self._fitted(odd), p)
+        process = Process(odd, kernel, OddValues(self.index))
+        posterior = Posterior(process, odd.values)
         if self._corrected is not None:
             return self._corrected(posterior)
         values = posterior.means
@@ -234,9 +149,8 @@ class Case:
         if self.index == SHAPLEY and odd.block is None:
             if (~placed).sum() >= LEAST_PAIRS * p:
                 # random pairs show the jumps that they contain
-                return remainder(
-                    posterior, values, errors, every.take(~placed), drawn[~placed]
-                )
+                random = every.take(~placed)
+                return remainder(posterior, values, errors, random, drawn[~placed])
             values, errors = blended(posterior, values, errors)
         return values, allowing_for_steps(posterior, errors)
 
@@ -246,39 +160,27 @@ class Case:
         if not residual.any():
             return values, errors
         points = relative(even).outputs(residual)
-        reach, blocked = (
-            np.exp(self._vector(odd)[0][: odd.n_players]),
-            points.block is not None,
-        )
-        own, make = self._tuned.even_mean(blocked), self._tuned.process
-        if own is not None:
-            kernel = EvenKernel.from_vector(reach, own)
-        else:
-            if self._even is None:
-                self._even = fit_even(points, reach)
-            (self.even_theta, kernel), make = self._even, Process
-        posterior = Posterior(make(points, kernel, functional), points.values)
-        values[:, residual], stated = posterior.means, standard_errors(posterior)
-        if not blocked:
-            few = len(points) < LEAST_PAIRS * points.n_players
-            stated = (
-                np.full_like(stated, np.nan) if few else overlooked(posterior, stated)
-            )
+        if self._even_kernel is None:
+            reach = np.exp(self._fitted(odd)[: odd.n_players])
+            self._even_kernel = fit_even(points, reach)
+        process = Process(points, self._even_kernel, functional)
+        posterior = Posterior(process, points.values)
+        values[:, residual] = posterior.means
+        stated = standard_errors(posterior)
+        if points.block is None:
+            stated = overlooked(posterior, stated)
+            if len(points) < LEAST_PAIRS * points.n_players:
+                stated = np.full_like(stated, np.nan)
         errors[:, residual] = stated
         return values, errors
 
-    def _vector(self, odd: Pairs) -> tuple[np.ndarray, bool]:
-        """Return the odd kernel's vector, and whether it was tuned and not fitted here."""
-        blocked = odd.block is not None
-        vector = self._tuned.mean(self.players, blocked)
-        if vector is not None:
-            return vector, True
+    def _fitted(self, odd: Pairs) -> np.ndarray:
+        """Return the vector of the odd kernel, fitted once to the pairs so far."""
         if not odd.values.any():
-            return OddKernel.prior(odd.n_players, blocked).start, False
-        if self._fitted is None:
-            # not from an earlier fit: looks of a stopping rule must change no estimate
-            self._fitted = self.theta = fit_odd(odd, self._start)
-        return self._fitted, False
+            return OddKernel.prior(odd.n_players, odd.block is not None).start
+        if self._vector is None:
+            self._vector = fit_odd(odd, self._start)
+        return self._vector
 
 
 def by_rank(every: Pairs, ranked: np.ndarray) -> Estimates:

@@ -122,8 +122,8 @@ def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     return odd_evidence(thinned(pairs, most)).climbed(start, iterations)
 
 
-def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
-    """Return the fitted scalars with reaches alone, and the fitted even kernel.
+def fit_even(points: Pairs, reach: np.ndarray) -> EvenKernel:
+    """Return the fitted even kernel.
 
     Variances of single pairs leave less for noise, size and higher interactions to
     explain. The scalars are therefore fitted again, and then the variances.
@@ -135,12 +135,12 @@ def fit_even(points: Pairs, reach: np.ndarray) -> tuple[np.ndarray, EvenKernel]:
     reach : ndarray of shape (p,)
     """
     thin = thinned(points, EVEN[0])
-    first = theta = even_evidence(thin, reach).climbed(None, EVEN[1])
+    theta = even_evidence(thin, reach).climbed(None, EVEN[1])
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     for _ in range(ROUNDS if kernel.each is not None else 0):
         theta = even_evidence(thin, reach, kernel.each).climbed(theta, EVEN[1])
         kernel = relevant(points, EvenKernel.from_vector(reach, theta))
-    return first, kernel
+    return kernel
 
 
 def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:

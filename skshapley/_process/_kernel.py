@@ -8,7 +8,7 @@ depends on the size alone.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -215,14 +215,6 @@ class Kernel(ABC):
         """Return quantities of both orders plus blocks' own parts, at `own` times these."""
         return lowest * (1 + self.lowest_spread * own), higher * (
             1 + self.higher_spread * own
-        )
-
-    @property
-    def key(self) -> tuple:
-        """The hyper-parameters as a hashable key."""
-        parameters = (getattr(self, field.name) for field in fields(self))
-        return tuple(
-            x.tobytes() if isinstance(x, np.ndarray) else x for x in parameters
         )
 
 

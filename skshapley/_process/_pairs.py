@@ -45,7 +45,7 @@ class Blocks:
     whole: float
 
     @classmethod
-    def of(cls, rows: np.ndarray, weights: np.ndarray) -> "Blocks":
+    def of(cls, rows: np.ndarray, weights: np.ndarray, part: float = 1.0) -> "Blocks":
         """Return the shares of blocks of `rows`.
 
         Parameters
@@ -54,8 +54,11 @@ class Blocks:
             The background rows of each block, without repetition.
         weights : ndarray of shape (b,)
             Of the background rows, with sum 1.
+        part : float, default=1.0
+            The share of these background rows, if they are a sample.
         """
-        return cls(weights[rows].sum(axis=1), rows.shape[1] * float(weights @ weights))
+        whole = rows.shape[1] * float(weights @ weights)
+        return cls(weights[rows].sum(axis=1) * part, whole * part)
 
     @property
     def complete(self) -> bool:
@@ -133,14 +136,6 @@ class Pairs:
         size = np.minimum(size, p - size)
         of_size = np.exp(log_binomial(p, size)) / np.where(2 * size == p, 2, 1)
         return np.maximum(1 - np.bincount(size)[size] / of_size, 0.0)
-
-    @property
-    def key(self) -> bytes:
-        """The points as bytes, without the values."""
-        key = np.packbits(self.signs > 0, axis=1).tobytes()
-        if self.block is None or self.blocks is None:
-            return key
-        return key + self.block.tobytes() + self.blocks.share.tobytes()
 
 
 def relative(pairs: Pairs) -> Pairs:

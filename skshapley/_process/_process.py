@@ -16,8 +16,6 @@ CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 class Process:
     """A Gaussian process at the evaluated points, for any values.
 
-    Rows with the same points and hyper-parameters share the factorisation.
-
     Parameters
     ----------
     points : Pairs

@@ -17,9 +17,6 @@ from skshapley.samplers import SamplerTask
 from skshapley.solvers import Estimate, SolverTask
 from skshapley.solvers._base import entries
 
-# Number of shared designs: few, so that work on one serves many rows, but several,
-# so that the errors of many rows do not agree
-N_DESIGNS = 8
 # Values between 2**-200 and 2**200 are not scaled: standard errors take fourth powers
 PLAIN_EXPONENT = 200
 
@@ -78,8 +75,7 @@ class Cohort:
         self.groups: Sample | None = None
         # Random numbers depend on the content of a row, so a row has the same values in
         # any block.
-        keys = game.keys(block.rows[members])
-        rngs = row_generators(plan.entropy, keys)
+        rngs = row_generators(plan.entropy, game.keys(block.rows[members]))
         if b > 1 and self.row_order is None:
             self.row_order = self._plain_order(weights)
         # A sampler needs the used share of the background for its finite-population
@@ -98,22 +94,11 @@ class Cohort:
             # an order has rows as often as their weights require, so its rows have
             # equal weights
             weights, part = np.full(used, 1 / used), used / self.row_order.n_rows
-        # Keys depend on the content of a row, so its design does too, in any order of
-        # the table.
-        numbers, shared = (keys % N_DESIGNS).astype(np.intp).tolist(), None
-        if block.tuned is not None:
-            # rows with equal numbers have equal generators, and therefore equal designs
-            stream = Stream.DESIGN, self.count
-            shared = [generator(plan.entropy, *stream, number) for number in numbers]
         task = SamplerTask(
             n_players=self.count,
             rngs=rngs,
             n_draws=bought.n_draws,
             reference_weights=weights,
-            players=players,
-            tuned=block.tuned,
-            numbers=numbers,
-            shared_rngs=shared,
             row_order=self.row_order,
             part=part,
         )
@@ -233,7 +218,6 @@ class Cohort:
             v_empty=self.v_empty / units[:, 0],
             v_full=self.v_full / units[:, 0],
             players=self.players,
-            tuned=self.block.tuned,
             row_order=self.row_order,
             index=plan.index,
             pairs=plan.pairs,

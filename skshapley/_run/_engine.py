@@ -7,7 +7,6 @@ are evaluated together.
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,6 @@ def run(
     n_jobs: int | None = None,
     progress: Callable[[int], object] | None = None,
     evaluations: Callable[[int], object] | None = None,
-    tuned: Any = None,
     margins: np.ndarray | None = None,
     fill: Callable[["Block", Outcome, Evaluator], None] | None = None,
 ) -> Outcome:
@@ -60,8 +58,6 @@ def run(
     evaluations : callable or None
         Called with the number of evaluated coalitions, for a game of few rows and slow
         values.
-    tuned : object or None
-        Hyper-parameters tuned on a few background rows (`Solver.tuned`).
     margins : ndarray of shape (n_rows, p) or None
         Known Shapley values of the log-odds, if the values are probabilities of one
         class: a control variate. NaN for rows without.
@@ -89,7 +85,7 @@ def run(
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
                 part = None if remainder is None else remainder.known(rows)
-                block = Block(game, plan, rows, part, tuned, margins)
+                block = Block(game, plan, rows, part, margins)
                 (fill or Block.fill)(block, outcome, evaluator)
                 outcome.v_empty[rows] = empty_values(whole, rows)
                 outcome.v_full[rows] = whole.full(rows)
@@ -138,7 +134,7 @@ class Block:
         The rows to explain, contiguous.
     known : Known or None
         The known values of the part subtracted from the game.
-    tuned, margins
+    margins : ndarray or None
         As of `run`.
 
     Attributes
@@ -155,11 +151,10 @@ class Block:
         plan: Plan,
         rows: np.ndarray,
         known: Known | None,
-        tuned: Any = None,
         margins: np.ndarray | None = None,
     ) -> None:
         self.game, self.plan, self.rows, self.known = game, plan, rows, known
-        self.tuned, self.margins = tuned, margins
+        self.margins = margins
         self.empty = (game.means or game).empty(rows)
         self.v_empty = empty_values(game, rows)
         self.v_full = game.full(rows)

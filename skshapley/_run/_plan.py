@@ -466,10 +466,6 @@ class Plan:
         """Return the plan with other random numbers."""
         return replace(self, request=replace(self.request, entropy=entropy))
 
-    def unstopped(self) -> Self:
-        """Return the plan that spends its budget."""
-        return replace(self, stopping=None)
-
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""
         p, size = self.size.n_players, self.size

@@ -13,11 +13,10 @@ class Stream(IntEnum):
     """Purposes of random numbers in a run; each purpose has a separate stream."""
 
     HERD = 1  # background rows to keep
-    DESIGN = 2  # designs shared by rows
+    DESIGN = 2  # the design of pairs for players by rank
     PLAIN_ORDER = 3  # order of background rows without known quantities
     ORDER = 4  # balanced order of background rows
     REFERENCES = 5  # background rows for each row of a global explanation
-    TUNING = 6  # background rows to learn hyper-parameters from
     SINGLE_ROWS = 7  # background rows that measure the spread of single ones
     SPLIT = 8  # background rows to fit a part of the game
     SAMPLE = 11  # rows of a source of batches

@@ -51,7 +51,7 @@ def choose(
         if not used.all():
             reward.leave_out(~used)
             size = replace(size, n_players=max(1, int(used.sum())))
-    way = Coalitions.prepared(labels, reward, request.plan(size), n_jobs)
+    way = Coalitions.prepared(labels, reward, request.plan(size))
     if reading.form is None or not way.plan.samples:
         return way
     return SampledTrees.of(labels, reward, way.plan, reading.form) or way

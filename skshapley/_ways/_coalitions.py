@@ -11,10 +11,8 @@ import numpy as np
 from skshapley._records._outcome import Outcome, Settings
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Plan
-from skshapley._tables._inputs import take_rows
 from skshapley._tools._progress import progress, span
 from skshapley._tools._random import Stream, generator
-from skshapley._ways._background import Background
 from skshapley._ways._base import Way
 from skshapley._ways._labels import Labels
 from skshapley._ways._margins import LEAST_ROWS, Margins
@@ -38,8 +36,6 @@ class Coalitions(Way):
     reward : Reward
         Fitted, its background in balanced order.
     plan : Plan
-    tuned : object or None
-        Hyper-parameters tuned on a few background rows.
     margins : Margins or None
         The log-odds of the response, as a control variate.
     """
@@ -47,7 +43,6 @@ class Coalitions(Way):
     labels: Labels
     reward: Any
     plan: Plan
-    tuned: Any = None
     margins: Margins | None = None
 
     @classmethod
@@ -56,7 +51,6 @@ class Coalitions(Way):
         labels: Labels,
         reward: Any,
         plan: Plan,
-        n_jobs: int | None,
         margins: Margins | None = None,
     ) -> Self:
         """Return this way after a preparation of the reward.
@@ -67,7 +61,6 @@ class Coalitions(Way):
         reward : Reward
             Fitted; it is changed.
         plan : Plan
-        n_jobs : int or None
         margins : Margins or None, default=None
             None: read from the model if they help.
         """
@@ -75,10 +68,7 @@ class Coalitions(Way):
         if helps and margins is None:
             margins = Margins.of(reward)
         prepare(reward, plan)
-        tuned = None
-        if not plan.request.automatic:
-            tuned = _tuned(labels.background, reward, plan, n_jobs)
-        return cls(labels, reward, plan, tuned, margins)
+        return cls(labels, reward, plan, margins)
 
     @property
     def entropy(self) -> int:  # type: ignore[override]
@@ -99,7 +89,6 @@ class Coalitions(Way):
             partial(self.labels.explanation, X=X, plan=self.plan),
             n_jobs=n_jobs,
             verbose=verbose,
-            tuned=self.tuned,
             margins=margins,
         )
 
@@ -126,7 +115,7 @@ class Coalitions(Way):
         """Return this way with other random numbers."""
         plan = self.plan.with_entropy(entropy)
         reward = copy(self.reward)
-        return self.prepared(self.labels, reward, plan, None, self.margins)
+        return self.prepared(self.labels, reward, plan, self.margins)
 
     def state(self) -> dict[str, Any]:
         """Return the responses of the model to probes."""
@@ -139,25 +128,6 @@ def prepare(reward: Any, plan: Plan) -> None:
         reward.split(generator(plan.entropy, Stream.SPLIT))
     if plan.samples:
         reward.sort_background(generator(plan.entropy, Stream.ORDER))
-
-
-def _tuned(background: Background, reward: Any, plan: Plan, n_jobs: int | None) -> Any:
-    """Return parameters tuned on a few background rows, or None."""
-    _, solver = plan.usual
-    weights = background.weights
-    n = min(solver.tuning_rows, len(weights))
-    if not n:
-        return None
-    rng = generator(plan.entropy, Stream.TUNING)
-    rows = rng.choice(len(weights), n, replace=False, p=weights)
-    game = reward.game(take_rows(background.rows, np.sort(rows)))
-    # A rule would stop these rows early, with fewer pairs to fit hyper-parameters to.
-    plan, tuned = plan.unstopped(), None
-    for row in range(n):
-        single = game.take(np.array([row]))
-        solver = run(single, plan, n_jobs=n_jobs).solver
-        tuned = tuned if solver is None else solver.tuned(tuned)
-    return tuned
 
 
 def recorded_run(

@@ -1,7 +1,6 @@
 """Base class of samplers, and the price of their draws."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -143,15 +142,6 @@ class SamplerTask:
         with ``goes_on`` is asked for more.
     reference_weights : ndarray of shape (b,)
         Weights of the background rows, with sum 1.
-    players : ndarray of shape (r, n_players), int, or None
-        Numbers of these players in the game, for each row to explain; None for all
-        players.
-    tuned : object or None
-        Parameters tuned on other rows (`Solver.tuned`).
-    numbers : sequence of r int
-        Numbers of designs: rows with the same number may share a design.
-    shared_rngs : list of numpy.random.Generator or None
-        One per row to explain for shared designs; equal for equal numbers.
     row_order : RowOrder or None
         The background rows in balanced order, if not all of them are used.
     part : float, default=1.0
@@ -162,10 +152,6 @@ class SamplerTask:
     rngs: list[np.random.Generator]
     n_draws: int
     reference_weights: np.ndarray = field(default_factory=lambda: np.ones(1))
-    players: np.ndarray | None = None
-    tuned: Any = None
-    numbers: Sequence[int] = ()
-    shared_rngs: list[np.random.Generator] | None = None
     row_order: RowOrder | None = None
     part: float = 1.0
 

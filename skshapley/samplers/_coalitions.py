@@ -153,8 +153,9 @@ class CoalitionSampler(Sampler):
 
 
 def with_complements(coalitions: np.ndarray) -> np.ndarray:
-    """Return coalitions ``(n, p)``, each followed by its complement: ``(2 n, p)``."""
-    return np.stack([coalitions, ~coalitions], axis=1).reshape(-1, coalitions.shape[1])
+    """Return coalitions ``(..., n, p)``, each followed by its complement: ``(..., 2 n, p)``."""
+    *shape, n, p = coalitions.shape
+    return np.stack([coalitions, ~coalitions], axis=-2).reshape(*shape, 2 * n, p)
 
 
 def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:

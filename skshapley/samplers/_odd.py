@@ -3,66 +3,47 @@
 The first pairs are single players and Hadamard rows (each player against all others,
 from both ends and in the middle), then pairs by leverage score. Later pairs are chosen
 one by one after the first values. Each choice reduces the variance of the Shapley
-values most, under the Gaussian process of the solver "gp". Rows with hyper-parameters
-from other rows share designs.
+values most, under the Gaussian process of the solver "gp".
 """
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from skshapley._process._choice import choose_pairs
 from skshapley._process._fit import fit_odd
-from skshapley._process._functionals import OddValues
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import (
     Blocks,
     OddDesign,
-    Pairs,
     RandomOddDesign,
     Seen,
     observed,
 )
-from skshapley._process._process import Process
 from skshapley._tools._constraints import OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (
     LEAST_ROWS,
     filled,
     first_pairs,
-    hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
     n_blocks,
+    next_pairs,
     pairs_of_blocks,
     rows_of_blocks,
-    sizes_missing,
 )
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # used by the Gaussian process; further ones are drawn at random
 MOST_CHOSEN = 1100  # up to this number, pairs are chosen one by one
 # Share of the pairs, and pairs per player, that are placed before a choice.
-FIRST_SHARE, LEAST_FIRST = 0.5, 1.5
+FIRST_SHARE = 0.5
+LEAST_FIRST = 1.5
 LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
 # From 300 pairs on, half of the chosen pairs have sizes by leverage score; with fewer
 # pairs, proportionally less. A Gaussian process prefers middle sizes. If a game varies
 # more at other sizes, only pairs of these sizes can show it.
-MOST_BY_SIZE, MANY = 0.5, 300
-POOL = 600
-
-
-# pairs ``(m, p)``, their blocks, and the expected number of each size of those drawn at
-# random
-_Asked = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
-
-
-class _State(NamedTuple):
-    """The pairs asked for one row against all background rows, or the blocks of these rows."""
-
-    pairs: np.ndarray
-    rows: Any = None
-    blocks: Any = None
+MOST_BY_SIZE = 0.5
+MANY = 300
 
 
 class Odd(Sampler):
@@ -145,32 +126,17 @@ class Odd(Sampler):
 
     def _start(self, task: SamplerTask) -> None:
         r = len(self.rngs_)
-        self._part, self._tuned, self._order = task.part, task.tuned, None
-        self._states: list[Any] = [None] * r
+        self._part = task.part
+        # by row to explain: the pairs, the background rows of blocks, and their weights
+        self._pairs: dict[int, np.ndarray] = {}
+        self._block_rows: dict[int, np.ndarray] = {}
+        self._blocks: dict[int, Blocks] = {}
         self._seen: list[list[Seen]] = [[] for _ in range(r)]
         self._thetas: list[np.ndarray | None] = [None] * r
-        self._leaders, self._keys, self._n_blocks = np.arange(r), {}, 1
+        self._n_blocks = 1
         if self.references == "blocks":
             weights = self.reference_weights_
             self._n_blocks = n_blocks(weights, self.n_players_, self.n_draws_ // 2)
-        if task.tuned is None or task.players is None or task.shared_rngs is None:
-            return
-        if self._part == 1 and np.ptp(self.reference_weights_) == 0:
-            # With equal weights, each row has its own background rows in the blocks:
-            # the matrices are equal, and the rows' errors still differ.
-            b = len(self.reference_weights_)
-            self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
-        # Rows with the same number and the same active players share the design of
-        # their leader.
-        keys = np.column_stack([task.numbers, task.players])
-        sets, first, place = np.unique(
-            keys, axis=0, return_index=True, return_inverse=True
-        )
-        self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
-        for leader, key in zip(first, sets, strict=True):
-            self._keys[leader] = *key, self.n_draws_
-            self.rngs_[leader] = task.shared_rngs[leader]
-            self._thetas[leader] = task.tuned.mean(key[1:], blocked=False)
 
     def _chooses(self, n_pairs: int) -> bool:
         p = self.n_players_
@@ -178,133 +144,84 @@ class Odd(Sampler):
 
     def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
-        p, whose = self.n_players_, self._leaders[rows]
-        leaders, place = np.unique(whose, return_inverse=True)
-        requests = [self._ask_once(leader, n // 2) for leader in leaders]
-        pairs, *optional_parts = zip(*requests, strict=True)
-        signs = np.stack(pairs)[place]
-        block, drawn = (
-            None if x[0] is None else np.stack(x)[place] for x in optional_parts
-        )
-        states = [self._states[row] for row in whose]
+        ask = self._ask_blocks if self._n_blocks > 1 else self._ask_whole
+        requests = [ask(row, n // 2) for row in rows.tolist()]
+        pairs, of_pairs = (np.stack(part) for part in zip(*requests, strict=True))
+        coalitions = with_complements(pairs)
+        if self._n_blocks > 1:
+            block_rows = np.stack([self._block_rows[row] for row in rows])
+            references = np.take_along_axis(block_rows, of_pairs[:, :, None], axis=1)
+            return OddDesign(
+                coalitions,
+                coalition_references=np.repeat(references, 2, axis=1),
+                block=of_pairs,
+                blocks=tuple(self._blocks[row] for row in rows),
+            )
         return OddDesign(
-            np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, p),
-            coalition_references=self._references(rows, block),
-            exact=block is None and len(states[0].pairs) == n_all_pairs(p),
-            block=block,
-            blocks=None if block is None else tuple(state.blocks for state in states),
-            drawn=drawn,
-            thetas=[] if self._keys else [self._thetas[row] for row in rows],
+            coalitions,
+            exact=len(self._pairs[rows[0]]) == n_all_pairs(self.n_players_),
+            drawn=of_pairs,
+            thetas=[self._thetas[row] for row in rows],
         )
 
-    def _ask_once(self, row: int, n: int) -> _Asked:
-        """Return n pairs of one row to explain; shared designs are made once."""
-        if row not in self._keys:
-            request, self._states[row] = self._ask_one(row, self.rngs_[row], n)
-            return request
-        key = self._keys[row] = *self._keys[row], n
-        rng = self.rngs_[row].spawn(1)[0]  # independent of the numbers drawn before
-        if key not in self._tuned.designs:
-            self._tuned.designs[key] = self._ask_one(row, rng, n)
-        request, self._states[row] = self._tuned.designs[key]
-        return request
+    def _ask_blocks(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return n pairs for each block, at first with the full coalition, and their blocks."""
+        rng = self.rngs_[row]
+        p = self.n_players_
+        count = self._n_blocks
+        if row in self._blocks:
+            return pairs_of_blocks(rng, self._blocks[row].share, p, count * n)
+        weights = self.reference_weights_
+        block_rows = rows_of_blocks(rng, weights, count, shuffled=self._part == 1)
+        blocks = Blocks.of(block_rows, weights, self._part)
+        self._block_rows[row] = block_rows
+        self._blocks[row] = blocks
+        pairs, block = pairs_of_blocks(rng, blocks.share, p, count * n)
+        full = np.ones((count, p), dtype=bool)
+        return np.concatenate([full, pairs]), np.append(np.arange(count), block)
 
-    def _ask_one(
-        self, row: int, rng: np.random.Generator, n: int
-    ) -> tuple[_Asked, _State]:
-        """Return n pairs of one row, at first with the full coalition, and its next state."""
-        p, state, first = self.n_players_, self._states[row], self._states[row] is None
-        if state is None:
-            state = self._open(rng)
-        if state.blocks is not None:
-            count = len(state.rows)
-            pairs, block = pairs_of_blocks(rng, state.blocks.share, p, count * n)
-            ends = np.arange(count if first else 0)
-            full = np.ones((len(ends), p), dtype=bool)
-            return (
-                np.concatenate([full, pairs]),
-                np.concatenate([ends, block]),
-                None,
-            ), state
+    def _ask_whole(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return n pairs against all background rows, and their `OddDesign.drawn`."""
+        p = self.n_players_
+        rng = self.rngs_[row]
+        earlier = self._pairs.get(row, np.empty((0, p), dtype=bool))
         # the cost of a Cholesky factorisation grows with the cube of the pairs
-        placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
-        pairs = first_pairs(rng, p, placed) if first else self._choose(row, rng, placed)
-        state = _State(np.concatenate([state.pairs, pairs]))
-        pairs = np.concatenate([np.ones((int(first), p), dtype=bool), pairs])
+        placed = max(0, min(n, MOST_PAIRS - len(earlier)))
+        if row in self._pairs:
+            pairs = self._choose(row, earlier, placed)
+        else:
+            pairs = first_pairs(rng, p, placed)
+        self._pairs[row] = np.concatenate([earlier, pairs])
+        if not len(earlier):
+            pairs = np.pad(pairs, ((1, 0), (0, 0)), constant_values=True)
+        drawn = np.full(len(pairs), np.nan)
         if placed == n:
-            return (pairs, None, None), state
+            return pairs, drawn
         # Pairs beyond the capacity are drawn at random, so that their errors can be
         # estimated.
         random_pairs, expected = leverage_pairs(rng, p, n - placed)
-        drawn = np.concatenate([np.full(len(pairs), np.nan), expected])
-        return (np.concatenate([pairs, random_pairs]), None, drawn), state
+        return np.concatenate([pairs, random_pairs]), np.append(drawn, expected)
 
-    def _open(self, rng: np.random.Generator) -> _State:
-        none, count = np.empty((0, self.n_players_), dtype=bool), self._n_blocks
-        if count == 1:
-            return _State(none)
-        if self._part < 1:  # balanced by construction
-            block_size = len(self.reference_weights_) // count
-            rows = np.arange(block_size * count).reshape(count, block_size)
-        else:
-            rows = rows_of_blocks(rng, self.reference_weights_, count)
-        blocks = Blocks.of(rows, self.reference_weights_)
-        return _State(
-            none, rows, Blocks(blocks.share * self._part, blocks.whole * self._part)
-        )
-
-    def _choose(self, row: int, rng: np.random.Generator, n: int) -> np.ndarray:
+    def _choose(self, row: int, pairs: np.ndarray, n: int) -> np.ndarray:
         """Return n new pairs."""
-        pairs, p = self._states[row].pairs, self.n_players_
-        n_evaluated = len(pairs)
-        theta = self._fitted(row) if n and self._chooses(n_evaluated + n) else None
-        # Without values to learn from, or with too many pairs to choose, leverage
-        # scores decide.
-        if theta is None:
-            return filled(rng, pairs[:0], n, seen=pairs)
-        evaluated = np.concatenate([np.ones((1, p), dtype=bool), pairs])
-        points = Pairs(np.where(evaluated, 1.0, -1.0), np.empty((n_evaluated + 1, 0)))
-        process = Process(points, OddKernel.from_vector(theta, p), OddValues())
-        # at least three candidates for each choice
-        half = max(POOL, 3 * n) // 2
-        # Hadamard rows have middle sizes, and leverage scores all sizes.
-        pool = np.concatenate(
-            [leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)]
-        )
-        pool = filled(
-            rng, pool, min(2 * half, n_all_pairs(p) - n_evaluated), seen=pairs
-        )
-        share = MOST_BY_SIZE * min(1.0, (n_evaluated + n) / MANY)
-        sizes = sizes_missing(rng, pairs, n, int(share * n))
-        new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
-        return filled(rng, new_pairs, n, seen=pairs)
-
-    def _fitted(self, row: int) -> np.ndarray | None:
-        """Return the hyper-parameters for the choice, tuned or fitted to the values seen."""
-        if self._seen[row]:
+        rng = self.rngs_[row]
+        n_pairs = len(pairs) + n
+        if n and self._chooses(n_pairs):
             values, *_ = observed(self._seen[row])
             if values.values.any():
                 self._thetas[row] = fit_odd(values, self._thetas[row])
-        return self._thetas[row]
+            theta = self._thetas[row]
+            if theta is not None:
+                kernel = OddKernel.from_vector(theta, self.n_players_)
+                share = MOST_BY_SIZE * min(1.0, n_pairs / MANY)
+                return next_pairs(rng, kernel, pairs, n, n_by_size=int(share * n))
+        # Without values to learn from, or with too many pairs to choose, leverage
+        # scores decide.
+        return filled(rng, pairs[:0], n, seen=pairs)
 
     def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
-        if (
-            not self._keys
-        ):  # kept for the next choice, for which no hyper-parameters are known
-            for i, row in enumerate(rows):
-                self._seen[row].append((design, i, values[i]))
-
-    def _references(
-        self, rows: np.ndarray, block: np.ndarray | None
-    ) -> np.ndarray | None:
-        """Return the background rows of each coalition, ``(r, m, q)``."""
-        if block is None:
-            return None
-        blocks = np.stack([self._states[row].rows for row in self._leaders[rows]])
-        if self._order is not None:
-            blocks = self._order[rows[:, None, None], blocks]
-        references = np.take_along_axis(blocks, block[:, :, None], axis=1)
-        return np.repeat(references, 2, axis=1)
+        for i, row in enumerate(rows):
+            self._seen[row].append((design, i, values[i]))
 
 
 class OddLeverage(Sampler):
@@ -353,6 +270,6 @@ class OddLeverage(Sampler):
         )
         pairs = np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)
         return RandomOddDesign(
-            np.stack([pairs, ~pairs], axis=2).reshape(len(rows), -1, p),
+            with_complements(pairs),
             exact=n // 2 == n_all_pairs(p),
         )

@@ -3,7 +3,11 @@
 import numpy as np
 from scipy.linalg import hadamard
 
-from skshapley._process._pairs import Blocks
+from skshapley._process._choice import choose_pairs
+from skshapley._process._functionals import OddValues
+from skshapley._process._kernel import Kernel
+from skshapley._process._pairs import Blocks, Pairs
+from skshapley._process._process import Process
 from skshapley._tools._counting import rounded, shared_out
 from skshapley.samplers._coalitions import (
     distinct_of_size,
@@ -14,6 +18,11 @@ from skshapley.samplers._coalitions import (
 WALKS_BELOW = (
     1.3  # pairs per player; with fewer, a permutation tells more than other pairs
 )
+
+
+# Candidates for a choice of pairs: in total, and for each pair.
+POOL = 600
+EACH = 3
 
 
 def n_all_pairs(p: int) -> int:
@@ -68,6 +77,41 @@ def filled(
         random_pairs = leverage_pairs(rng, p, min(missing, everything))[0]
         distinct = _different(np.concatenate([distinct, random_pairs]))
     return distinct[n_seen : n_seen + n]
+
+
+def next_pairs(
+    rng: np.random.Generator,
+    kernel: Kernel,
+    pairs: np.ndarray,
+    n: int,
+    n_by_size: int | None = None,
+) -> np.ndarray:
+    """Return n further pairs, which reduce the variance of the Shapley values most.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    kernel : Kernel
+        Of the odd part.
+    pairs : ndarray of shape (m, p), bool
+        The pairs so far, without the full coalition.
+    n : int
+    n_by_size : int or None, default=None
+        The number of new pairs of the sizes that `pairs` lack by leverage score.
+    """
+    p = pairs.shape[1]
+    evaluated = np.pad(pairs, ((1, 0), (0, 0)), constant_values=True)
+    points = Pairs(np.where(evaluated, 1.0, -1.0), np.empty((len(evaluated), 0)))
+    process = Process(points, kernel, OddValues())
+    # Hadamard rows have middle sizes, and leverage scores all sizes.
+    half = max(POOL, EACH * n) // 2
+    by_leverage, _ = leverage_pairs(rng, p, half)
+    pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
+    n_left = n_all_pairs(p) - len(pairs)
+    pool = filled(rng, pool, min(2 * half, n_left), seen=pairs)
+    sizes = None if n_by_size is None else sizes_missing(rng, pairs, n, n_by_size)
+    new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
+    return filled(rng, new_pairs, n, seen=pairs)
 
 
 def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
@@ -216,15 +260,20 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
 
 
-def rows_of_blocks(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
-    """Assign background rows at random to n blocks of equal size, ``(n, q)`` int.
+def rows_of_blocks(
+    rng: np.random.Generator, weights: np.ndarray, n: int, shuffled: bool = True
+) -> np.ndarray:
+    """Assign background rows to n blocks of equal size, ``(n, q)`` int.
 
-    Rows of a block have about the same weight. If n does not divide b, some are left
-    out.
+    Rows are assigned at random, unless they are in a random order already. Rows of a
+    block have about the same weight. If n does not divide b, some are left out.
     """
     b = len(weights)
+    n_used = n * (b // n)
+    if not shuffled:
+        return np.arange(n_used).reshape(n, -1)
     # shuffle first, so that the stable sort orders equal weights at random
-    rows = rng.permutation(b)[: n * (b // n)]
+    rows = rng.permutation(b)[:n_used]
     return rows[np.argsort(weights[rows], kind="stable")].reshape(n, -1)
 
 

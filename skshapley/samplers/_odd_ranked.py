@@ -4,10 +4,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from skshapley._process._choice import choose_pairs
-from skshapley._process._functionals import OddValues
-from skshapley._process._pairs import Pairs
-from skshapley._process._process import Process
 from skshapley._process._ranked import (
     DESIGN_RATE,
     RankedKernel,
@@ -16,19 +12,19 @@ from skshapley._process._ranked import (
 )
 from skshapley._tools._random import Stream, generator
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (
     filled,
-    hadamard_pairs,
-    leverage_pairs,
     n_all_pairs,
+    next_pairs,
 )
 
-MOST_PAIRS, MOST_PLAYERS = 2000, 500
+MOST_PAIRS = 2000
+MOST_PLAYERS = 500
 # Up to this number, pairs are chosen one by one: .2 s for 60 players. Pairs by leverage
 # score alone have 2 to 4 times the squared error at 4 to 10 evaluations a player.
 MOST_CHOSEN = 300
-# Pairs chosen with the same candidates, and candidates for each of them.
-LEAST_STEP, POOL, EACH = 64, 600, 3
+LEAST_STEP = 64  # pairs chosen with the same candidates
 
 
 class RankedOdd(Sampler):
@@ -95,7 +91,8 @@ class RankedOdd(Sampler):
 
     def _ask(self, rows: np.ndarray, n: int) -> RankedOddDesign:
         # n/2 pairs, and the full coalition with the first
-        p, ranked = self.n_players_, self._ranked[rows]
+        p = self.n_players_
+        ranked = self._ranked[rows]
         start = int(self._n_asked[rows[0]])
         pairs = self._pairs[start : start + n // 2]
         self._n_asked[rows] += len(pairs)
@@ -107,7 +104,7 @@ class RankedOdd(Sampler):
                 coalitions, ((0, 0), (1, 0), (0, 0)), constant_values=True
             )
         return RankedOddDesign(
-            np.stack([coalitions, ~coalitions], axis=2).reshape(len(rows), -1, p),
+            with_complements(coalitions),
             exact=start + len(pairs) == n_all_pairs(p),
             ranked=ranked,
         )
@@ -124,24 +121,9 @@ class RankedOdd(Sampler):
 def ranked_pairs(p: int, n: int) -> np.ndarray:
     """Return n pairs for players by rank, ``(n, p)`` bool: single players first."""
     rng = generator(p, Stream.DESIGN)
+    kernel = RankedKernel.of_rate(p, DESIGN_RATE)
     pairs = np.eye(p, dtype=bool)[: min(p, n)]
     while len(pairs) < min(n, MOST_CHOSEN):
         step = min(n - len(pairs), max(LEAST_STEP, len(pairs)))
-        pairs = np.concatenate([pairs, next_pairs(rng, pairs, step)])
+        pairs = np.concatenate([pairs, next_pairs(rng, kernel, pairs, step)])
     return filled(rng, pairs, n)
-
-
-def next_pairs(rng: np.random.Generator, pairs: np.ndarray, n: int) -> np.ndarray:
-    """Return n further pairs that tell most about the Shapley values of ranked players."""
-    p = pairs.shape[1]
-    signs = np.where(np.pad(pairs, ((1, 0), (0, 0)), constant_values=True), 1.0, -1.0)
-    points = Pairs(signs, np.empty((len(signs), 0)))
-    process = Process(points, RankedKernel.of_rate(p, DESIGN_RATE), OddValues())
-    # Hadamard rows have middle sizes, and leverage scores all sizes.
-    half = max(POOL, EACH * n) // 2
-    by_leverage, _ = leverage_pairs(rng, p, half)
-    pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
-    n_left = n_all_pairs(p) - len(pairs)
-    pool = filled(rng, pool, min(2 * half, n_left), seen=pairs)
-    new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n)]
-    return filled(rng, new_pairs, n, seen=pairs)

@@ -185,8 +185,6 @@ class SolverTask:
         Values of the empty and the full coalition of each row.
     players : ndarray of shape (r, n_players), int, or None
         Numbers of these players in the game, for each row; None for all players.
-    tuned : object or None
-        Parameters tuned on other rows (`Solver.tuned`).
     row_order : RowOrder or None
         The background rows in balanced order with their known quantities, if a sample
         is used.
@@ -202,7 +200,6 @@ class SolverTask:
     v_empty: np.ndarray
     v_full: np.ndarray
     players: np.ndarray | None = None
-    tuned: Any = None
     row_order: RowOrder | None = None
     index: Index = INDICES["shapley"]
     pairs: Index | None = None
@@ -213,7 +210,7 @@ class Solver(Parametrised, ABC):
     """Base class of solvers.
 
     A solver has parameters only. The engine calls `start` once for a block of rows,
-    `update` for each design, `result` for each estimate, and at the end `tuned`.
+    `update` for each design, and `result` for each estimate.
 
     Attributes
     ----------
@@ -223,15 +220,11 @@ class Solver(Parametrised, ABC):
         The sampler for ``sampler="auto"`` with this solver.
     traits : SolverTraits
         Abilities.
-    tuning_rows : int
-        Number of background rows on which ``fit`` tunes parameters for all rows
-        (`tuned`).
     """
 
     accepts: tuple[type, ...]
     default_sampler: str
     traits: SolverTraits = SolverTraits()
-    tuning_rows: int = 0
 
     def check_players(self, n_players: int) -> None:
         """Raise ValueError if there are too many players, before any evaluation.
@@ -274,21 +267,6 @@ class Solver(Parametrised, ABC):
         self.players_ = all_players if task.players is None else task.players
         self._start(task)
         return self
-
-    def tuned(self, earlier: Any = None) -> Any:
-        """Return parameters tuned on these rows, for other rows, merged with earlier ones.
-
-        Parameters
-        ----------
-        earlier : object or None
-            The parameters tuned on earlier rows.
-
-        Returns
-        -------
-        tuned : object or None
-            None if nothing was tuned.
-        """
-        return earlier
 
     def _start(self, task: SolverTask) -> None:
         """Set up the state of a run."""

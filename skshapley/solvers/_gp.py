@@ -8,21 +8,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skshapley._process._case import Case, Estimates, Tuned
+from skshapley._process._case import Case, Estimates
 from skshapley._process._pairs import OddDesign
 from skshapley._process._process import Posterior
-from skshapley._tools._constraints import Count
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 
 
 class GaussianProcess(Solver):
     """Posterior mean of the Shapley values under a Gaussian prior on the odd interactions.
 
-    Hyper-parameters are fitted to the values of one row, for all outputs together. In
-    ``fit``, an explainer fits them for a few background rows, the tuning rows. All rows
-    use the mean of their logarithms and one of eight designs, so eight matrices serve
-    all rows. A row then takes milliseconds instead of tenths of a second, for .7 to 2.2
-    times the squared error. Pairs of "odd-ranked" need no hyper-parameters. If least
+    Hyper-parameters are fitted to the values of each row, for all outputs together. A
+    row takes tenths of a second beside its evaluations. Pairs of "odd-ranked" need no
+    hyper-parameters, and a row takes milliseconds. If least
     squares leaves no residual (additive and pairwise games), its solution is returned.
     Pairs beyond the capacity of the Gaussian process enter by least squares on the
     residuals. Attributions add up exactly.
@@ -32,12 +29,6 @@ class GaussianProcess(Solver):
     if all pairs were evaluated. If least squares leaves no residual, they are 1.5/m of
     the attributions' range, for m pairs beyond the players. They are NaN below two
     pairs per player, and for values in steps below 24 pairs.
-
-    Parameters
-    ----------
-    tuning_rows : int, default=2
-        Number of background rows for which ``fit`` fits hyper-parameters. 0: each row
-        to explain has hyper-parameters of its own.
 
     References
     ----------
@@ -68,15 +59,12 @@ class GaussianProcess(Solver):
     traits = SolverTraits(
         confirms=True, any_index=(OddDesign,), symmetric_pairs=(OddDesign,)
     )
-    _constraints = {"tuning_rows": Count(least=0, hint="0 fits each row separately")}
     _correction: tuple[Callable[[Posterior], Estimates], ...] = ()
 
-    def __init__(self, tuning_rows: int = 2) -> None:
-        self.tuning_rows = tuning_rows
-
     def _start(self, task: SolverTask) -> None:
-        settings = task.tuned, task.index, task.pairs, *self._correction
-        self._cases = [Case(row_players, *settings) for row_players in self.players_]
+        self._cases = [
+            Case(task.index, task.pairs, *self._correction) for _ in task.v_empty
+        ]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Store the pairs of each row."""
@@ -95,10 +83,3 @@ class GaussianProcess(Solver):
             # is shared equally.
             values[:, :p] += gap[:, None] / p
         return Estimate(values, errors, background_errors)
-
-    def tuned(self, earlier: Tuned | None = None) -> Tuned | None:
-        """Return the fitted hyper-parameters of these rows, and of earlier ones."""
-        odd, even = ((), ()) if earlier is None else (earlier.odd, earlier.even)
-        odd += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
-        even += tuple(c.even_theta for c in self._cases if c.even_theta is not None)
-        return Tuned(odd, even) if odd or even else None

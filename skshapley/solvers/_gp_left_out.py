@@ -154,13 +154,6 @@ class LeaveOneOutProcess(GaussianProcess):
     hyper-parameters. With few pairs, they are widened by Student's t. They are NaN
     below 3.5 pairs (seven evaluations) per player.
 
-    Parameters
-    ----------
-    tuning_rows : int, default=2
-        Number of background rows for which ``fit`` fits hyper-parameters. All rows to
-        explain use their mean, with separate pairs. 0: each row has hyper-parameters of
-        its own.
-
     References
     ----------
     Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10 to

@@ -177,8 +177,7 @@ def test_later_rows_use_shared_hyper_parameters():
         "max_rows": 68 * 4 + 1,
         "index": beta(1, 3),
     }
-    solver = GaussianProcess(tuning_rows=2)
-    explainer = ShapleyExplainer(function, solver=solver, random_state=0, **how)
+    explainer = ShapleyExplainer(function, random_state=0, **how)
     found = explainer.fit(background).explain(X)
     exact = ShapleyExplainer(function, index=beta(1, 3), sampler="exact").fit(
         background

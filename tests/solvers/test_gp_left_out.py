@@ -149,7 +149,7 @@ def test_every_row_has_its_own_pairs():
     row, background = np.arange(8.0), np.random.default_rng(0).normal(size=(3, 8))
     explainer = ShapleyExplainer(
         lambda X: np.tanh(X.sum(axis=1)) + X[:, 0] * X[:, 1] * X[:, 2],
-        solver=LeaveOneOutProcess(tuning_rows=1),
+        solver=LeaveOneOutProcess(),
         max_rows=58 * 3 + 1,
         random_state=0,
     )

@@ -23,7 +23,7 @@ def solved(function, signs):
     present = np.vstack([np.ones(signs.shape[1]), signs]) > 0
     coalitions = np.stack([present, ~present], axis=1).reshape(1, -1, signs.shape[1])
     values = function(2.0 * coalitions[0] - 1).reshape(1, coalitions.shape[1], -1)
-    solver = GaussianProcess(tuning_rows=0).start(
+    solver = GaussianProcess().start(
         SolverTask(signs.shape[1], values[:, 1], values[:, 0])
     )
     solver.update(np.array([0]), OddDesign(coalitions), values)
@@ -228,7 +228,7 @@ def test_intervals_cover_random_games():
     that hold with probability .92 do so less often than .85 with probability 1e-3.
     """
     game = RandomGame(10, seed=1)
-    solver = GaussianProcess(tuning_rows=0)
+    solver = GaussianProcess()
     found = explain_game(
         as_instances(game, 40), sampler="odd", solver=solver, max_evals=200
     )
