@@ -139,8 +139,8 @@ class Cohort:
         # the model.
         groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
         groups = self.block.game.of_means(groups)
-        self.v_empty = groups.reshape(len(groups), -1)
-        self.v_full = np.tile(self.v_full, (1, sample.n_groups))
+        self.v_empty = sample.with_mean(groups)
+        self.v_full = np.tile(self.v_full, (1, sample.n_groups + 1))
 
     def _less_ties(self, design: Any) -> Any:
         """Drop the steps of players that agree with the background row from permutations."""
@@ -164,7 +164,9 @@ class Cohort:
         # Rows like the background need no evaluation, so there may be no values.
         values = values.reshape(len(values) // n_groups, n_groups, n_outputs)
         values = self.block.game.of_means(values)
-        values = values.reshape(len(values), n_groups * n_outputs)
+        if self.groups is not None:
+            values = self.groups.with_mean(values)
+        values = values.reshape(len(values), -1)
 
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
             if self.sample is not None:

@@ -43,10 +43,12 @@ class Sample:
         self.n_groups = max(1, min(MOST_GROUPS, n // LEAST_IN_GROUP))
         # Groups of equal size have means of equal variance, so no weights are needed.
         size = n // self.n_groups
-        drawn = np.stack(
-            [row_order.shuffled(rng)[: self.n_groups * size] for rng in rngs]
-        )
-        self.rows = drawn.reshape(len(rngs), self.n_groups, size)
+        # The sample resembles the table, and its groups differ as random samples do.
+        drawn = [
+            rng.permutation(row_order.shuffled(rng)[: self.n_groups * size])
+            for rng in rngs
+        ]
+        self.rows = np.reshape(drawn, (len(rngs), self.n_groups, size))
         self._share = self.n_groups * size / row_order.n_rows
 
     def against(self, requests: Requests, instances: np.ndarray) -> Requests:
@@ -73,6 +75,11 @@ class Sample:
         """Return the background rows at positions ``(u, q)`` of the samples of rows ``(u,)``."""
         return self.rows.reshape(len(self.rows), -1)[instances[:, None], places]
 
+    def with_mean(self, groups: np.ndarray) -> np.ndarray:
+        """Return values against groups ``(m, n_groups, k)``, and their mean, as outputs."""
+        everything = np.concatenate([groups, groups.mean(axis=1, keepdims=True)], axis=1)
+        return everything.reshape(len(groups), -1)
+
     def together(
         self,
         estimate: Estimate,
@@ -88,9 +95,9 @@ class Sample:
         Parameters
         ----------
         estimate : Estimate
-            Of shape ``(r, e, n_groups * k)``; its errors are from the method alone.
-        gains : ndarray of shape (r, n_groups * k)
-            v(all) - v(empty), against each group.
+            Of the outputs of `with_mean`; its errors are from the method alone.
+        gains : ndarray of shape (r, (n_groups + 1) * k)
+            v(all) - v(empty), for each of these outputs.
         gain : ndarray of shape (r, k)
             v(all) - v(empty), against the whole background.
         own : slice, default=slice(None)
@@ -104,9 +111,9 @@ class Sample:
         """
         values, errors, *_ = estimate
         r, e, _ = values.shape
-        groups = values.reshape(r, e, self.n_groups, -1)
-        mean = groups.mean(axis=2)
-        deviations = groups - mean[:, :, None]
+        outputs = values.reshape(r, e, self.n_groups + 1, -1)
+        groups, mean = outputs[:, :, :-1], outputs[:, :, -1]
+        deviations = groups - groups.mean(axis=2, keepdims=True)
         total = deviations[:, own].sum(axis=1, keepdims=True)
         squared = (total**2).sum(axis=2)
         slope = np.divide(
@@ -136,10 +143,8 @@ class Sample:
         widened = widening(np.array(degrees))
         unseen_share = max(0.0, 1 - self._share)
         between = unseen_share * residual_variances / self.n_groups * widened**2
-        # The groups share coalitions, so their errors are dependent, and a mean of
-        # errors is not too small.
-        alone = errors.reshape(r, e, self.n_groups, -1).mean(axis=2)
+        alone = errors.reshape(outputs.shape)[:, :, -1]
         # Another background would have another v(empty), so without the regression.
         of_sample = (deviations**2).sum(axis=2) / (self.n_groups * (self.n_groups - 1))
-        background_errors = np.sqrt(of_sample * self._share) * widened
+        background_errors = np.sqrt(of_sample * self._share)
         return Estimate(mean, np.sqrt(alone**2 + between), background_errors)
