@@ -150,7 +150,7 @@ API = [
                 "ConnectedShapley",
                 "ConnectedRegression",
             ),
-            *("Myerson", "Ordered", "Nested"),
+            *("Myerson", "Ordered", "Nested", "ExactNested"),
         ],
     ),
     (

@@ -5,12 +5,19 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import GlobalImportance, ShapleyExplainer, shapley_values
+from skshapley._tools._nested import nested_coalitions
+from skshapley.exceptions import UnreadableModelError
 from skshapley.groups import by_correlation
-from skshapley.samplers import Nested
+from skshapley.samplers import ExactNested, Nested
 from skshapley.testing import RandomGame
 from skshapley.trees import TreeExplainer
 
@@ -20,6 +27,10 @@ GROUPS = {
     "home": {"rooms": ["rooms"]},
 }
 # numbers of the groups above each player, the outermost first; "town" has none
+BY_POSITION = {
+    "person": {"age": [0], "income": {"wage": [1], "gain": [2]}},
+    "home": {"rooms": [3]},
+}
 LEVELS = np.array([[0, 0, 0, 1, 2], [3, 4, 4, 5, 6]])
 
 
@@ -62,6 +73,25 @@ def test_values_are_means_over_orders_that_keep_groups_together(n_levels):
     assert (result.standard_errors < 0.03 * np.ptp(expected)).all()
 
 
+@pytest.mark.parametrize("n_levels", [0, 1, 2])
+def test_enumerated_values_are_exact(n_levels):
+    game, levels = RandomGame(5, 3), LEVELS[:n_levels]
+    result = shapley_values(
+        game, n_players=5, sampler=ExactNested(levels), max_evals=32
+    )
+    expected = mean_over_orders(game, 5, levels)
+    np.testing.assert_allclose(result.values, expected, atol=1e-13)
+    assert not result.standard_errors.any()
+
+
+def test_enumeration_leaves_out_coalitions_that_divide_two_groups():
+    pairs = nested_coalitions(np.array([[0, 0, 1, 1, 2, 2]]))
+    divided = (pairs[:, ::2] != pairs[:, 1::2]).sum(axis=1)
+    assert divided.max() == 1
+    # eight unions of pairs, and three pairs to divide in two ways with four others
+    assert len(pairs) == 8 + 3 * 2 * 4
+
+
 def test_levels_matter():
     game = RandomGame(5, 3)
     plain, owen, winter = (mean_over_orders(game, 5, LEVELS[:n]) for n in (0, 1, 2))
@@ -78,19 +108,22 @@ def test_explainers_give_winter_values_and_sums_of_groups():
         return model(np.where(sets, row, background.to_numpy()))
 
     expected = mean_over_orders(game, 5, LEVELS)
-    explainer = ShapleyExplainer(
-        model, groups=GROUPS, max_rows=40_000, random_state=0
-    ).fit(background)
+    explainer = ShapleyExplainer(model, groups=GROUPS).fit(background)
     explanation = explainer.explain(row)
     assert list(explanation.feature_names) == NAMES
-    np.testing.assert_allclose(explanation.values[0], expected, atol=0.02)
+    np.testing.assert_allclose(explanation.values[0], expected, atol=1e-12)
+    assert explanation.settings.method == "exact, by all coalitions"
     folded = explanation.folded(GROUPS)
     assert list(folded.feature_names) == ["person", "home", "town"]
     assert folded.data["person"].tolist() == ["age=1.0, wage=2.0, gain=0.5"]
     flat = {"person": ["age", "wage", "gain"]}
     quotient = ShapleyExplainer(model, groups=flat).fit(background).explain(row)
-    np.testing.assert_allclose(folded.values, quotient.values, atol=0.02)
-    assert (folded.standard_errors >= explanation.standard_errors.max()).any()
+    np.testing.assert_allclose(folded.values, quotient.values, atol=1e-12)
+    sampled = ShapleyExplainer(model, groups=GROUPS, max_rows=25, random_state=0)
+    sampled = sampled.fit(background).explain(row)
+    assert sampled.settings.sampler.startswith("Nested(")
+    errors = sampled.folded(GROUPS).standard_errors
+    assert (errors >= sampled.standard_errors.max()).any()
     second = explanation.folded(GROUPS, level=2)
     assert list(second.feature_names) == ["age", "income", "rooms", "town"]
     assert second.values.sum() == pytest.approx(explanation.values.sum())
@@ -110,14 +143,98 @@ def test_sums_over_columns_are_exact():
     np.testing.assert_allclose(explanation.values, expected, atol=1e-9)
 
 
+def trees_game(trees, row, background):
+    """The game of a model with one or more outputs, over background rows."""
+
+    def game(sets):
+        mixed = np.where(sets[:, None], row, background)
+        predictions = np.reshape(trees(mixed.reshape(-1, 5)), (*mixed.shape[:2], -1))
+        return predictions.mean(axis=1)
+
+    return game
+
+
+@pytest.mark.parametrize("kind", ["boosted", "forest"])
+def test_trees_are_exact(kind):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 5))
+    if kind == "boosted":
+        trees = HistGradientBoostingRegressor(max_iter=20).fit(table, model(table))
+        response = trees.predict
+    else:
+        trees = RandomForestClassifier(10, max_depth=5, random_state=0)
+        trees.fit(table, np.digitize(model(table), [-0.5, 0.5]))
+        response = trees.predict_proba
+    background, rows = table[:11], table[20:22]
+    explainer = ShapleyExplainer(trees, groups=BY_POSITION).fit(background)
+    explanation = explainer.explain(rows)
+    assert explanation.settings.closed_form == "trees"
+    values = explanation.values.reshape(2, 5, -1)
+    for row, of_row in zip(rows, values, strict=True):
+        for output in range(of_row.shape[1]):
+            expected = mean_over_orders(
+                lambda sets, row=row, output=output: trees_game(
+                    response, row, background
+                )(sets)[:, output],
+                5,
+                LEVELS,
+            )
+            np.testing.assert_allclose(of_row[:, output], expected, atol=1e-12)
+    single = explainer.exact_.references(rows, range(11))
+    np.testing.assert_allclose(single.mean(axis=1), values, atol=1e-12)
+    assert (explainer._way.background_errors(rows, None) > 0).any()
+    again = TreeExplainer(trees, groups=BY_POSITION, n_jobs=2).fit(background)
+    np.testing.assert_array_equal(again.explain(rows).values, explanation.values)
+
+
+def test_trees_on_the_training_data():
+    table = np.random.default_rng(0).normal(size=(200, 5))
+    tree = DecisionTreeRegressor(max_depth=5, random_state=0).fit(table, model(table))
+    inner, row = tree.tree_, table[7]
+
+    def expectation(node, present):
+        left, right = inner.children_left[node], inner.children_right[node]
+        if left < 0:
+            return inner.value[node, 0, 0]
+        feature = inner.feature[node]
+        if present[feature]:
+            goes_left = np.float32(row[feature]) <= inner.threshold[node]
+            return expectation(left if goes_left else right, present)
+        weights = inner.weighted_n_node_samples[[left, right]]
+        children = [expectation(left, present), expectation(right, present)]
+        return np.average(children, weights=weights)
+
+    def game(sets):
+        return np.array([expectation(0, present) for present in sets])
+
+    explainer = TreeExplainer(
+        tree, feature_perturbation="path_dependent", groups=BY_POSITION
+    )
+    explanation = explainer.fit(table).explain(row[None])
+    expected = mean_over_orders(game, 5, LEVELS)
+    np.testing.assert_allclose(explanation.values[0], expected, atol=1e-12)
+
+
+def test_deep_trees_are_sampled():
+    table = np.random.default_rng(0).normal(size=(3000, 12))
+    trees = ExtraTreesRegressor(1, random_state=0).fit(table, table.prod(axis=1))
+    groups = {"first": {"a": [0, 1], "b": [2]}}
+    explainer = ShapleyExplainer(trees, groups=groups, max_rows=2000).fit(table[:20])
+    assert explainer.explain(table[:1]).settings.closed_form is None
+    with pytest.raises(UnreadableModelError, match="more than 10 players"):
+        TreeExplainer(trees, groups=groups).fit(table[:20])
+
+
 def test_other_methods_refuse_nested_groups():
     background = pd.DataFrame(np.zeros((2, 5)), columns=NAMES)
     explainer = ShapleyExplainer(model, groups=GROUPS, sampler="kernel")
     with pytest.raises(ValueError, match="leave both at"):
         explainer.fit(background)
     tree = DecisionTreeRegressor().fit(background, [0.0, 1.0])
-    with pytest.raises(ValueError, match="no values of nested groups"):
-        TreeExplainer(tree, groups=GROUPS).fit(background)
+    with pytest.raises(ValueError, match="nested groups and interactions"):
+        ShapleyExplainer(model, groups=GROUPS, interactions=True).fit(background)
+    with pytest.raises(ValueError, match='nested groups and index="banzhaf"'):
+        TreeExplainer(tree, groups=GROUPS, index="banzhaf").fit(background)
     with pytest.raises(ValueError, match=r"such dicts in a dict; got \{'a': \[\]\}"):
         ShapleyExplainer(model, groups={"g": {"a": []}}).fit(background)
     with pytest.raises(ValueError, match="2 players for a game of 3"):
@@ -128,7 +245,9 @@ def test_global_importance_keeps_groups_together():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 5)), columns=NAMES)
     y = model(table)
-    importance = GlobalImportance(model, loss="squared_error", groups=GROUPS)
+    importance = GlobalImportance(
+        model, loss="squared_error", groups=GROUPS, max_rows=100
+    )
     explanation = importance.fit(table[:10]).explain(table[10:], y[10:])
     assert explanation.rows.settings.sampler.startswith("Nested")
 

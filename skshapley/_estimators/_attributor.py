@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skshapley._records._outcome import Settings, label
-from skshapley._run._plan import Request, Rule, nested_permutations
+from skshapley._run._plan import Request, Rule, nested_sampler
 from skshapley._tables._inputs import is_frame, n_rows
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_parameters
 from skshapley._tools._params import resolve
@@ -164,7 +164,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         owner = type(self).__name__
         levels = self.players_.levels
         if levels is not None:
-            rule = partial(nested_permutations, levels=levels)
+            rule = partial(nested_sampler, levels=levels)
         request = Request.of(owner, **parameters, random_state=self._entropy, rule=rule)
         if levels is not None and not request.automatic:
             raise ValueError(
@@ -172,7 +172,18 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                 f"sampler={self.sampler!r}, solver={self.solver!r}: leave both at "
                 '"auto", or pass groups of one level.'
             )
+        self._check_nested(request.index, request.pairs)
         return request
+
+    def _check_nested(self, index: Index, pairs: Index | None) -> None:
+        """Raise ValueError for other indices than Shapley's with nested groups."""
+        if self.players_.levels is None or (index.adds_up and pairs is None):
+            return
+        what = "interactions" if index.adds_up else f'index="{index.name}"'
+        raise ValueError(
+            f"{type(self).__name__} got nested groups and {what}, but nested groups "
+            "only have Owen and Winter values of players: pass groups of one level."
+        )
 
     def _labels(
         self, output_names: list | None, pairs: Index | None = None, **facts: Any

@@ -190,7 +190,8 @@ class Settings(Hinting):
         """The method in a few words, for titles."""
         if self.closed_form is not None:
             return f"exact, read from {self.closed_form}"
-        if self.sampler == "Exact()":
+        sampler = self.sampler or ""
+        if sampler == "Exact()" or sampler.startswith("ExactNested"):
             return "exact, by all coalitions"
         parts = {"sampler": self.sampler, "solver": self.solver}
         methods = ", ".join(

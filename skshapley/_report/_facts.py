@@ -81,7 +81,7 @@ def _method(explanation: "Explanation") -> str:
         return f"exact, from the structure of the model ({settings.closed_form})"
     if settings.sampler is None:
         return settings.method
-    if "Exact()" in settings.sampler:
+    if "Exact" in settings.sampler:
         return "exact, from all coalitions of features"
     why = f". {settings.why_sampled}" if settings.why_sampled else ""
     return f"sampled: the model predicts rows with some features replaced{why}"

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from skshapley._tools._constraints import Count
 from skshapley._tools._memory import working_bytes
+from skshapley._tools._nested import divisions
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from
 from skshapley.designs import StepwiseDesign
@@ -19,6 +20,7 @@ from skshapley.samplers import (
     SAMPLERS,
     Antithetic,
     Exact,
+    ExactNested,
     MonteCarlo,
     Nested,
     Odd,
@@ -557,10 +559,14 @@ def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
     return MonteCarlo()
 
 
-def nested_permutations(
-    request: Request, size: Size, count: int, levels: Any
-) -> Sampler:
-    """Return the sampler of permutations that keep the groups at each level together."""
+def nested_sampler(request: Request, size: Size, count: int, levels: Any) -> Sampler:
+    """Return all coalitions of nested groups if the budget covers them, or permutations."""
+    b, values = size.n_references, size.values(request.budget(size).rows(1))
+    exact = ExactNested(levels)
+    n_units = 1 + int(divisions(levels).max())  # in one of the divisions
+    small = n_units <= MOST_PLAYERS and (2**n_units - 2) * b <= values
+    if small and exact.price(count, b).least_rows <= values:
+        return exact
     return Nested(levels)
 
 

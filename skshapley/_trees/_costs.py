@@ -46,8 +46,8 @@ MODEL_NS = 1.0
 # Least cost of a prediction, with the row that is made for it. Tables cost more in
 # `fit` than permutations that stop early, so this counts for pairs of rows only.
 ROW_NS = 1e3
-# Leaves of more path players have no tables
-MOST_BITS = 18
+# Leaves of more path players have no tables, and none of the values of nested groups
+MOST_BITS, MOST_NESTED_BITS = 18, 10
 # Cost of a leaf for a path-dependent row without tables, per node of the mean over
 # presence
 WALKED_NS = 12.0
@@ -69,23 +69,29 @@ class Costs:
         Values of a leaf: one if every tree adds to one output, else one for each
         output.
     n_trees : int
+    nested : bool
+        Whether the players are in nested groups.
     """
 
     visits: float
     leaves: NDArray[np.int64]
     n_columns: int
     n_trees: int
+    nested: bool = False
 
     @property
     def has_tables(self) -> bool:
         """Return True if no leaf has too many path players for a table."""
-        return len(self.leaves) <= 1 + MOST_BITS
+        most = MOST_NESTED_BITS if self.nested else MOST_BITS
+        return len(self.leaves) <= 1 + most
 
     def _by_tables(self, r, b) -> float:
         """Return the cost of making tables from b background rows, and of looking up r rows."""
         k = np.arange(len(self.leaves))
-        # The subset transform adds once for each player and mask, hence k 2^k.
-        of_player = ENTRY_NS * 2.0**k + REFERENCE_NS * (b or 0) + LOOK_UP_NS * r
+        # The subset transform adds once for each player and mask, hence k 2^k. Tables
+        # of nested groups add once for each player and pair of masks that meet.
+        masks = 3.0**k if self.nested else 2.0**k
+        of_player = ENTRY_NS * masks + REFERENCE_NS * (b or 0) + LOOK_UP_NS * r
         return float((LEAF_NS + of_player * k) @ self.leaves)
 
     def _without_tables(self, r, b) -> float:
@@ -97,8 +103,10 @@ class Costs:
     @property
     def tables_fit(self) -> bool:
         """True if the tables of values fit into memory."""
-        # Two numbers for each mask: the own and the joint mean of `_leaf_games`.
-        size = 2 * 2.0 ** np.arange(len(self.leaves)) @ self.leaves
+        # Two numbers for each mask: the own and the joint mean of `_leaf_games`. With
+        # nested groups, there is one for each player and the prediction.
+        k = np.arange(len(self.leaves))
+        size = ((k + 1 if self.nested else 2) * 2.0**k) @ self.leaves
         room = working_bytes(TABLE_SHARE) / 8
         return bool(self.has_tables and self.n_columns * size <= room)
 
@@ -122,6 +130,8 @@ class Costs:
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
+        if self.nested:
+            return False
         return not self.has_tables or self._without_tables(r, b) < self._by_tables(r, b)
 
     @property
@@ -140,7 +150,7 @@ class Costs:
         return self.prefers_pairs(max(r, ROWS_EXPECTED) if lasting else r, b)
 
 
-def count_costs(trees, players) -> Costs:
+def count_costs(trees, players, nested=False) -> Costs:
     """Return the costs of an ensemble.
 
     The model assumes that both rows of a pair pass each node independently, in the
@@ -152,6 +162,7 @@ def count_costs(trees, players) -> Costs:
     ----------
     trees : TreeEnsemble
     players : ndarray of shape (n_features,), int
+    nested : bool, default=False
 
     Returns
     -------
@@ -183,4 +194,5 @@ def count_costs(trees, players) -> Costs:
         np.rint(leaves).astype(np.int64),
         narrowed(trees)[0].shape[1],
         trees.n_trees,
+        nested,
     )

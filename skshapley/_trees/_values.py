@@ -8,14 +8,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from skshapley._trees._costs import MOST_BITS, Costs, count_costs
+from skshapley._trees._costs import MOST_BITS, MOST_NESTED_BITS, Costs, count_costs
 from skshapley._trees._ensemble import Codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
+from skshapley._trees._nested_tables import nested_tables
 from skshapley._trees._pair_tables import pair_tables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import References, Tables, each, grid_of, value_tables
 from skshapley._trees._walks import Layout
+from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import player_index
 
 # Most rows of one step
@@ -39,6 +41,9 @@ class TreeValues:
     n_players : int or None, default=None
         Number of players; the last ones may have no feature. None: players with a
         feature.
+    levels : ndarray of shape (n_levels, n_players), int, or None, default=None
+        The group of each player at each level of nested groups, the outermost first.
+        Their values always come from tables.
 
     Attributes
     ----------
@@ -58,7 +63,13 @@ class TreeValues:
     """
 
     def __init__(
-        self, trees, players=None, index="shapley", n_jobs=None, n_players=None
+        self,
+        trees,
+        players=None,
+        index="shapley",
+        n_jobs=None,
+        n_players=None,
+        levels=None,
     ) -> None:
         self.trees, self.index, self.n_jobs = (
             trees,
@@ -69,6 +80,7 @@ class TreeValues:
             np.arange(trees.n_features) if players is None else np.asarray(players)
         )
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
+        self.levels = levels
 
     @cached_property
     def codes(self) -> Codes:
@@ -77,7 +89,7 @@ class TreeValues:
 
     @cached_property
     def _costs(self) -> Costs:
-        return count_costs(self.trees, self.players)
+        return count_costs(self.trees, self.players, self.levels is not None)
 
     @cached_property
     def frontier(self) -> Frontier:
@@ -117,8 +129,13 @@ class TreeValues:
         self._n_descended = 0  # rows that were explained without tables
         self._run_rows: int | None = None  # all rows of a run, whose choice is fixed
         self._pair_tables: dict[Any, Tables] = {}  # by index
+        if self.levels is not None and not self._divide():
+            raise UnreadableModelError(
+                f"Paths of the trees have more than {MOST_NESTED_BITS} players, too many"
+                " for nested groups"
+            )
         if self._costs.keeps_tables(self._n_references) and self._divide():
-            self._tables = self._value_tables().keep()
+            self._tables = self._value_tables(self._references).keep()
             kept = self._tables.kept or []
             self.base_values = self._constant + sum(
                 table.mean for tables in kept for table in tables
@@ -145,16 +162,17 @@ class TreeValues:
         if self._blocks is None:
             b = len(self._references.weights)
             self._blocks = list(make_blocks(self.trees, self.codes, self.players, b))
-        return all(
-            c.n_bits <= MOST_BITS for block in self._blocks for c in block.chunks
-        )
+        most = MOST_BITS if self.levels is None else MOST_NESTED_BITS
+        return all(c.n_bits <= most for block in self._blocks for c in block.chunks)
 
-    def _value_tables(self) -> Tables:
+    def _value_tables(self, references) -> Tables:
         shape = self.trees.n_outputs, self.n_players + 1
-        make = partial(
+        make: Any = partial(
             value_tables, shape=shape, index=self.index, grid=grid_of(self.trees)
         )
-        return Tables(self._blocks, self._references, shape, make, self.n_jobs)
+        if self.levels is not None:
+            make = partial(nested_tables, shape=shape, levels=self.levels)
+        return Tables(self._blocks, references, shape, make, self.n_jobs)
 
     def _tables_of_pairs(self, index) -> Tables:
         """Return the tables of interactions by an index; they are kept if they fit into memory."""
@@ -237,7 +255,7 @@ class TreeValues:
         ):
             self._n_descended = n_descended
             return None
-        tables = self._value_tables()
+        tables = self._value_tables(self._references)
         if self._costs.tables_fit:
             self._tables = tables.keep()
         return tables
@@ -271,9 +289,16 @@ class TreeValues:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
-        return self.frontier.values_by_reference(
-            self.codes(X), self.codes(references), self.index
-        )
+        codes = self.codes(references)
+        if self.levels is None:
+            return self.frontier.values_by_reference(self.codes(X), codes, self.index)
+        self._divide()
+        single = [
+            References(codes[:, [row]], np.ones(1)) for row in range(len(codes.T))
+        ]
+        tables = map(self._value_tables, single)
+        sums = np.stack([table.values(self.codes(X)) for table in tables])
+        return sums[:, :, :-1].transpose(3, 0, 2, 1)
 
     def pairs(self, X, index=None) -> NDArray[np.float64]:
         """Return the interaction index of all pairs of players.

@@ -34,12 +34,6 @@ def choose(
         index, pairs = request.index, request.pairs
         stops = draft.stops_by_default and draft.samples
         reading = read(reward, draft.max_rows, n_jobs, index, pairs, stops)
-    if reward.players_.levels is not None and not (
-        reading.form and reading.form.additive
-    ):
-        # SampledTrees has no values of nested groups
-        reason = "Values of nested groups are exact for sums over the columns only"
-        reading = Reading(reason=reason)
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
         return Exact(labels, reading.form, reward, request.entropy)
@@ -52,7 +46,8 @@ def choose(
             reward.leave_out(~used)
             size = replace(size, n_players=max(1, int(used.sum())))
     way = Coalitions.prepared(labels, reward, request.plan(size))
-    if reading.form is None or not way.plan.samples:
+    nested = reward.players_.levels is not None  # trees are sampled without groups
+    if reading.form is None or not way.plan.samples or nested:
         return way
     return SampledTrees.of(labels, reward, way.plan, reading.form) or way
 

@@ -89,8 +89,11 @@ def read(
     try:
         form = read_outputs(reward.masked_.response)
         _check_indices(form, index, pairs)
-        # Set before fit, since tables depend on the index.
-        form.index = index
+        # Set before fit, since tables depend on the index and the groups.
+        form.index, form.levels = index, reward.players_.levels
+        if form.levels is not None and not (form.nests or form.additive):
+            reason = "Values of nested groups are exact for trees and sums over columns"
+            return Reading(reason=f"{reason} only")
         if stops:
             size = reward.players_.n_players, len(reward.masked_.weights)
             most_rows = min(most_rows, form.usual_rows(*size))

@@ -37,8 +37,13 @@ class ClosedForm(Portable, ABC):
         Names of the indices that attributions and pairs can have; None for any.
     additive : bool
         Whether the response is a sum over the columns, for any columns.
+    nests : bool
+        Whether the form has values of nested groups; a sum over the columns has them
+        anyway.
     index : Index
         Index of the attributions; set before `fit`.
+    levels : ndarray of shape (n_levels, p), int, or None
+        With nested groups, the group of each player at each level; set before `fit`.
     cost_ : float
         Cost of explaining a row, in calls of the model for one row. Known after `fit`.
     n_players_ : int
@@ -55,7 +60,9 @@ class ClosedForm(Portable, ABC):
     indices: frozenset[str] | None = frozenset({"shapley"})
     pair_indices: frozenset[str] | None = frozenset({"shapley"})
     additive: bool = False
+    nests: bool = False
     index: Index = SHAPLEY
+    levels: NDArray[np.intp] | None = None
     cost_ = 0.0
     n_players_: int
     column_player_: NDArray[np.intp]

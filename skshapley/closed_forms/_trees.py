@@ -53,6 +53,7 @@ class Trees(ClosedForm):
     """
 
     label = "trees"
+    nests = True
     # Every index is a mean over presence, which leaves support.
     indices = pair_indices = None
 
@@ -70,7 +71,12 @@ class Trees(ClosedForm):
 
     def _fit(self) -> NDArray[np.float64]:
         self.solver_ = TreeValues(
-            self.trees, self.column_player_, self.index, self.n_jobs_, self.n_players_
+            self.trees,
+            self.column_player_,
+            self.index,
+            self.n_jobs_,
+            self.n_players_,
+            self.levels,
         )
         if (
             self.background_ is None
@@ -91,7 +97,7 @@ class Trees(ClosedForm):
         # counted once: 10 ms for a forest of 100 grown trees
         known, costs = self._counted
         if known is None or not np.array_equal(known, column_player):
-            costs = count_costs(self.trees, column_player)
+            costs = count_costs(self.trees, column_player, self.levels is not None)
             self._counted = column_player, costs
         return costs.model_rows(n_references)
 

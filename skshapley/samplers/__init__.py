@@ -21,7 +21,7 @@ from skshapley.samplers._graph_methods import (
 )
 from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
-from skshapley.samplers._nested import Nested
+from skshapley.samplers._nested import ExactNested, Nested
 from skshapley.samplers._odd import Odd, OddLeverage
 from skshapley.samplers._odd_ranked import RankedOdd
 from skshapley.samplers._ordered import Ordered
@@ -72,6 +72,7 @@ __all__ = [
     "ConnectedRegression",
     "ConnectedShapley",
     "Exact",
+    "ExactNested",
     "Herding",
     "Importance",
     "KendallKernel",

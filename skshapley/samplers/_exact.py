@@ -32,22 +32,27 @@ class Exact(Sampler):
     traits = SamplerTraits(one_shot=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of exactly 2^p - 2 coalitions."""
+        """Return the price of exactly the enumerated coalitions."""
+        n = self._n_evals(n_players)
+        return Price.of_coalitions(1, n_references, least=n, most=n)
+
+    def _n_evals(self, n_players: int) -> int:
+        """Return the number of coalitions, without the empty and the full one."""
         if n_players > MOST_PLAYERS:
             raise ValueError(
                 f"Exact enumerates 2^p coalitions of at most {MOST_PLAYERS} players; "
                 f"got {n_players}. Put features into groups, or choose a sampler such "
                 'as "antithetic" or "leverage".'
             )
-        n = 2**n_players - 2
-        return Price.of_coalitions(1, n_references, least=n, most=n)
+        return 2**n_players - 2
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         # Few background rows are all used, so that values are exact and not only a
         # sample's.
         if n_references <= LEAST_REFERENCES:
             return n_references
-        return max(1, min(n_references, n_rows // max(2**n_players - 2, 1)))
+        n = self._n_evals(n_players)
+        return max(1, min(n_references, n_rows // max(n, 1)))
 
     def _ask(self, rows: np.ndarray, n: int) -> FullDesign:
         # one design for all rows

@@ -1,4 +1,4 @@
-"""Permutations in which the members of a group stay together: Owen and Winter values."""
+"""Orders in which the members of a group stay together: Owen and Winter values."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Constraint
-from skshapley.designs import OrderedDesign
+from skshapley._tools._nested import entry_probabilities, nested_coalitions
+from skshapley.designs import LinearDesign, OrderedDesign
 from skshapley.samplers._base import SamplerTask, SamplerTraits
+from skshapley.samplers._exact import Exact
 from skshapley.samplers._permutations import Antithetic, with_reverses
 
 
@@ -19,6 +21,11 @@ def _is_levels(value) -> bool:
     except ValueError:
         return False
     return levels.size == 0 or (levels.ndim == 2 and levels.dtype.kind in "iu")
+
+
+LEVELS = Constraint(
+    _is_levels, "a group number for each player at each level, (n_levels, p)"
+)
 
 
 class Nested(Antithetic):
@@ -64,12 +71,7 @@ class Nested(Antithetic):
     """
 
     produces = OrderedDesign  # type: ignore[assignment]
-    _constraints = {
-        **Antithetic._constraints,
-        "levels": Constraint(
-            _is_levels, "a group number for each player at each level, (n_levels, p)"
-        ),
-    }
+    _constraints = {**Antithetic._constraints, "levels": LEVELS}
 
     def __init__(
         self, levels=(), references: str = "stratified", weights: str = "equal"
@@ -83,13 +85,7 @@ class Nested(Antithetic):
         return replace(super().traits, needs_all_players=True)
 
     def _start(self, task: SamplerTask) -> None:
-        levels = np.asarray(self.levels, dtype=np.intp)
-        levels = levels.reshape(-1, levels.shape[-1] if levels.size else task.n_players)
-        if levels.shape[1] != task.n_players:
-            raise ValueError(
-                f"Nested got levels of {levels.shape[1]} players for a game of "
-                f"{task.n_players}: pass one group number for each player."
-            )
+        levels = _checked(self, task.n_players)
         self._leaders = [_leaders(level) for level in levels]
         super()._start(task)
 
@@ -102,6 +98,65 @@ class Nested(Antithetic):
 
     def _ask(self, rows: np.ndarray, n: int) -> Any:
         return OrderedDesign(**vars(super()._ask(rows, n)))
+
+
+class ExactNested(Exact):
+    """Every coalition that the orders of `Nested` pass: exact Owen and Winter values.
+
+    Explainers choose this sampler for nested `groups` if the budget pays for all these
+    coalitions. One group is divided in a coalition, and the others are whole: twenty
+    players in five groups have 1,152 of a million coalitions.
+
+    Parameters
+    ----------
+    levels : array of int of shape (n_levels, p), default=()
+        As of `Nested`.
+
+    References
+    ----------
+    Owen (1977) and Winter (1989), as of `Nested`.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import ExactNested
+    >>> shapley_values(
+    ...     lambda S: S.any(axis=1) * 1.0,
+    ...     n_players=3,
+    ...     sampler=ExactNested([[0, 1, 1]]),
+    ...     max_evals=8,
+    ... ).values
+    array([0.5 , 0.25, 0.25])
+    """
+
+    produces = LinearDesign  # type: ignore[assignment]
+    traits = replace(Exact.traits, needs_all_players=True)
+    _constraints = {"levels": LEVELS}
+
+    def __init__(self, levels=()) -> None:
+        self.levels = levels
+
+    def _n_evals(self, n_players: int) -> int:
+        return len(nested_coalitions(_checked(self, n_players))) - 2
+
+    def _ask(self, rows: np.ndarray, n: int) -> Any:
+        levels = _checked(self, self.n_players_)
+        coalitions = nested_coalitions(levels)
+        probabilities = entry_probabilities(coalitions, ~coalitions, levels)
+        weights = np.where(coalitions, probabilities, -probabilities)
+        return LinearDesign(coalitions[None], weights=weights.T, exact=True)
+
+
+def _checked(sampler: Any, n_players: int) -> NDArray[np.intp]:
+    """Return the levels of a sampler, or raise ValueError for another number of players."""
+    levels = np.asarray(sampler.levels, dtype=np.intp)
+    levels = levels.reshape(-1, levels.shape[-1] if levels.size else n_players)
+    if levels.shape[1] != n_players:
+        raise ValueError(
+            f"{type(sampler).__name__} got levels of {levels.shape[1]} players for a "
+            f"game of {n_players}: pass one group number for each player."
+        )
+    return levels
 
 
 def _leaders(level: NDArray[np.intp]) -> NDArray[np.intp]:

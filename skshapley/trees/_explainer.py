@@ -49,7 +49,8 @@ class TreeExplainer(Attributor):
         the positive class of two, else all outputs at once.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player. Every other column is a
-        player of its own.
+        player of its own. A dict of such groups in place of the columns makes nested
+        groups, as in `ShapleyExplainer`.
     feature_perturbation : {"interventional", "path_dependent"}, default="interventional"
         The replacement of absent features. "interventional": background rows.
         "path_dependent": the training data, in their proportions at the nodes; no
@@ -189,11 +190,8 @@ class TreeExplainer(Attributor):
             self._background = replace(background, rows=None, weights=np.empty(0))
         else:
             self._background = Background.of(self, X, sample_weight, self.groups)
-        if self.players_.levels is not None:
-            raise ValueError(
-                f"{name} has no values of nested groups: use "
-                "skshapley.ShapleyExplainer, or groups of one level."
-            )
+        self._check_nested(index, pairs)
+        form.levels = self.players_.levels
         rows, weights = self.background_, self.background_weights_
         if from_paths:
             rows, weights = None, np.ones(1)

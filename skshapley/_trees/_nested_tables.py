@@ -1,0 +1,136 @@
+r"""Tables of the values of nested groups, leaf by leaf.
+
+A row to explain with fail mask c and a background row with fail mask p meet at a leaf
+if no player fails for both. The leaf then needs the players of p present and those of c
+absent. A player of p gains the value of the leaf with the probability that it enters
+last of p, and before all of c (`entry_probabilities`); a player of c loses it likewise.
+All leaves with the same groups along the path share these probabilities as one sparse
+matrix.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley._tools._nested import entry_probabilities
+from skshapley._trees._leaf_games import runs_of_leaves
+from skshapley._trees._tables import ROWS, Table
+
+# Numbers in the tables of leaves in one step
+BATCH = 1 << 20
+# Matrices in memory; the largest have 3^k k numbers for k = 10 path players
+MATRICES = 64
+
+
+@lru_cache(maxsize=MATRICES)
+def _leaf_values(levels: tuple[tuple[int, ...], ...]) -> sparse.csr_array:
+    """Return the matrix from the background's law to the values of a leaf.
+
+    Parameters
+    ----------
+    levels : tuple of tuple of int
+        The group of each of k path players at each level.
+
+    Returns
+    -------
+    matrix : sparse array of shape (k 2 ** k, 2 ** k)
+        For each player and fail mask of the row to explain.
+    """
+    k = len(levels[0])
+    masks, players = np.arange(1 << k), np.arange(k)
+    failed, background_failed = np.nonzero((masks[:, None] & masks) == 0)
+    present = background_failed[:, None] >> players & 1 == 1
+    absent = failed[:, None] >> players & 1 == 1
+    signs = present.astype(float) - absent
+    values = signs * entry_probabilities(present, absent, np.array(levels))
+    pair, player = np.nonzero(values)
+    slots = player * len(masks) + failed[pair]
+    entries = values[pair, player], (slots, background_failed[pair])
+    return sparse.csr_array(entries, shape=(k << k, 1 << k))
+
+
+def _adjacent(
+    players: NDArray[np.intp], levels: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return path players sorted by group, their groups, and the new number of each mask.
+
+    Parameters
+    ----------
+    players : ndarray of shape (n, k), int
+    levels : ndarray of shape (n_levels, p), int
+
+    Returns
+    -------
+    players : ndarray of shape (n, k), int
+    groups : ndarray of shape (n, n_levels, k), int
+        Numbered along the path, so that leaves with groups of the same sizes are equal.
+    masks : ndarray of shape (n, 2 ** k), int
+    """
+    order = np.lexsort(levels[::-1, players], axis=-1)
+    players = np.take_along_axis(players, order, axis=1)
+    of_players = levels[:, players].swapaxes(0, 1)
+    groups = np.diff(of_players, axis=2, prepend=of_players[:, :, :1]) != 0
+    k = players.shape[1]
+    old = np.arange(1 << k)
+    bits = old[:, None] >> order[:, None] & 1
+    return players, groups.cumsum(axis=2), bits @ (1 << np.arange(k))
+
+
+def nested_tables(block, chunk, masks, law, shape, levels) -> Iterator[Table]:
+    """Yield the tables of the values and predictions in a chunk.
+
+    Parameters
+    ----------
+    block : Block
+    chunk : Chunk
+    masks, law : ndarray
+        From `References.law`.
+    shape : tuple of int
+        The number of outputs, and of players and the prediction, which comes last.
+    levels : ndarray of shape (n_levels, p), int
+        The group of each player at each level, the outermost first.
+    """
+    for k, run, of_run in runs_of_leaves(chunk.n_path):
+        laws = law[of_run].reshape(-1, 1 << k)
+        # a leaf without players is a constant
+        step = max(1, BATCH // ((k + 1) * max(ROWS, 1 << k)))
+        for at in range(run.start, run.stop if k else run.start, step):
+            leaves = slice(at, min(at + step, run.stop))
+            path_players = chunk.leaf_players[leaves, :k]
+            players, groups, sorted_masks = _adjacent(path_players, levels)
+            batch = laws[at - run.start : leaves.stop - run.start]
+            sorted_laws = np.empty_like(batch)
+            np.put_along_axis(sorted_laws, sorted_masks, batch, axis=1)
+            games = np.zeros((k + 1, *sorted_laws.shape))
+            patterns, of_leaf = np.unique(groups, axis=0, return_inverse=True)
+            for kind, pattern in enumerate(patterns):
+                members = np.flatnonzero(of_leaf.ravel() == kind)
+                matrix = _leaf_values(tuple(map(tuple, pattern.tolist())))
+                values = (matrix @ sorted_laws[members].T).reshape(k, 1 << k, -1)
+                games[:k, members] = values.swapaxes(1, 2)
+            games[k, :, 0] = 1.0  # rows without a failed player reach the leaf
+            values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
+            mean = np.zeros(shape[0])
+            mean[chunk.outputs] = sorted_laws[:, 0] @ values
+            terms = games * values.T[:, None, :, None]
+            predictions = np.full((1, len(players)), shape[1] - 1)
+            sums = np.concatenate([players.T, predictions])
+            sums = chunk.outputs[:, None, None] * shape[1] + sums
+            output, column, leaf = np.indices(sums.shape).reshape(3, -1)
+            number = np.arange(len(players))
+            yield Table(
+                entries=terms.reshape(-1, sorted_laws.size),
+                start=number << k,
+                group=chunk.groups.start + chunk.leaf_group[leaves],
+                flag=0 * number,
+                owner=np.stack([leaf, output * (k + 1) + column, sums.ravel()]),
+                n_sums=math.prod(shape),
+                mean=mean,
+                masks=np.take_along_axis(
+                    sorted_masks, masks[leaves].astype(np.intp), axis=1
+                ),
+            )
