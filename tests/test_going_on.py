@@ -19,8 +19,7 @@ from skshapley.samplers import (
     Odd,
     SamplerTraits,
 )
-from skshapley.solvers import PermutationMean, ProjectedSGD
-from skshapley.solvers._base import Estimate
+from skshapley.solvers import Estimate, PermutationMean, ProjectedSGD
 from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
 
