@@ -77,7 +77,9 @@ class Sample:
 
     def with_mean(self, groups: np.ndarray) -> np.ndarray:
         """Return values against groups ``(m, n_groups, k)``, and their mean, as outputs."""
-        everything = np.concatenate([groups, groups.mean(axis=1, keepdims=True)], axis=1)
+        everything = np.concatenate(
+            [groups, groups.mean(axis=1, keepdims=True)], axis=1
+        )
         return everything.reshape(len(groups), -1)
 
     def together(

@@ -7,7 +7,6 @@ from sklearn.ensemble import RandomForestRegressor
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.indices import INDICES, Index, beta
 from skshapley.samplers import Odd
-from skshapley.solvers import GaussianProcess
 from skshapley.testing import RandomGame
 
 LAWS = [INDICES["shapley"], INDICES["banzhaf"], beta(16, 1), beta(1, 4), beta(2, 2)]

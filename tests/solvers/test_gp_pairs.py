@@ -10,7 +10,7 @@ from sklearn.neural_network import MLPRegressor
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.indices import PAIR_INDICES, beta, enumerated
 from skshapley.samplers import Odd, OddLeverage
-from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
+from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame
 
