@@ -96,7 +96,7 @@ REFUSED = {
             LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1).fit(FULL, THREE),
             response_method="log_odds",
         ),
-        "LGBMClassifier.log_odds is not .* 'decision_function', or use",
+        "LGBMClassifier.log_odds is not .*='decision_function', or use",
     ),
     "groups": (
         lambda: ShapleyExplainer(
