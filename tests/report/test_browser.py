@@ -173,15 +173,19 @@ def test_two_dozen_categories_are_legible(opened, plain):
     assert min(right["x"] - left["x"] for left, right in pairwise(boxes)) > 10
 
 
-def test_titles_of_columns_stand_above_their_cells_on_a_phone(opened, plain):
-    page = opened(plain, 390)
+@pytest.mark.parametrize(("width", "n_columns"), [(390, 4), (800, 5)])
+def test_titles_of_columns_stand_above_their_cells(width, n_columns, opened, plain):
+    """The largest attributions stand below their row, on its whole width."""
+    page = opened(plain, width)
     heads = page.locator("#table thead th:visible").all()
     cells = page.locator("#table tbody tr").first.locator("th, td:visible").all()
     for head, cell in zip(heads, cells[: len(heads)], strict=True):
         assert head.bounding_box()["x"] == pytest.approx(
             cell.bounding_box()["x"], abs=1
         )
-    assert len(heads) == 4
+    assert len(heads) == n_columns
+    reasons = page.locator("#table td.reasons").first.bounding_box()
+    assert reasons["width"] > 0.9 * width
 
 
 def test_a_point_opens_its_row(opened, plain):
@@ -303,7 +307,8 @@ def test_tick_labels_do_not_overlap(opened, plain):
     page = opened(replace(plain, data=data), 360)
     for place in range(3):
         panel = page.locator("#dependence .panel").nth(place)
-        marks = panel.locator("svg text[text-anchor=middle]:not(.title)").all()
+        anchor = "end][transform" if place == 1 else "middle"  # long texts are upright
+        marks = panel.locator(f"svg text[text-anchor={anchor}]:not(.title)").all()
         boxes = [mark.bounding_box() for mark in marks]
         for left, right in pairwise(boxes):
             assert left["x"] + left["width"] < right["x"]

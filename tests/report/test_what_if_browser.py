@@ -147,6 +147,9 @@ def test_the_panel_is_accessible_and_fits_a_phone(width, scheme, panel):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     results = axe.run(page, context="#what-if")
     assert results.violations_count == 0, results.generate_report()
+    page.locator("#what-if .inputs").evaluate("inputs => inputs.scrollIntoView()")
+    top = page.locator("#what-if .answer").bounding_box()["y"]
+    assert (top == 0) == (width == 400)  # the prediction stays in sight on a phone
 
 
 HOST = """

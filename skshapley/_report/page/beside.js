@@ -16,5 +16,5 @@ function drawBeside(content, output, open) {
   part("beside", ".most").replaceChildren(element("p", { class: "note" }, "Rows that differ most, with both predictions:"),
     element("ul", {}, ...rows.map((row) => element("li", {},
       element("button", { type: "button", click: () => open(row) }, content.rows[row]),
-      ` ${number(output.predictions[row])} here, ${number(other.predictions[row])} there`))));
+      ` ${predicted(output, output.predictions[row])} here, ${predicted(output, other.predictions[row])} there`))));
 }

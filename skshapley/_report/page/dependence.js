@@ -14,7 +14,7 @@ function axisOf(column) {
     const missing = column.codes.some((code) => code < 0);
     const marks = [...names, ...(missing ? [MISSING] : [])].map((name, place) => [place, name]);
     return { x: column.codes.map((code) => (code < 0 ? names.length : places[code])), marks,
-      ends: [-0.6, marks.length - 0.4], spread: 0.3, turned: marks.length > LABELS };
+      ends: [-0.6, marks.length - 0.4], spread: 0.3, texts: true };
   }
   const [low, high] = extent(column.x);
   const span = high - low || 1;
@@ -78,13 +78,14 @@ function keyOf(name, column) {
 function scatter(width, { axis, values, errors, colours, description, label, across: below, up: beside, open }) {
   const bottom = HEIGHT - MARGIN.bottom;
   const letters = Math.min(TURNED_LETTERS, Math.max(...axis.marks.map(([, text]) => text.length)));
-  const height = axis.turned ? bottom + LETTER * letters + 32 : HEIGHT;
   const bound = (side) => values.map((y, row) => y + side * HALF_WIDTH * (errors?.[row] ?? 0));
   const [low, high] = extent([...bound(-1), ...bound(1), 0]);
   const pad = 0.04 * (high - low || 1);
   const heights = ticks([low, high], 5);
   const sides = tickTexts(heights);
   const left = 32 + LETTER * Math.max(...sides.map((text) => text.length)); // the title, and the numbers
+  const upright = axis.texts && LETTER * letters > (width - left) / axis.marks.length;
+  const height = upright ? bottom + LETTER * letters + 32 : HEIGHT;
   const across = scale(axis.ends, left, width - MARGIN.right);
   const up = scale([low - pad, high + pad], bottom, MARGIN.top);
   const wiggle = (row) => (axis.spread ? axis.spread * (((row * 0.618034) % 1) * 2 - 1) : 0);
@@ -96,7 +97,7 @@ function scatter(width, { axis, values, errors, colours, description, label, acr
     return half ? `M${x.toFixed(1)} ${up(values[row] - half).toFixed(1)}V${up(values[row] + half).toFixed(1)}` : "";
   });
   const middle = (left + width - MARGIN.right) / 2;
-  const labels = axis.turned
+  const labels = upright
     ? axis.marks.map(([place, text]) => shape("text", { "text-anchor": "end",
       transform: `translate(${across(place) + 4} ${bottom + 8}) rotate(-90)` }, shortened(text, TURNED_LETTERS)))
     : marksApart(axis.marks, across, width).map(([x, text]) => shape("text", { x, y: bottom + 18, "text-anchor": "middle" }, text));

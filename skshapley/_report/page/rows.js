@@ -85,8 +85,7 @@ class Rows {
       : (row) => (column.kind === "text" ? (column.codes[row] < 0 ? null : column.codes[row]) : column.x[row]);
     return [
       { key: "row", title: "Row", kind: null, of: (row) => content.rows[row] },
-      { key: "prediction", title: "Prediction", of: (row) => output.predictions[row],
-        text: (row) => number(output.predictions[row]) + (output.logit ? ` (${probability(output.predictions[row])})` : "") },
+      { key: "prediction", title: "Prediction", of: (row) => output.predictions[row], text: (row) => predicted(output, output.predictions[row]) },
       ...labelColumns.map((column) => column(content)),
       { key: "data", title: shortened(name, TITLE), kind: column.kind === "text" ? null : "number", of: raw, text: (row) => datum(column, row) },
       { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },

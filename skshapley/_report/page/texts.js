@@ -25,6 +25,11 @@ function probability(logit) {
   return `${(100 / (1 + Math.exp(-logit))).toPrecision(3)}\u00a0%`;
 }
 
+// A prediction, with the probability of log-odds.
+function predicted(output, value) {
+  return number(value) + (output.logit ? ` (${probability(value)})` : "");
+}
+
 function count(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }

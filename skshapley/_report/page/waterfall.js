@@ -71,9 +71,9 @@ function waterfall(content, output, row, all) {
   };
   const name = (line) => (line.data === undefined ? [line.name] : [wrappable(line.name), element("span", { class: "value" }, ` = ${line.data}`)]);
   const table = strips(`From the base value to the prediction of row ${content.rows[row]}`, [
-    { name: ["prediction"], strip: endStrip(prediction, at, true), description: number(prediction) + (output.logit ? ` (${probability(prediction)})` : ""), kind: "end" },
+    { name: ["prediction"], strip: endStrip(prediction, at, true), description: predicted(output, prediction), kind: "end" },
     ...lines.map((line) => ({ name: name(line), strip: stepStrip(line, at), description: description(line) })),
-    { name: ["base value"], strip: endStrip(base, at, false), description: number(base) + (output.logit ? ` (${probability(base)})` : ""), kind: "end" },
+    { name: ["base value"], strip: endStrip(base, at, false), description: predicted(output, base), kind: "end" },
   ]);
   table.classList.add("bars");
   return table;

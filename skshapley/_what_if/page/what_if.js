@@ -201,7 +201,7 @@ class WhatIf {
       range.setAttribute("aria-valuetext", this.label(j));
       if (lost.checked) return (box.value = "");
       const value = steps ? values[cell] : cell;
-      if (document.activeElement !== box || Number(box.value) !== value) box.value = Number(value.toPrecision(8));
+      if (document.activeElement !== box || Number(box.value) !== value) box.value = Number(value.toPrecision(6));
       if (Number(range.value) !== cell) range.value = cell;
       return value;
     });
