@@ -19,7 +19,6 @@ from skshapley.exceptions import PartialExplanationError
 ABOUT = (
     "Explain the predictions of a fitted model by Shapley values, with standard errors."
 )
-Add = Callable[..., Any]  # the `add_argument` of a parser
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,7 +29,8 @@ def main(argv: list[str] | None = None) -> int:
     argv : list of str, default=None
         None: the arguments of the process.
     """
-    parser, argv = _parser(), sys.argv[1:] if argv is None else argv
+    parser = _parser()
+    argv = sys.argv[1:] if argv is None else argv
     if not argv:
         parser.print_help(sys.stderr)
         parser.exit(USAGE)
@@ -89,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
         subparser = commands.add_parser(
             name, help=summary, description=description, **_manual(name)
         )
-        arguments(subparser.add_argument)
+        for argument, options in arguments.items():
+            subparser.add_argument(argument, **options)
         subparser.set_defaults(command=command)
     return parser
 
@@ -102,111 +103,6 @@ def _manual(name: str) -> dict[str, Any]:
     return {"epilog": text, "formatter_class": argparse.RawDescriptionHelpFormatter}
 
 
-def _explain_arguments(add: Add) -> None:
-    add("--model", type=Path, required=True, metavar="FILE", help="the fitted model")
-    add(
-        "--background",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="rows for absent features",
-    )
-    add("--data", type=Path, required=True, metavar="PATH", help="the rows to explain")
-    add(
-        "--out", type=Path, required=True, metavar="FOLDER", help="where the results go"
-    )
-    add(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        help="parameters of the explainer, TOML or JSON",
-    )
-    add(
-        "--columns",
-        nargs="+",
-        metavar="NAME",
-        help="columns of a model without feature names",
-    )
-    add("--keys", nargs="+", metavar="NAME", help="columns that identify rows")
-    add(
-        "--batch-rows",
-        type=_positive,
-        metavar="N",
-        help="rows a batch (4096; of documents 256)",
-    )
-    add(
-        "--on-error",
-        choices=("raise", "skip"),
-        default="raise",
-        help="what to do about rows that cannot be explained: end the run (raise, the default), or"
-        " set them aside with their keys and errors",
-    )
-    add(
-        "--n-jobs",
-        type=int,
-        metavar="N",
-        help="workers; -1 for all cores (default: one)",
-    )
-    add(
-        "--random-state",
-        type=int,
-        metavar="N",
-        help="seed (default: the configuration's, or 0)",
-    )
-    add(
-        "--trust",
-        nargs="+",
-        default=[],
-        metavar="TYPE",
-        help="types that a .skops file may hold",
-    )
-    add(
-        "--trust-pickle",
-        action="store_true",
-        help="load pickles: they may run any code",
-    )
-    add("--quiet", action="store_true", help="show no progress")
-
-
-def _status_arguments(add: Add) -> None:
-    add("folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote")
-
-
-def _plot_arguments(add: Add) -> None:
-    _status_arguments(add)
-    add("--kind", choices=KINDS, required=True, help="the display")
-    add("--output", metavar="LABEL", help="the output to show, where there are several")
-    add(
-        "--row",
-        type=int,
-        metavar="N",
-        help="the row to show, from 0, of those explained",
-    )
-    add("--features", nargs="+", metavar="NAME", help="the features to show")
-    _picture_arguments(add, 2000, None, "the picture: .png, .svg, .pdf ...")
-
-
-def _report_arguments(add: Add) -> None:
-    _status_arguments(add)
-    add("--title", metavar="TEXT", help="the title (default: named after the model)")
-    _picture_arguments(add, 1000, 50, "the page: report.html")
-
-
-def _picture_arguments(add: Add, rows: int, features: int | None, what: str) -> None:
-    number: dict[str, Any] = {"type": _positive, "metavar": "N"}
-    add("--out", type=Path, required=True, metavar="FILE", help=what)
-    add(
-        "--max-rows",
-        default=rows,
-        **number,
-        help=f"rows to show, evenly spread ({rows})",
-    )
-    add(
-        "--max-features", default=features, **number, help="features to show one by one"
-    )
-    add("--overwrite", action="store_true", help="replace FILE where there is one")
-
-
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
@@ -214,15 +110,108 @@ def _positive(text: str) -> int:
     return value
 
 
-COMMANDS: dict[
-    str, tuple[str, Callable[[Add], None], Callable[[argparse.Namespace], int]]
-] = {
-    "explain": ("explain a table into a folder", _explain_arguments, run_explain),
+FILE = {"type": Path, "metavar": "FILE"}
+NAMES = {"nargs": "+", "metavar": "NAME"}
+NUMBER = {"type": int, "metavar": "N"}
+POSITIVE = {"type": _positive, "metavar": "N"}
+# The arguments of each command, as `add_argument` takes them
+Arguments = dict[str, dict[str, Any]]
+EXPLAIN: Arguments = {
+    "--model": {**FILE, "required": True, "help": "the fitted model"},
+    "--background": {**FILE, "required": True, "help": "rows for absent features"},
+    "--data": {
+        "type": Path,
+        "required": True,
+        "metavar": "PATH",
+        "help": "the rows to explain",
+    },
+    "--out": {
+        "type": Path,
+        "required": True,
+        "metavar": "FOLDER",
+        "help": "where the results go",
+    },
+    "--config": {**FILE, "help": "parameters of the explainer, TOML or JSON"},
+    "--columns": {**NAMES, "help": "columns of a model without feature names"},
+    "--keys": {**NAMES, "help": "columns that identify rows"},
+    "--batch-rows": {**POSITIVE, "help": "rows a batch (4096; of documents 256)"},
+    "--on-error": {
+        "choices": ("raise", "skip"),
+        "default": "raise",
+        "help": "what to do about rows that cannot be explained: end the run (raise, "
+        "the default), or set them aside with their keys and errors",
+    },
+    "--n-jobs": {**NUMBER, "help": "workers; -1 for all cores (default: one)"},
+    "--random-state": {
+        **NUMBER,
+        "help": "seed (default: the configuration's, or 0)",
+    },
+    "--trust": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "TYPE",
+        "help": "types that a .skops file may hold",
+    },
+    "--trust-pickle": {
+        "action": "store_true",
+        "help": "load pickles: they may run any code",
+    },
+    "--quiet": {"action": "store_true", "help": "show no progress"},
+}
+STATUS: Arguments = {
+    "folder": {
+        "type": Path,
+        "metavar": "FOLDER",
+        "help": "what `skshapley explain` wrote",
+    }
+}
+FEATURES = {**POSITIVE, "help": "features to show one by one"}
+OVERWRITE: Arguments = {
+    "--overwrite": {
+        "action": "store_true",
+        "help": "replace FILE where there is one",
+    }
+}
+PLOT: Arguments = {
+    **STATUS,
+    "--kind": {"choices": KINDS, "required": True, "help": "the display"},
+    "--output": {
+        "metavar": "LABEL",
+        "help": "the output to show, where there are several",
+    },
+    "--row": {**NUMBER, "help": "the row to show, from 0, of those explained"},
+    "--features": {**NAMES, "help": "the features to show"},
+    "--out": {**FILE, "required": True, "help": "the picture: .png, .svg, .pdf ..."},
+    "--max-rows": {
+        **POSITIVE,
+        "default": 2000,
+        "help": "rows to show, evenly spread (2000)",
+    },
+    "--max-features": FEATURES,
+    **OVERWRITE,
+}
+REPORT: Arguments = {
+    **STATUS,
+    "--title": {
+        "metavar": "TEXT",
+        "help": "the title (default: named after the model)",
+    },
+    "--out": {**FILE, "required": True, "help": "the page: report.html"},
+    "--max-rows": {
+        **POSITIVE,
+        "default": 1000,
+        "help": "rows to show, evenly spread (1000)",
+    },
+    "--max-features": {**FEATURES, "default": 50},
+    **OVERWRITE,
+}
+COMMANDS: dict[str, tuple[str, Arguments, Callable[[argparse.Namespace], int]]] = {
+    "explain": ("explain a table into a folder", EXPLAIN, run_explain),
     "status": (
         "show the progress of a folder, and check its files",
-        _status_arguments,
+        STATUS,
         run_status,
     ),
-    "plot": ("draw a folder of explanations", _plot_arguments, run_plot),
-    "report": ("write a folder as a page for a browser", _report_arguments, run_report),
+    "plot": ("draw a folder of explanations", PLOT, run_plot),
+    "report": ("write a folder as a page for a browser", REPORT, run_report),
 }

@@ -1,19 +1,23 @@
 """The columns of a file of an explanation, declared once.
 
 `COLUMNS` has the columns of numbers in the order of the file. Each knows its attribute
-of the explanation, its names and types in the file, and how to write and read it.
+of the explanation, its names and types in the file, and how to write and read it. The
+tokens of documents are lists, because each document has its own.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from skshapley._records._importance import errors_of
 from skshapley._records._interactions import Interactions, by_pair
-from skshapley._records._record import Record
+from skshapley._records._outcome import Record
+from skshapley._tables._documents import Piece
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,11 +98,9 @@ class OfRows(Column):
     """A number for each row, ``(r,)``."""
 
     def write(self, explanation: Record, size: Size) -> Iterator[np.ndarray]:
-        """Yield the numbers, repeated for each output."""
         yield np.repeat(getattr(explanation, self.attribute), size.k)
 
     def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        """Return the numbers ``(r,)``."""
         return table[self.name].to_numpy()[:: size.k]
 
 
@@ -106,11 +108,9 @@ class OfLines(Column):
     """A number for each row and output, ``(r, k)``."""
 
     def write(self, explanation: Record, size: Size) -> Iterator[np.ndarray]:
-        """Yield the numbers."""
         yield getattr(explanation, self.attribute).ravel()
 
     def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        """Return the numbers ``(r, k)``."""
         return table[self.name].to_numpy().reshape(-1, size.k)
 
 
@@ -118,7 +118,6 @@ class OfPlayers(Column):
     """A number for each row, player and output, ``(r, p, k)``; NaN if it is unknown."""
 
     def names(self, size: Size) -> list[str]:
-        """Return a name for each player."""
         return [f"{self.name}:{player}" for player in size.players]
 
     def cube(self, explanation: Record, size: Size) -> np.ndarray:
@@ -127,12 +126,10 @@ class OfPlayers(Column):
         return numbers.reshape(len(numbers), len(size.players), size.k)
 
     def write(self, explanation: Record, size: Size) -> Iterator[np.ndarray]:
-        """Yield the numbers of each player."""
         cube = self.cube(explanation, size)
         yield from (cube[:, player].ravel() for player in range(cube.shape[1]))
 
     def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        """Return the numbers ``(r, p, k)``."""
         lines = [table[name].to_numpy() for name in self.names(size)]
         shape = len(size.players), len(table) // size.k, size.k
         return np.moveaxis(np.array(lines).reshape(shape), 0, 1)
@@ -142,11 +139,9 @@ class OfRefits(OfPlayers):
     """A list of numbers for each row, player and output, ``(r, p, b, k)``."""
 
     def valid_types(self, size: Size) -> tuple[str, ...]:
-        """Return the type of lists of one length."""
         return (f"fixed_size_list<element: double>[{size.lengths[self.name]}]",)
 
     def write(self, explanation: Record, size: Size) -> Iterator[Any]:
-        """Yield the lists of each player."""
         b = size.lengths[self.name]
         numbers = getattr(explanation, self.attribute)
         cube = numbers.reshape(len(numbers), len(size.players), b, size.k)
@@ -154,7 +149,6 @@ class OfRefits(OfPlayers):
             yield lists_of(np.swapaxes(cube[:, player], 1, 2).reshape(-1, b), False)
 
     def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        """Return the numbers ``(r, p, b, k)``."""
         b = size.lengths[self.name]
         lines = [numbers_of(table[name]) for name in self.names(size)]
         shape = len(size.players), len(table) // size.k, size.k, b
@@ -162,15 +156,13 @@ class OfRefits(OfPlayers):
 
 
 class OfPairs(Column):
-    """A list of numbers of all pairs of players, of the record of interactions."""
+    """A list of numbers of all pairs of players, ``(r, pairs, k)``; unknown errors are null."""
 
     def valid_types(self, size: Size) -> tuple[str, ...]:
-        """Return the type of lists of all pairs."""
         p = len(size.players)
         return (f"fixed_size_list<element: double>[{p * (p - 1) // 2}]",)
 
     def write(self, explanation: Record, size: Size) -> Iterator[Any]:
-        """Yield the lists; unknown errors are null."""
         numbers = self.numbers(explanation.interactions)
         n_lines, n_pairs = len(numbers) * size.k, numbers.shape[1] // size.k
         yield lists_of(numbers.reshape(n_lines, n_pairs), nulls=True)
@@ -181,7 +173,6 @@ class OfPairs(Column):
         return errors if self.is_error else values
 
     def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        """Return the numbers ``(r, pairs, k)``."""
         p = len(size.players)
         shape = len(table) // size.k, size.k, p * (p - 1) // 2
         return numbers_of(table[self.name]).reshape(shape).swapaxes(1, 2)
@@ -236,3 +227,89 @@ OF_TOKENS = (VALUES, *ERRORS)
 TOKENS = dict.fromkeys((column.name for column in OF_TOKENS), "double")
 TOKENS |= {"position": "int64"}
 TOKENS |= dict.fromkeys(("feature", "token", "piece"), "string")
+
+
+def tokens_of(explanation: Record) -> list[list[int]] | None:
+    """Return the columns of each document's tokens, in its order; None for other data.
+
+    A record without players belongs to documents without tokens.
+    """
+    data = explanation.data
+    numbers = [getattr(explanation, column.attribute) for column in OF_TOKENS]
+    is_table = any(kind.kind != "O" for kind in data.dtypes)
+    lists = explanation.interactions, explanation.refit_values
+    if is_table or any(part is not None for part in lists):
+        return None
+    cells = data.to_numpy(dtype=object)
+    is_token = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(
+        bool
+    )
+    # numbers of absent tokens are not stored
+    if (cells.size and not is_token.any()) or any(
+        n is not None and n[~is_token].any() for n in numbers
+    ):
+        return None
+    return [
+        sorted(np.flatnonzero(in_row).tolist(), key=lambda column: row[column].place)
+        for row, in_row in zip(cells, is_token, strict=True)
+    ]
+
+
+def token_columns(
+    explanation: Record, size: Size, tokens: list[list[int]]
+) -> Iterator[tuple[str, Any]]:
+    """Yield lists with the numbers and texts of each document's tokens."""
+    import pyarrow as pa
+
+    k = size.k
+    cells = explanation.data.to_numpy(dtype=object)
+    names = [explanation.feature_names[players].tolist() for players in tokens]
+    pieces = [cells[row, players].tolist() for row, players in enumerate(tokens)]
+    lists: dict[str, list] = {
+        "position": [[piece.place for piece in players] for players in pieces],
+        "feature": names,
+        # without the number of a repeated token
+        "token": [[name.partition(" ")[0] for name in players] for players in names],
+        "piece": [[str(piece) for piece in players] for players in pieces],
+    }
+    lists = {
+        name: [players for players in column for _ in range(k)]
+        for name, column in lists.items()
+    }
+    for column in OF_TOKENS:
+        cube = column.cube(explanation, size)
+        lists[column.name] = [
+            cube[row, players, o]
+            for row, players in enumerate(tokens)
+            for o in range(k)
+        ]
+    for name, kind in TOKENS.items():
+        element = pa.field("element", pa.type_for_alias(kind))
+        yield name, pa.array(lists[name], pa.list_(element))
+
+
+def read_tokens(
+    table: "pa.Table", names: np.ndarray | None, k: int
+) -> tuple[np.ndarray, dict[str, np.ndarray], pd.DataFrame]:
+    """Return the names of tokens, their numbers by kind ``(r, p, k)``, and their pieces ``(r, p)``.
+
+    Without names, these are the tokens in the table, in the order of first appearance.
+    """
+    lists = table.select([*TOKENS]).to_pydict()
+    if names is None:
+        names = np.array([*dict.fromkeys(chain(*lists["feature"]))], dtype=object)
+    place = {name: column for column, name in enumerate(names.tolist())}
+    shape = len(table) // k, len(names), k
+    numbers = {column.name: np.zeros(shape) for column in OF_TOKENS}
+    data = np.full(shape[:2], None, dtype=object)
+    for line, features in enumerate(lists["feature"]):
+        row, output = divmod(line, k)
+        columns = [place[name] for name in features]
+        for kind, whole in numbers.items():
+            whole[row, columns, output] = lists[kind][line]
+        pieces = zip(
+            columns, lists["position"][line], lists["piece"][line], strict=True
+        )
+        for column, position, piece in pieces:
+            data[row, column] = Piece.at(position, piece)
+    return names, numbers, pd.DataFrame(data, columns=names, dtype=object)

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from skshapley._records import _selection, _texts
-from skshapley._records._folded import folded
+from skshapley._records import _selection, _summary
 from skshapley._records._importance import (
     check_confidence,
     cohort_masks,
@@ -19,6 +18,9 @@ from skshapley._records._importance import (
     inferred_importance,
     long_frame,
     player_index,
+    rank_shares,
+    sign_shares,
+    spread_errors,
     unsorted_importance,
 )
 from skshapley._records._interactions import Interactions
@@ -31,12 +33,12 @@ from skshapley._records._interchange import (
 from skshapley._records._outcome import (
     BY_OUTPUT,
     BY_ROW,
+    Record,
     changed,
     joined,
 )
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
-from skshapley._records._record import Record
-from skshapley._records._refits import rank_shares, sign_shares, spread_errors
+from skshapley._records._selection import folded
 from skshapley._tools._files import write_whole
 from skshapley._tools._texts import Hinting, corrected
 
@@ -727,7 +729,7 @@ class Explanation(Hinting, Record):
         return cls(**ExplanationFile.open(Path(path)).parts())
 
     def __repr__(self) -> str:
-        return _texts.as_text(self)
+        return _summary.as_text(self)
 
     def _repr_html_(self) -> str:
-        return _texts.as_html(self)
+        return _summary.as_html(self)

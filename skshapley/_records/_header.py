@@ -23,8 +23,7 @@ from skshapley._records._columns import (
     Size,
 )
 from skshapley._records._outcome import Settings
-from skshapley._tables._arrow import META
-from skshapley._tables._scalars import decoded
+from skshapley._tables._arrow import META, decoded
 
 FORMAT = 1
 # 128 bits: damage goes unnoticed once in 3e38 files.

@@ -11,10 +11,10 @@ from skshapley._inference._means import Means
 from skshapley._inference._rank_correlation import rank_correlation
 from skshapley._inference._simultaneous import intervals, ranks
 from skshapley._inference._sizes import MEAN_SIZE, Noise
-from skshapley._records._record import Record
-from skshapley._records._refits import refit_means, spread_errors
-from skshapley._tables._ordered import ordered_numbers
+from skshapley._records._outcome import Record
+from skshapley._tables._texts import ordered_numbers
 from skshapley._tools._constraints import Flag, Number, check_values
+from skshapley._tools._degrees import widening
 
 DIRECTION = ["direction", "direction_error"]
 CONFIDENCE = {
@@ -325,3 +325,44 @@ def cohort_masks(
     codes, names = pd.factorize(labels, sort=True)
     masks = {label: codes == code for code, label in enumerate(names)}
     return masks | ({"missing": codes < 0} if (codes < 0).any() else {})
+
+
+def spread_errors(refit_values: np.ndarray) -> np.ndarray:
+    """Return the standard errors by the spread over refits, the third axis.
+
+    They are widened as for Student's t: 1.96 of them contain 95 %.
+    """
+    deviations = refit_values.std(axis=2, ddof=1)
+    degrees = refit_values.shape[2] - 1
+    return deviations * widening(np.array(degrees, dtype=float))
+
+
+def sign_shares(values: np.ndarray, refit_values: np.ndarray) -> np.ndarray:
+    """Return the share of refits with the sign of each value."""
+    same = np.sign(refit_values) == np.sign(values)[:, :, None]
+    return same.mean(axis=2)
+
+
+def rank_shares(values: np.ndarray, refit_values: np.ndarray) -> np.ndarray:
+    """Return the share of refits with the rank of each value, by size among the players."""
+    same = _ranks(refit_values) == _ranks(values)[:, :, None]
+    return same.mean(axis=2)
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Return the ranks of sizes along the second axis, 0 for the largest."""
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")
+    return np.argsort(order, axis=1)
+
+
+def refit_means(means: np.ndarray) -> Means:
+    """Return zero means with the covariance of refits; other means subtract them.
+
+    Parameters
+    ----------
+    means : ndarray of shape (b, m)
+        The means over rows, by each refit.
+    """
+    covariance = np.atleast_2d(np.cov(means, rowvar=False))
+    m = means.shape[1]
+    return Means(np.zeros(m), covariance, float(len(means)), np.zeros(m))

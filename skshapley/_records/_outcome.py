@@ -1,13 +1,14 @@
-"""Outcomes and settings of a run: arrays, axes, the efficiency gap and the method used."""
+"""Records of runs and explanations: arrays, axes, the efficiency gap and the method used."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from inspect import signature
 from reprlib import Repr
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from skshapley._tools._texts import Hinting, unaddressed
@@ -369,3 +370,54 @@ class Outcome:
         return replace(
             self, **{k: v[:n] for k, v in vars(self).items() if k not in shared}
         )
+
+
+UNKNOWN = Settings()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Record(Frozen):
+    """The data of an explanation, without its methods; `Explanation` documents them.
+
+    The functions of this room take a `Record`; only `Explanation` knows these functions.
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray | None
+    base_values: np.ndarray
+    predictions: np.ndarray
+    data: pd.DataFrame
+    feature_names: np.ndarray
+    output_names: np.ndarray | None
+    n_evaluations: np.ndarray
+    n_model_rows: np.ndarray
+    converged: np.ndarray
+    settings: Settings = UNKNOWN
+    background_errors: np.ndarray | None = None
+    interactions: Any = None
+    others: np.ndarray | None = None
+    refit_values: np.ndarray | None = None
+
+    @property
+    def efficiency_gap(self) -> np.ndarray:
+        """Prediction minus base value minus the sum of attributions, ``(r,)`` or ``(r, k)``."""
+        # the brackets keep the difference of large, similar ends accurate
+        gap = (self.predictions - self.base_values) - self.values.sum(axis=1)
+        return gap if self.others is None else gap - self.others
+
+    @property
+    def index(self) -> pd.Index:
+        """The index of the explained rows."""
+        return self.data.index
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `values`: ``(r, p)`` or ``(r, p, k)``."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+# An explanation, of which a part is an explanation too
+SomeRecord = TypeVar("SomeRecord", bound=Record)

@@ -35,6 +35,9 @@ from skshapley._records._columns import (
     PAIRS,
     Column,
     Size,
+    read_tokens,
+    token_columns,
+    tokens_of,
 )
 from skshapley._records._header import (
     FORMAT,
@@ -48,16 +51,15 @@ from skshapley._records._header import (
 )
 from skshapley._records._importance import errors_of
 from skshapley._records._interactions import Interactions
-from skshapley._records._outcome import Settings
-from skshapley._records._record import Record
-from skshapley._records._tokens import read_tokens, token_columns, tokens_of
+from skshapley._records._outcome import Record, Settings
 from skshapley._tables._arrow import (
     column_from_arrow,
     column_to_arrow,
+    decoded,
+    encoded,
     index_from_arrow,
     index_to_arrow,
 )
-from skshapley._tables._scalars import decoded, encoded
 from skshapley._tools._files import DamagedFileError
 from skshapley._tools._params import needed
 

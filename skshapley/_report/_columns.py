@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._ordered import ordered_numbers
-from skshapley._tables._texts import shorten
+from skshapley._tables._texts import ordered_numbers, shorten
 from skshapley.plots._common import ends_of
 
 # Numbers in a script are doubles: larger integers would lose their last digits

@@ -117,7 +117,6 @@ class ColumnPool(RowPool):
         return present * (instance_rows - reference_rows) + reference_rows
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         return self._codes[rows] != self._codes[len(self.X) + references]
 
 
@@ -147,7 +146,6 @@ class ArrayPool(ColumnPool):
         self._names = names
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return mixed rows in the background's container."""
         alone = np.array_equal(self.column_player, np.arange(coalitions.shape[1]))
         present = coalitions if alone else coalitions.take(self.column_player, axis=1)
         # The common type, since integers of the background must not truncate floats of
@@ -175,7 +173,6 @@ class ArrayPool(ColumnPool):
         return np.concatenate([self.X, self.background]).T
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         if object in (self.X.dtype, self.background.dtype):  # objects may include pd.NA
             return super().unlike(rows, references)
         instances, replacements = self.X[rows], self.background[references]
@@ -211,7 +208,6 @@ class FramePool(ColumnPool):
         self._pools = [_joined(X[name], background[name]) for name in self._names]
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return mixed rows in the background's container."""
         index = self._index(coalitions, rows, references)
         columns = zip(self._names, self._pools, index, strict=True)
         return pd.DataFrame(
@@ -233,7 +229,6 @@ class NarwhalsPool(ColumnPool):
         self._pools = [_joined_foreign(*pair) for pair in pairs]
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return mixed rows in the background's container."""
         index = self._index(coalitions, rows, references)
         columns = [pool[at] for pool, at in zip(self._pools, index, strict=True)]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
@@ -249,7 +244,6 @@ class SparsePool(RowPool):
     """
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        """Return True where rows differ from a background row each, ``(n, d)`` bool."""
         instances, replacements = self.X[rows], self.background[references]
         for part in (
             instances,
@@ -266,7 +260,6 @@ class SparsePool(RowPool):
         ).toarray()  # one of them may store zeros
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        """Return mixed rows in the background's container."""
         q, b = references.shape[1], self.background.shape[0]
         # One number for each pair of rows; permutations mix the same pair many times.
         pairs, line = np.unique(rows[:, None] * b + references, return_inverse=True)

@@ -16,9 +16,9 @@ from skshapley.plots._intervals import (
     ComparisonDisplay,
     DumbbellDisplay,
     ImportanceDisplay,
+    RefitComparisonDisplay,
 )
 from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
-from skshapley.plots._refits import RefitComparisonDisplay
 from skshapley.plots._sentence import SentenceDisplay
 
 __all__ = [

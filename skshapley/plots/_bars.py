@@ -16,9 +16,10 @@ from skshapley._tables._texts import (
 )
 from skshapley._tools._constraints import Count
 from skshapley.plots import _style as style
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
+    CONSTRAINTS,
     HALF_WIDTH,
+    check_drawing,
     closed,
     direction_mark,
     fold,
@@ -80,8 +81,6 @@ class BarDisplay(ByRow, Display):
     0      x0    2.0
     1      x1    1.5
     """
-
-    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
 
     def __init__(self, table, local=False, response="response", stacked=False) -> None:
         super().__init__(table, response)
@@ -153,7 +152,6 @@ class BarDisplay(ByRow, Display):
         return named_values(self.table[~self.table["feature"].duplicated()], letters)
 
     def _draw(self, ax) -> None:
-        """Draw the bars."""
         from matplotlib.patches import Patch
 
         cohorts = self.table["cohort"].dropna().unique()
@@ -205,15 +203,6 @@ class BarDisplay(ByRow, Display):
         style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")
 
 
-def _table(
-    feature, value, error=np.nan, cohort=None, refit_error=np.nan
-) -> pd.DataFrame:
-    """Return the bars of all rows or of a cohort."""
-    columns = {"cohort": cohort, "feature": feature, "data": None, "value": value}
-    errors = {"standard_error": error, "refit_error": refit_error}
-    return pd.DataFrame(columns | errors)
-
-
 def _stacked_table(explanation, max_features) -> pd.DataFrame:
     """Return the bars of all outputs; outputs beyond the number of colours share one bar."""
     names = list(explanation.output_names)
@@ -228,11 +217,11 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
         label = f"{kind}{names[k]}" if place < n_kept else remainder
         folded = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
         parts[label] = parts.get(label, 0.0) + np.abs(folded.values).mean(axis=0)
-    tables = [
-        _table(folded.feature_names, value, cohort=label)
-        for label, value in parts.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    bars = pd.DataFrame(parts, index=folded.feature_names)
+    table = bars.melt(var_name="cohort", ignore_index=False).rename_axis("feature")
+    unknown = {"data": None, "standard_error": np.nan, "refit_error": np.nan}
+    columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
+    return table.reset_index().assign(**unknown)[columns]
 
 
 def _cohort_table(shown, masks) -> pd.DataFrame:
@@ -240,17 +229,12 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
-        importances = part.importance().loc[shown.feature_names].reset_index()
-        name = None if label is None else f"{label} (n = {len(part)})"
-        columns = ["importance", "standard_error", "refit_error"]
-        table = importances[["feature", *columns]].set_axis(
-            ["feature", "value", *columns[1:]], axis=1
-        )
-        table.insert(0, "cohort", name)
-        table.insert(2, "data", None)
-        directions = importances[["direction", "direction_error"]]
-        tables.append(table.join(directions))
-    return pd.concat(tables, ignore_index=True)
+        table = part.importance().loc[shown.feature_names].reset_index()
+        table["cohort"] = None if label is None else f"{label} (n = {len(part)})"
+        tables.append(table.assign(data=None).rename(columns={"importance": "value"}))
+    columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
+    directions = ["direction", "direction_error"]
+    return pd.concat(tables, ignore_index=True)[[*columns, *directions]]
 
 
 def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
@@ -317,12 +301,7 @@ class WaterfallDisplay(ByRow, Display):
     1      x0    1.0    0.0  1.0
     """
 
-    _constraints = {
-        "row": ROW,
-        "max_features": COUNT,
-        "max_pairs": Count(least=0),
-        "ax": AXES,
-    }
+    _constraints = CONSTRAINTS | {"max_pairs": Count(least=0)}
 
     def __init__(self, table, base_value, prediction, response="response") -> None:
         super().__init__(table, response)
@@ -406,7 +385,6 @@ class WaterfallDisplay(ByRow, Display):
         return [PREDICTION, *named_values(self.table, letters), BASE_VALUE]
 
     def _draw(self, ax) -> None:
-        """Draw the bars."""
         frame = self.frame()
         n = len(frame)
         rows = np.arange(1, n + 1)

@@ -9,8 +9,15 @@ from numpy.typing import NDArray
 from skshapley._records._importance import errors_of
 from skshapley._tables._texts import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
-from skshapley.plots._checks import AXES, COUNT, ROW
-from skshapley.plots._common import HALF_WIDTH, one_row, response_name, row_table
+from skshapley.plots._common import (
+    AXES,
+    COUNT,
+    HALF_WIDTH,
+    ROW,
+    one_row,
+    response_name,
+    row_table,
+)
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._partners import check_pairs
 
@@ -58,8 +65,6 @@ class HeatMapDisplay(Display):
     2      x2    1       0    0.0
     3      x3    1       1    2.0
     """
-
-    _constraints = {"row": ROW, "ax": AXES}
 
     def __init__(self, table, labels, image=None, response="response") -> None:
         super().__init__(table, response)
@@ -141,7 +146,6 @@ class HeatMapDisplay(Display):
         return -top, top
 
     def _draw(self, ax) -> None:
-        """Draw the attributions over the image."""
         values = self.table["value"].to_numpy()[self.labels]
         signal = len(values) == 1
         height, width = (values if self.image is None else self.image).shape[:2]
@@ -339,7 +343,6 @@ class InteractionsDisplay(Display):
         return -limit, limit
 
     def _draw(self, ax) -> None:
-        """Draw the triangle."""
         letters = style.letters_beside(ax)
         names = self._row_names(letters)
         n = len(names)

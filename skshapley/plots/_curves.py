@@ -11,16 +11,12 @@ from skshapley._tables._texts import shorten
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import _style as style
-from skshapley.plots._checks import (
-    AXES,
-    COUNT,
-    ROW,
+from skshapley.plots._common import (
+    CONSTRAINTS,
     check_drawing,
     check_names,
     check_output,
     explainer_of,
-)
-from skshapley.plots._common import (
     fold,
     numbers_of_outputs,
     one_output,
@@ -74,8 +70,6 @@ class ConvergenceDisplay(ByFeature):
     >>> display.frame()["feature"].nunique()
     4
     """
-
-    _constraints = {"row": ROW, "max_features": COUNT, "axes": AXES}
 
     @classmethod
     def from_estimator(
@@ -166,16 +160,21 @@ class ConvergenceDisplay(ByFeature):
                 for name, series in methods.items()
             }
             end = next(iter(single_rows.values()))[-1]
-            names = fold(end, max_features).feature_names[:max_features]
-            lines = [
-                _lines(name, series, names) for name, series in single_rows.items()
+            names = fold(end, max_features).feature_names[:max_features].tolist()
+            points = [
+                row_table(e[:, names]).assign(
+                    method=name, n_model_rows=e.n_model_rows[0]
+                )
+                for name, series in single_rows.items()
+                for e in series
             ]
-            return cls(pd.concat(lines, ignore_index=True), response_name(end))
+            table = pd.concat(points, ignore_index=True)
+            columns = ["method", "feature", "n_model_rows", "value", "standard_error"]
+            return cls(table[columns], response_name(end))
 
         return by_output(next(iter(methods.values()))[-1], output, axes, make)
 
     def _draw(self, *axes) -> None:
-        """Draw the lines."""
         features = pd.unique(self.table["feature"])
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
@@ -190,18 +189,6 @@ class ConvergenceDisplay(ByFeature):
         style.label_y(axes[0], what)
         if len(lines) > 1:
             style.legend(axes[0], axes[0].get_lines(), lines, letters - 4)
-
-
-def _lines(method, series, features) -> pd.DataFrame:
-    """Return the table of one method's lines, for the features in their order."""
-    frames = [
-        row_table(explanation[:, list(features)]).assign(
-            method=method, n_model_rows=explanation.n_model_rows[0]
-        )
-        for explanation in series
-    ]
-    order = ["method", "feature", "n_model_rows", "value", "standard_error"]
-    return pd.concat(frames, ignore_index=True)[order]
 
 
 MOST_TICKS = 8
@@ -247,8 +234,6 @@ class ControlChartDisplay(ByFeature):
        period feature
     7       3      x1
     """
-
-    _constraints = {"max_features": COUNT, "ax": AXES}
 
     def __init__(self, table, label="mean attribution") -> None:
         self.table = table
@@ -309,7 +294,6 @@ class ControlChartDisplay(ByFeature):
         return by_output(drift, output, ax, make, strength)
 
     def _draw(self, *axes) -> None:
-        """Draw the charts."""
         selection = _farthest(self.table)
         for panel, feature in zip(axes, selection, strict=True):
             self._panel(panel, feature, self.table[self.table["feature"] == feature])
@@ -401,7 +385,7 @@ class MaskingCurveDisplay(Drawn):
     2       1.0  -4.0
     """
 
-    _constraints = {"kind": OneOf(tuple(XLABELS)), "ax": AXES}
+    _constraints = CONSTRAINTS | {"kind": OneOf(tuple(XLABELS))}
 
     def __init__(self, table, kind="deletion", response="log-odds") -> None:
         super().__init__(table, response)
@@ -472,7 +456,6 @@ class MaskingCurveDisplay(Drawn):
         return 5.6, 4.2
 
     def _draw(self, ax) -> None:
-        """Draw the curves."""
         style.settle(ax)
         table = self.table.assign(
             percent=100 * self.table["fraction"], value=self.table["mean"]
@@ -519,8 +502,6 @@ class OverOutputsDisplay(Display):
     0      x0     0.5    1.0             0.0
     1      x0     1.5    2.0             0.0
     """
-
-    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
 
     @classmethod
     def from_explanation(
@@ -576,7 +557,6 @@ class OverOutputsDisplay(Display):
         return style.LARGE_PANEL
 
     def _draw(self, ax) -> None:
-        """Draw the curves."""
         lines = style.curves(ax, self.table, "output", "feature")
         ax.axhline(0.0, color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
         style.label_x(ax, "output")

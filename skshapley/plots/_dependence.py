@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import errors_of
-from skshapley._tables._ordered import ordered_numbers
-from skshapley._tables._texts import shorten, value_text
+from skshapley._tables._texts import ordered_numbers, shorten, value_text
 from skshapley._tools._constraints import OneOf
 from skshapley.plots import _style as style
-from skshapley.plots._checks import AXES, COUNT, check_names
 from skshapley.plots._common import (
+    CONSTRAINTS,
     HALF_WIDTH,
     LEVEL_ENDS,
+    check_names,
     levels,
     response_name,
     strengths,
@@ -87,11 +87,7 @@ class DependenceDisplay(ByFeature, Display):
     1      x1  1.0   -3.0
     """
 
-    _constraints = {
-        "kind": OneOf(("attribution", "interaction")),
-        "max_features": COUNT,
-        "ax": AXES,
-    }
+    _constraints = CONSTRAINTS | {"kind": OneOf(("attribution", "interaction"))}
 
     _scale = "y"
 
@@ -206,7 +202,6 @@ class DependenceDisplay(ByFeature, Display):
         return width, height + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
 
     def _draw(self, *axes) -> None:
-        """Draw the points."""
         parts = list(self.table.groupby("feature", sort=False))
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)

@@ -11,9 +11,11 @@ from skshapley._tables._texts import MAX_NAME, short_names, shorten
 from skshapley._tools._constraints import Constraint, check_values
 from skshapley._tools._texts import Hinting, counted
 from skshapley.plots import _style as style
-from skshapley.plots._checks import check_drawing, explainer_of
 from skshapley.plots._common import (
+    CONSTRAINTS,
     MOST_OUTPUTS,
+    check_drawing,
+    explainer_of,
     of_output,
     one_output,
     one_row,
@@ -56,6 +58,8 @@ class Drawn(Hinting, ABC):
     response: str
     table: pd.DataFrame
     _instead = INSTEAD
+    # Valid parameters, whatever is drawn
+    _constraints: ClassVar[Mapping[str, Constraint]] = CONSTRAINTS
 
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
@@ -115,7 +119,6 @@ class Drawn(Hinting, ABC):
         return []
 
     def __repr__(self) -> str:
-        """Return a summary of the picture."""
         frame = self.frame()
         response = getattr(self, "response", "response")
         features = counted(
@@ -195,8 +198,6 @@ class Display(Drawn):
     figure_ : matplotlib Figure
     """
 
-    # Valid parameters for every explanation
-    _constraints: ClassVar[Mapping[str, Constraint]] = {}
     # Parameters of an explainer for this display
     _explainer_options: ClassVar[Mapping[str, Any]] = {}
 
@@ -324,7 +325,6 @@ class SmallMultiples(Drawn):
         return next(iter(self.displays.values()))
 
     def __repr__(self) -> str:
-        """Return a summary of the pictures."""
         names = ", ".join(str(name) for name in self.displays)
         return (
             f"<{type(self._first).__name__} of {len(self.displays)} outputs: {names}>"

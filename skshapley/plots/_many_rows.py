@@ -7,10 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import direction, errors_of
-from skshapley._tables._ordered import ordered_numbers
-from skshapley._tables._texts import MAX_NAME, number, short_names
+from skshapley._tables._texts import MAX_NAME, number, ordered_numbers, short_names
 from skshapley.plots import _style as style
-from skshapley.plots._checks import AXES, COUNT
 from skshapley.plots._common import (
     HALF_WIDTH,
     closed,
@@ -68,8 +66,6 @@ class BeeswarmDisplay(ByRow, Display):
     2    0      x0    1.0  1.0
     3    1      x0    0.0  1.0
     """
-
-    _constraints = {"max_features": COUNT, "ax": AXES}
 
     _row_height = 1.15
 
@@ -132,7 +128,6 @@ class BeeswarmDisplay(ByRow, Display):
         return [name + mark for name, mark in zip(names, marks, strict=True)]
 
     def _draw(self, ax) -> None:
-        """Draw the points."""
         from matplotlib.cm import ScalarMappable
 
         frame = self.frame()
@@ -209,8 +204,6 @@ class MatrixDisplay(ByRow, Display):
     x0  5.0  1.0  0.0
     x1  0.0  3.0  3.0
     """
-
-    _constraints = {"max_features": COUNT, "ax": AXES}
 
     _scale = None
     _row_height = 1.3
@@ -289,7 +282,6 @@ class MatrixDisplay(ByRow, Display):
         return -limit, limit
 
     def _draw(self, ax) -> None:
-        """Draw the matrix."""
         values = self.values.to_numpy()
         p, r = values.shape
         _, limit = self._limits or self._colour_limits()
@@ -383,8 +375,6 @@ class DecisionDisplay(ByRow, Display):
     1      x0    1.0  1.0
     """
 
-    _constraints = {"max_features": COUNT, "ax": AXES}
-
     @classmethod
     def from_explanation(
         cls, explanation, *, output=None, max_features=20, ax=None
@@ -448,7 +438,6 @@ class DecisionDisplay(ByRow, Display):
         return ends_of(self._paths()[:, 0])
 
     def _draw(self, ax) -> None:
-        """Draw the paths."""
         from matplotlib.collections import LineCollection
 
         paths = self._paths()

@@ -7,8 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._documents import Piece
-from skshapley._tables._ordered import ordered_numbers
-from skshapley._tables._texts import value_text
+from skshapley._tables._texts import ordered_numbers, value_text
 from skshapley.plots import _style as style
 from skshapley.plots._partners import categories
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from skshapley._tables._texts import number
 from skshapley.plots import _style as style
-from skshapley.plots._checks import AXES, ROW
 from skshapley.plots._common import response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples
 
@@ -64,8 +63,6 @@ class SentenceDisplay(Display):
     0    No     1.0
     1  good.    2.0
     """
-
-    _constraints = {"row": ROW, "ax": AXES}
 
     @classmethod
     def from_explanation(
@@ -152,7 +149,6 @@ class SentenceDisplay(Display):
         return style.WIDTH, (n_lines + 2) * LINE * FONT_SIZE / 72
 
     def _draw(self, ax) -> None:
-        """Draw the text, broken into lines that fit the axes."""
         low = self.table["value"].min()
         high = self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"

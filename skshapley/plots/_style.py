@@ -5,22 +5,14 @@ Lines and text have the colour of the axes' labels, so they follow style sheets.
 """
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skshapley._tables._texts import LEAST_NAME, MAX_NAME, shorten
 from skshapley._tools._constraints import check_values
 from skshapley._tools._params import needed
-from skshapley.plots._checks import AXES
-from skshapley.plots._common import HALF_WIDTH
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colorbar import Colorbar
-    from matplotlib.colors import Colormap
-    from matplotlib.image import AxesImage
-    from matplotlib.typing import ColorType
+from skshapley.plots._common import AXES, HALF_WIDTH
 
 # Error bars with more causes of error, behind the thin ones
 BAND = {"alpha": 0.35, "elinewidth": 7.0, "capsize": 0, "zorder": 3}
@@ -55,7 +47,7 @@ POINT = 7.0  # length of the point of a bar, in points
 STYLES = ("-", "--", ":", "-.")
 
 
-def level_colours() -> "Colormap":
+def level_colours() -> Any:
     """Return the colour map from low to high values, visible on white and on black."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -63,7 +55,7 @@ def level_colours() -> "Colormap":
     return LinearSegmentedColormap.from_list("levels", ends).with_extremes(bad=NEUTRAL)
 
 
-def signed_colours() -> "Colormap":
+def signed_colours() -> Any:
     """Return the diverging colour map of attributions, for filled areas."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -85,7 +77,7 @@ def height_of_rows(n_rows) -> float:
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
 
-def panels(axes, n, owner, size, n_together=None) -> "list[Axes]":
+def panels(axes, n, owner, size, n_together=None) -> list[Any]:
     """Return the n given axes, or new ones of a given size in inches.
 
     A figure is as wide as a notebook's cell. Each `n_together` panels begin a new line.
@@ -239,8 +231,7 @@ def name_rows(ax, names) -> None:
     settle(ax)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
     # Dotted lines lead from a name to its points without competing with them.
     ax.grid(axis="y", color=ink(ax), alpha=0.25, linewidth=0.6, linestyle=(0, (1, 4)))
     ax.set_axisbelow(True)
@@ -277,13 +268,13 @@ def tick_size() -> float:
     return type_size(TICK)
 
 
-def signed_cells(ax, values, limit, alpha, **how) -> "AxesImage":
+def signed_cells(ax, values, limit, alpha, **how) -> Any:
     """Draw attributions as colours up to a limit, with the opacity of each."""
     colours = {"cmap": signed_colours(), "vmin": -limit, "vmax": limit, "alpha": alpha}
     return ax.imshow(values, interpolation="nearest", **colours, **how)
 
 
-def faded_cells(ax, values, half, limit) -> tuple["AxesImage", str]:
+def faded_cells(ax, values, half, limit) -> tuple[Any, str]:
     """Draw attributions as colours up to a limit, pale where the 95 % interval contains 0.
 
     Return the image, and a note for the label: empty if no cell is pale.
@@ -294,7 +285,7 @@ def faded_cells(ax, values, half, limit) -> tuple["AxesImage", str]:
     return image, "; faded: 95 % interval contains 0" if unsure.any() else ""
 
 
-def colour_bar(ax, image, label, pad=0.02, ends=None, above=False) -> "Colorbar":
+def colour_bar(ax, image, label, pad=0.02, ends=None, above=False) -> Any:
     """Draw and return the bar of an image's colours, beside the axes.
 
     `ends` are texts for 0 and 1, instead of numbers. A label beside the bar would seem
@@ -318,7 +309,7 @@ def colour_bar(ax, image, label, pad=0.02, ends=None, above=False) -> "Colorbar"
     return bar
 
 
-def ink(ax) -> "ColorType":
+def ink(ax) -> Any:
     """Return the text colour of the axes, by the style sheet."""
     return ax.xaxis.label.get_color()
 

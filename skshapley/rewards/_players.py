@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skshapley._records._folded import texts_of
+from skshapley._records._selection import texts_of
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._texts import suggested

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley._tables._ordered import ordered_numbers
 from skshapley._tables._texts import (
     named_values,
     number,
+    ordered_numbers,
     short_names,
 )
 from skshapley.plots._common import (
