@@ -45,7 +45,8 @@ class ShapleyExplainer(Attributor):
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function",
         "score_samples", "log_odds" (an XGBoost classifier's margin, else the logit of
-        the probability), or a function of (estimator, X). "auto": probabilities or else
+        the probability), "log" (the logarithm of the prediction), or a function of
+        (estimator, X). "auto": probabilities or else
         decision values of classifiers, scores of outlier detectors, predictions of all
         others.
     output : None, "predicted" or label, default=None

@@ -20,7 +20,7 @@ from skshapley.rewards._methods import FUNCTION, METHODS
 # Functions as response_method that closed forms know, by module and name
 FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
 # Responses that may be sums over the columns where others are curves of them
-SCORES = ("log_odds", "decision_function")
+SCORES = ("log_odds", "decision_function", "log")
 # Background rows for the comparison of a form with the known response
 CHECKED_ROWS = 256
 # relative to the largest response: models may compute in single precision

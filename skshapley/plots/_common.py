@@ -39,6 +39,7 @@ _RESPONSES = {
     "decision_function": "decision value",
     "score_samples": "score",
     "log_odds": "log-odds",
+    "log": "logarithm of the prediction",
 }
 
 

@@ -17,7 +17,7 @@ Form = list[Part] | ClosedForm
 # A model, its response, and the function that reads its members
 Reader = Callable[[Any, Any, Ask], Form]
 # Responses to name instead of one that is not the sum of trees, best first
-PREFERRED = ("log_odds", "decision_function", "predict", "predict_proba")
+PREFERRED = ("log_odds", "decision_function", "log", "predict", "predict_proba")
 
 
 def check_method(

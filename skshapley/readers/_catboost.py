@@ -93,7 +93,7 @@ def _methods(model, dump, n_outputs) -> tuple[str, ...]:
     loss = dump["model_info"].get("params", {}).get("loss_function", {}).get("type")
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",) if loss in _SIGMOIDS else ()
-    return () if loss in _EXPONENTS else ("predict",)
+    return ("log",) if loss in _EXPONENTS else ("predict",)
 
 
 class _Columns(NamedTuple):

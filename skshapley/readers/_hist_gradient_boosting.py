@@ -85,7 +85,7 @@ def _methods(model) -> tuple[str, ...]:
             *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []),
         )
     # With a log link, predictions are exponentials of the sum over trees.
-    return () if model.loss in _LOG_LINK else ("predict",)
+    return ("log",) if model.loss in _LOG_LINK else ("predict",)
 
 
 def _read_tree(predictor, columns) -> dict[str, Any]:

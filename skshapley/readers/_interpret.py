@@ -29,8 +29,8 @@ CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
     ),
     ("log", "predict"): Exponential,
 }
-# Links for which the prediction, or the log-odds, is the sum of tables
-LINKS = ("identity", "logit", "mlogit")
+# Links for which the prediction, its logarithm or the log-odds is the sum of tables
+LINKS = ("identity", "log", "logit", "mlogit")
 
 
 def _coding(machine: Any, keys: Any) -> list[Any]:
@@ -75,7 +75,8 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
     several = n_classes > 2
     scale = "decision_function"  # the response that is a sum of tables
     if not several:
-        scale = "log_odds" if n_classes else "predict"
+        score = "log" if model.link_ == "log" else "predict"
+        scale = "log_odds" if n_classes else score
     width = max(map(len, model.term_features_))
     if width > 2:
         raise UnreadableModelError(
@@ -92,7 +93,7 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
         form = curve(np.ones(len(source)), intercept)
         return [Part(form, view_by(_terms, source, len(model.bins_), model))]
     readable = [scale, "decision_function"] if model.link_ in LINKS else []
-    check_method(model, method, readable, scale if n_classes else None)
+    check_method(model, method, readable, scale)
     terms = [
         [
             (min(len(features), len(model.bins_[feature])) - 1, feature)

@@ -30,6 +30,8 @@ _IDENTITY = {
     "regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank",
     "rank_xendcg",
 }  # fmt: skip
+# Objectives with exponentials of the raw score as predictions
+_LOG = {"poisson", "gamma", "tweedie"}
 # Values that count as missing, from the third and fourth bit of a node's decision type
 _NONE_MISSING, _ZERO_MISSING, _NAN_MISSING = 0, 1, 2
 
@@ -143,7 +145,10 @@ def _methods(model, objective, averages) -> tuple[str, ...]:
         methods = ("log_odds",) if objective == "binary sigmoid:1" else ()
         scores = hasattr(model, "decision_function")
         return (*methods, "decision_function") if scores else methods
-    return ("predict",) if objective in _IDENTITY else ()
+    if objective in _IDENTITY:
+        return ("predict",)
+    # the objective is followed by its parameters
+    return ("log",) if (objective or "").partition(" ")[0] in _LOG else ()
 
 
 def _fields(text) -> dict[str, str]:

@@ -47,7 +47,10 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
         getattr(model.terms[place], "by", None) is not None for place in places
     )
     link = type(model.link).__name__
-    check_method(model, method, ["predict_proba" if link == "LogitLink" else "predict"])
+    methods = {"LogitLink": ["predict_proba"], "LogLink": ["predict", "log"]}
+    check_method(model, method, methods.get(link, ["predict"]))
+    if method == "log":
+        link = "IdentityLink"
     if scaled or link not in CURVES or (joint and link != "IdentityLink"):
         raise UnreadableModelError(
             f"{type(model).__name__} has a link or a term without closed form"

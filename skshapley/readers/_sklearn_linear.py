@@ -118,10 +118,12 @@ def _of_classifier(model: Any, method: str, ask: Ask) -> Form:
 
 
 def _of_glm(model: Any, method: str, ask: Ask) -> Form:
-    check_method(model, method, ["predict"], "predict")
     # TweedieRegressor's link "auto" is the identity for normal targets only
     link = getattr(model, "link", "log")
-    if link == "identity" or (link == "auto" and model.power <= 0):
+    identity = link == "identity" or (link == "auto" and model.power <= 0)
+    readable = ["predict"] if identity else ["predict", "log"]
+    check_method(model, method, readable, readable[-1])
+    if identity or method == "log":
         return affine(model)
     return Exponential(model.coef_, model.intercept_)
 

@@ -363,9 +363,13 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Form:
 
 
 def _of_target(model: Any, method: str, ask: Ask) -> Form:
-    check_method(model, method, ["predict"])
-    form = ask(model.regressor_, method)
     function: Any = getattr(model.transformer_, "inverse_func", None)
+    check_method(
+        model, method, ["predict", "log"] if function is np.exp else ["predict"]
+    )
+    form = ask(model.regressor_, "predict")
+    if method == "log":
+        return form
     exponential = isinstance(function, np.ufunc) and function in EXPONENTIALS
     if exponential and form.n_outputs == 1:
         constant = [EXPONENTIALS[function]]
@@ -377,6 +381,8 @@ def _of_target(model: Any, method: str, ask: Ask) -> Form:
         )
         if curve is not None:
             return curve
+    if function is np.exp:
+        check_method(model, method, [], "log")
     slope, shift = _inverse(model.transformer_, form.n_outputs)
     return form.combined(slope, shift)
 

@@ -110,6 +110,8 @@ def _methods(model, objective, n_outputs) -> tuple[str, ...]:
     # background rows may have none that cross.
     if objective in SORTED and n_outputs > 1:
         return ()
+    if objective in _LOG:
+        return ("log",)
     return ("predict",) if objective in _IDENTITY else ()
 
 
@@ -228,6 +230,8 @@ def _linear_booster(model: Any, method: str) -> ClosedForm:
         readable = ["log_odds"]
         if objective == "binary:logistic":
             readable.append("predict_proba")
+    elif objective in _LOG:
+        readable = ["log"]
     elif objective.startswith("reg:") and objective != "reg:logistic":
         readable = ["predict"]
     d = model.n_features_in_

@@ -25,6 +25,7 @@ METHODS = (
     "decision_function",
     "score_samples",
     "log_odds",
+    "log",
     "transform",
 )
 BY_KIND: dict[str | None, tuple[str, ...]] = {  # methods for "auto", in order
@@ -104,9 +105,14 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
             f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).'
         )
+    if method == "log" and kind == "classifier":
+        raise ValueError(
+            f'{owner} got response_method="log" for {model_class.__name__}, but labels '
+            'have no logarithm: choose "log_odds" or "predict_log_proba".'
+        )
     # Boosters of XGBoost have a raw score instead of probabilities.
     of_score = method == "log_odds" and _is_classifying_booster(estimator)
-    required = "predict_proba" if method == "log_odds" and not of_score else method
+    required = {"log_odds": "predict_proba", "log": "predict"}.get(method, method)
     if required not in has and not of_score:
         _refuse_method(estimator, request, required, has, owner)
     return method
@@ -195,6 +201,12 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     if isinstance(probabilities, list):
         return [clipped_logit(part) for part in probabilities]
     return clipped_logit(probabilities)
+
+
+def log_prediction(estimator, X) -> np.ndarray:
+    """Return the logarithm of the prediction; without a number for 0 and below."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(estimator.predict(in_dmatrix(estimator, X)))
 
 
 def is_xgboost_booster(model) -> bool:

@@ -23,6 +23,7 @@ from skshapley.rewards._methods import (
     in_dmatrix,
     is_xgboost_booster,
     log_odds,
+    log_prediction,
     refuse_unfitted,
 )
 from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
@@ -363,9 +364,13 @@ class Response:
                 f" it must return ({n},) or ({n}, n_outputs)."
             )
         clips = '; response_method="log_odds" clips probabilities of 0'
+        remedies = {
+            "predict_log_proba": clips,
+            "log": "; predictions of 0 and below have no logarithm",
+        }
         hints = (
             '; choose another response_method, such as "predict_proba"',
-            clips if "log_proba" in self._label else "",
+            remedies.get(self._label, ""),
         )
         return finite_numbers(raw, f"The model's {self._label}", "row", where, hints)
 
@@ -424,6 +429,8 @@ class Response:
             return as_numpy(self.method(self.estimator, X))
         if self.method == "log_odds":
             values: Any = log_odds(self.estimator, X)
+        elif self.method == "log":
+            values = log_prediction(self.estimator, X)
         else:
             booster = is_xgboost_booster(self.estimator)
             rows = in_dmatrix(self.estimator, X) if booster else X

@@ -39,11 +39,11 @@ class TreeExplainer(Attributor):
         GradientBoosting, RandomForest, ExtraTrees or single tree of scikit-learn. It is
         never fitted here.
     response_method : str, default="auto"
-        "auto", "predict", "predict_proba", "decision_function" or "log_odds". "auto" is
-        the sum over the trees: the margin of a boosted model (log-odds, for a
-        classifier), the mean or the class probabilities of a forest. The other
-        responses are accepted where they are equal to that sum; the probabilities of a
-        boosted model, say, are not.
+        "auto", "predict", "predict_proba", "decision_function", "log_odds" or "log".
+        "auto" is the sum over the trees: the margin of a boosted model (log-odds, for a
+        classifier; the logarithm of the prediction, for counts), the mean or the class
+        probabilities of a forest. The other responses are accepted where they are equal
+        to that sum; the probabilities of a boosted model, say, are not.
     output : None or label, default=None
         Which output to explain, as a class label or the position of the output. None:
         the positive class of two, else all outputs at once.
