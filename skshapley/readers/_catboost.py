@@ -54,11 +54,10 @@ def read_catboost(model) -> TreeEnsemble:
     scale, bias = dump["scale_and_bias"]
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
-    roots = dump.get("trees") or [
-        _nested(tree["splits"] or [], tree["leaf_values"], tree["leaf_weights"])
-        for tree in dump["oblivious_trees"]
-    ]
-    trees = [_read_tree(root, columns, scale, len(bias)) for root in roots]
+    trees = [
+        _read_oblivious(tree, columns, scale, len(bias))
+        for tree in dump.get("oblivious_trees", ())
+    ] or [_read_tree(root, columns, scale, len(bias)) for root in dump["trees"]]
     return assemble(
         trees,
         n_outputs=len(bias),
@@ -139,17 +138,37 @@ class _Columns(NamedTuple):
         )
 
 
-def _nested(splits, values, weights) -> dict[str, Any]:
-    """Return an oblivious tree node by node; its last split is the root's, its leaves in order."""
-    if not splits:
-        return {"value": values, "weight": weights[0]}
-    half = len(weights) // 2
-    # A leaf may have several values but has one weight, so both lists are cut at their
-    # own middle.
-    middle = half * (len(values) // len(weights))
-    left = _nested(splits[:-1], values[:middle], weights[:half])
-    right = _nested(splits[:-1], values[middle:], weights[half:])
-    return {"split": splits[-1], "left": left, "right": right}
+def _read_oblivious(tree, columns, scale, n_outputs) -> dict[str, Any]:
+    """Return an oblivious tree for `assemble`, level by level; its last split is the root's."""
+    questions = [columns.asked(split) for split in reversed(tree["splits"] or ())]
+    # the leaf stands for the questions of a tree without splits
+    feature, threshold, missing_left, category = zip(
+        *questions, (-1, 0.0, False, None), strict=True
+    )
+    depth = len(questions)
+    level = np.repeat(np.arange(depth + 1), 1 << np.arange(depth + 1))
+    node, inner = np.arange(len(level)), level < depth
+    value = np.zeros((len(level), n_outputs))
+    # the root's answer is the highest bit of a leaf's number
+    value[~inner] = np.reshape(tree["leaf_values"], (-1, n_outputs)) * scale
+    # CatBoost stores weights of leaves only.
+    covers = [np.asarray(tree["leaf_weights"])]
+    for _ in questions:
+        covers.append(covers[-1].reshape(-1, 2).sum(axis=1))
+    return {
+        "left": np.where(inner, 2 * node + 1, -1),
+        "right": np.where(inner, 2 * node + 2, -1),
+        "feature": np.take(feature, level),
+        "threshold": np.take(threshold, level),
+        "missing_left": np.take(missing_left, level),
+        "value": value,
+        "cover": np.concatenate(covers[::-1]),
+        "categories": {
+            n: ([category[at]], False)
+            for n, at in enumerate(level.tolist())
+            if category[at] is not None
+        },
+    }
 
 
 def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
