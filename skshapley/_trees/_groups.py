@@ -96,7 +96,8 @@ class Block:
 
     def __init__(self, trees, paths, row, rank) -> None:
         self.trees, self.paths = trees, paths
-        bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
+        test = row * (1 + int(rank.max())) + rank.astype(np.int64)
+        bits, leaf = paths.n_above + _tests_below(trees, paths, test), trees.is_leaf
         small = bits <= MAX_BITS
         # A subtree is maximal if its parent has too many bits. Index -1 at roots is
         # masked by the second test.
@@ -125,11 +126,16 @@ class Block:
 
         inner = np.concatenate(paths.levels)
         inner = inner[(group[inner] >= 0) & ~leaf[inner]]
-        inner = inner[np.argsort(group[inner], kind="stable")]
-        owner = group[inner]
+        # equal tests of a group share a bit, such as all of a level of an oblivious tree
+        n_tests = 1 + int(test.max(initial=0))
+        tests, number = np.unique(
+            group[inner] * n_tests + test[inner], return_inverse=True
+        )
+        owner = tests // n_tests
+        place = paths.n_above[roots[owner]] + np.arange(len(tests))
+        place -= np.searchsorted(owner, owner)
         self.position = np.zeros(trees.n_nodes, dtype=np.int64)
-        place = np.arange(len(inner)) - np.searchsorted(owner, owner)
-        self.position[inner] = paths.n_above[roots[owner]] + place
+        self.position[inner] = place[number]
         self.roots = roots
         bit = np.where(group < 0, paths.bit, self.position)
         n_bits = int(bits[roots].max())
@@ -196,6 +202,30 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
         yield Block(subset, paths, codes.row[nodes], codes.rank[nodes])
 
 
+def _tests_below(trees, paths, test) -> NDArray[np.int64]:
+    """Return the number of tests in the subtree of each node, with equal halves counted once.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    paths : Paths
+    test : ndarray of shape (n_nodes,), int64
+        Equal for equal comparisons.
+    """
+    count, form = np.zeros((2, trees.n_nodes), dtype=np.int64)
+    for nodes in reversed(paths.levels):
+        inner = nodes[~trees.is_leaf[nodes]]
+        left, right = trees.left[inner], trees.right[inner]
+        halves = form[left] == form[right]
+        count[inner] = 1 + count[left] + np.where(halves, 0, count[right])
+        # Equal subtrees of a level have equal numbers, and unequal halves their own.
+        form[inner] = -1 - inner
+        alike = inner[halves]
+        key = test[alike] * trees.n_nodes + form[trees.left[alike]]
+        form[alike] = 1 + np.unique(key, return_inverse=True)[1]
+    return count
+
+
 def _spread(roots, is_root, paths) -> NDArray[np.int64]:
     """Return the group of every node; groups are numbered in the order of their roots."""
     group = np.full(len(is_root), -1)
@@ -224,7 +254,10 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
         # one
         least = 1 << max(0, min(4, 4 + LEAST_BITS - bits))
         n_columns = 2 if bits > MAX_BITS else bits
-        width = max(least, CHUNK_SIZE // max(1, n_columns << bits))
+        # only groups with equal tests have more leaves than bits and one
+        first_leaf, end_leaf = np.searchsorted(owner, [start, stop])
+        n_leaves = int(end_leaf - first_leaf) // (stop - start)
+        width = max(least, CHUNK_SIZE // max(1, max(n_columns, n_leaves - 1) << bits))
         # Groups without bits are trees of one leaf. They add a constant and need no
         # table.
         for first in range(start, stop if bits else start, width):

@@ -39,8 +39,6 @@ class Paths:
     share : ndarray of shape (n_nodes,), float64
         The share of training weight that goes to a node from its parent; arbitrary at a
         root.
-    n_below : ndarray of shape (n_nodes,), int64
-        Number of inner nodes in the subtree of a node, itself included.
     leaves : ndarray of shape (n_leaves,), int64
     leaf_players : ndarray of shape (n_leaves, most), int64
         The players on the path, in the order of their bits; -1 beyond the last.
@@ -49,9 +47,7 @@ class Paths:
     def __init__(self, trees, player) -> None:
         left, right, leaf = trees.left, trees.right, trees.is_leaf
         self.parent = np.full(trees.n_nodes, -1)
-        self.bit, self.n_above, self.n_below = np.zeros(
-            (3, trees.n_nodes), dtype=np.int64
-        )
+        self.bit, self.n_above = np.zeros((2, trees.n_nodes), dtype=np.int64)
         nodes, path_players = trees.roots, np.full((trees.n_trees, 1), -1)
         self.levels, leaves, leaf_players = [], [], []
         while len(nodes):
@@ -84,11 +80,6 @@ class Paths:
         # equally likely.
         self.share = np.full(trees.n_nodes, 0.5)
         np.divide(trees.cover, total, out=self.share, where=total > 0)
-        for nodes in reversed(self.levels):
-            inner = nodes[~leaf[nodes]]
-            self.n_below[inner] = (
-                1 + self.n_below[left[inner]] + self.n_below[right[inner]]
-            )
         self.leaves, last = np.concatenate(leaves), 0
         self.leaf_players = np.full((len(self.leaves), leaf_players[-1].shape[1]), -1)
         for part in leaf_players:

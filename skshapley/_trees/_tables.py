@@ -81,6 +81,8 @@ class Patterns:
             np.concatenate(above),
             np.flatnonzero((group >= 0) & ~trees.is_leaf),
         )
+        # tests that share a bit are one test
+        inside = inside[np.unique(group[inside] << 6 | position[inside], True)[1]]
         self.row, self.rank, self.bit = row[upper], rank[upper, None], bit[upper, None]
         self.roots, self.n_trees = number[roots], trees.n_trees
         self.inner_row, self.inner_rank = row[inside], rank[inside, None]

@@ -187,3 +187,17 @@ def test_nullable_columns_equal_columns_with_nan(backend, sampler):
         )
     ]
     np.testing.assert_array_equal(explained[1].values, explained[0].values)
+
+
+def test_equal_tests_of_a_level_share_a_bit():
+    trees = read_trees(fitted("numbers")[0])
+    values = TreeValues(trees).fit(NUMBERS[:B])
+    values._divide()
+    chunks = [chunk for block in values._blocks for chunk in block.chunks]
+    # a tree of depth 4 has 15 nodes, but four comparisons
+    assert sum(chunk.players.shape[1] for chunk in chunks) == trees.n_trees
+    assert max(chunk.n_bits for chunk in chunks) == 4
+    pairs = values._descended("values", values.codes(NUMBERS[:R]), values.index)
+    np.testing.assert_allclose(
+        values.values(NUMBERS[:R]), pairs.transpose(2, 1, 0), atol=1e-12
+    )
