@@ -19,6 +19,8 @@ from skshapley._trees._paths import traced_runs
 # Players in one word of a mask: bits of present players in the lower half, absent in
 # the upper
 WORD_PLAYERS = 32
+# Least share of lineages at inner nodes; with fewer, the ended ones are removed
+MOVING = 0.75
 
 
 class Layout:
@@ -35,11 +37,12 @@ class Layout:
     ----------
     roots : ndarray of shape (n_trees,), int64
     first : ndarray of shape (n_nodes,), int64
-        The left child; arbitrary at a leaf.
+        The left child; the leaf itself at a leaf.
     row : ndarray of shape (n_nodes,), int64
-        The code row that a node compares; -1 at a leaf.
+        The code row that a node compares; 0 at a leaf.
     rank : ndarray of shape (n_nodes,)
-        Codes above the rank go right.
+        Codes above the rank go right; none is above the rank of a leaf.
+    is_inner : ndarray of shape (n_nodes,), bool
     player : ndarray of shape (n_nodes,), int64
     present : ndarray of shape (n_words, n_nodes), uint64
         The bit, in the words of a mask, of a present player by its position among those
@@ -70,13 +73,13 @@ class Layout:
             trees.n_outputs,
         )
         # Siblings are neighbours, so `first + goes_right` is the next node without a
-        # second array.
-        self.first = place[trees.left[order]]
-        self.roots, self.row, self.rank = (
-            place[trees.roots],
-            codes.row[order],
-            codes.rank[order],
-        )
+        # second array. A lineage at a leaf stays there.
+        self.is_inner = inner = ~trees.is_leaf[order]
+        self.first = np.where(inner, place[trees.left[order]], np.arange(len(order)))
+        self.row = np.where(inner, codes.row[order], 0)
+        largest = np.iinfo(codes.rank.dtype).max
+        self.rank = np.where(inner, codes.rank[order], largest)
+        self.roots = place[trees.roots]
         self.player = players.take(trees.feature)[order]
         bit = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)
         words = np.arange(1 + int(bits.max()) // WORD_PLAYERS)[:, None]
@@ -139,16 +142,18 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     parents, players, steps = [number[:0]], [number[:0]], []
     ended: list[tuple[np.ndarray, ...]] = []
     while len(node):
-        row = layout.row.take(node)
-        end = (row < 0).nonzero()[0]
-        if len(end):
+        inner = layout.is_inner.take(node)
+        # Most steps leave ended lineages where they are: it costs time to remove them.
+        if np.count_nonzero(inner) < MOVING * len(node):
+            end, go = (~inner).nonzero()[0], inner.nonzero()[0]
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
-            go = (row >= 0).nonzero()[0]
             number, node, at_x, at_r = (
                 part.take(go) for part in (number, node, at_x, at_r)
             )
-            row, mask = row.take(go), mask.take(go, axis=1)
-        rank, first = layout.rank.take(node), layout.first.take(node)
+            mask = mask.take(go, axis=1)
+        row, rank, first = (
+            part.take(node) for part in (layout.row, layout.rank, layout.first)
+        )
         right, background_right = X.take(at_x + row) > rank, R.take(at_r + row) > rank
         differ = (right != background_right).nonzero()[0]
         branching_nodes = node.take(differ)
