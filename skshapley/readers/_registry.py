@@ -10,7 +10,9 @@ from skshapley._trees import TreeEnsemble
 from skshapley.closed_forms import ClosedForm, Sum
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers import (
+    _imodels,
     _interpret,
+    _mapie,
     _pygam,
     _sklearn_kernels,
     _sklearn_linear,
@@ -43,6 +45,8 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
     "lightgbm": dict.fromkeys(("Booster", "LGBMModel"), LightGBMReader(read_lightgbm)),
     "catboost": {"CatBoost": TreeReader(read_catboost)},
     "interpret": _interpret.READERS,
+    "imodels": _imodels.READERS,
+    "mapie": _mapie.READERS,
     "pygam": _pygam.READERS,
     "sksurv": _sksurv.READERS,
 }
