@@ -139,6 +139,7 @@ API = [
             *(
                 "OddLeverage",
                 "RankedOdd",
+                "Extended",
                 "Classical",
                 "Stratified",
                 "Owen",

@@ -423,3 +423,19 @@ class PairDesign(Design):
         r, m, k = values.shape
         pairs = values.reshape(r, m // 2, 2, k)
         return pairs[:, :, 1] - pairs[:, :, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class ExtendedDesign(Design):
+    """Permutations with each of their prefixes joined by each player.
+
+    Attributes
+    ----------
+    coalitions : ndarray of shape (r, n p^2, p), bool
+        For each of n permutations: the first s players and the one at place t, for each
+        s and t = 0..p - 1. With t < s, it is a prefix.
+    permutations : ndarray of shape (r, n, p), int
+        ``permutations[:, :, k]`` is the player that enters at step k.
+    """
+
+    permutations: NDArray[np.intp]

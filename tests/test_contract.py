@@ -139,6 +139,7 @@ EXEMPT_SOLVERS = {
         "additive": SATURATED,
         "references": SATURATED,
         "null player": ON_AVERAGE,
+        **dict.fromkeys(["linearity", "outputs"], FITTED),
     },
     "sgd": dict.fromkeys(
         ["additive", "null player", "references"], "exact in the limit only"
@@ -395,6 +396,7 @@ UNBIASED = {
     "marginal-mean",
     "sample-reuse",
     "linear",
+    "interaction-mean",
 }
 # Where contributions are weighed, few rounds have means and spreads that go together,
 # so that the gap goes to the wrong players on average. Regression adjustment claims it
@@ -409,6 +411,7 @@ UNBIASED_PAIRS = [
     ("leverage", "sample-reuse"),
     # the same is in tests/solvers/test_regression_adjustment.py
     pytest.param("leverage", "regression-adjustment", marks=pytest.mark.slow),
+    pytest.param("antithetic", "regression-adjustment", marks=pytest.mark.slow),
 ]
 
 

@@ -21,6 +21,7 @@ from skshapley.samplers import (
     Antithetic,
     Exact,
     ExactNested,
+    Extended,
     MonteCarlo,
     Nested,
     Odd,
@@ -216,6 +217,8 @@ def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
 
 
 MOST_IN_A_PROCESS = 500  # players
+# Players for which interactions of an asymmetric index are enumerated by default
+MOST_ENUMERATED = 12
 MOST_RANKED = 4000  # evaluations of a design for players by rank
 LEAST_PAIRED = (
     16  # background rows for pairs of permutations; fewer rows get single permutations
@@ -328,6 +331,11 @@ class Request:
         )
 
     @property
+    def asymmetric(self) -> bool:
+        """True for interactions by an index without symmetry, such as Shapley-Taylor."""
+        return self.pairs is not None and not self.pairs.symmetric
+
+    @property
     def automatic(self) -> bool:
         """True if the rule chooses sampler and solver."""
         return self.sampler is None
@@ -373,9 +381,8 @@ class Request:
             For a budget below the smallest design, or for unsuitable methods.
         """
         request = self
-        asymmetric = self.pairs is not None and not self.pairs.symmetric
-        if asymmetric and self.sampler is None and size.n_players <= MOST_PLAYERS:
-            # Interactions of an asymmetric index are only known from all coalitions.
+        automatic = self.automatic and is_auto(self.limit)
+        if self.asymmetric and automatic and size.n_players <= MOST_ENUMERATED:
             request = replace(self, rule=all_coalitions)
         plan = request.draft(size)
         plan.check_indices()
@@ -508,7 +515,7 @@ class Plan:
             if self.pairs is None or solver.traits.gives_pairs(design, self.pairs):
                 return
             what = f'interactions with index "{self.pairs.name}"'
-            odd = odd if self.pairs.symmetric else ""
+            odd = ' or "extended"' if self.request.asymmetric else odd
         raise ValueError(
             f"{owner} got {what}, which {type(solver).__name__} cannot give with"
             f' {type(sampler).__name__}: choose sampler="exact"{odd}.'
@@ -524,7 +531,8 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
     """Return the sampler for ``sampler="auto", solver="auto"``.
 
     If the budget covers all coalitions, all of them. With one background row, or with
-    interactions, the Gaussian-process estimator. Otherwise, antithetic permutations,
+    interactions, the Gaussian-process estimator; for an asymmetric index of
+    interactions, extended permutations. Otherwise, antithetic permutations,
     with one background row per pair. Budgets below a pair buy single permutations.
 
     With one background row, the Gaussian-process estimator takes at most
@@ -534,6 +542,8 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
     sampler = sampler_by_steps(request, size, count)
     if isinstance(sampler, Exact):
         return sampler
+    if request.asymmetric:
+        return Extended()
     # Against 3,000 background rows, permutations have half the squared error of the
     # Gaussian process or less: 1.3e-3 and 2.4e-3 at 4 evaluations per player, 4.4e-4
     # and 1.2e-3 at 10 (18 columns, boosted trees).

@@ -76,7 +76,8 @@ class Schedule:
         # rows that passed their last look, if a stop needs two
         self._confirms = solver.traits.confirms
         self._passed = np.zeros(n_rows, dtype=bool)
-        goes_on = sampler.traits.goes_on and solver.traits.goes_on
+        planned = issubclass(sampler.produces, solver.traits.planned)
+        goes_on = sampler.traits.goes_on and not planned
         self._rest: Rest | None = None
         if goes_on and not sampler.traits.one_shot:
             walks = size.n_references > 1 and issubclass(

@@ -12,6 +12,7 @@ from skshapley.samplers._coalitions import (
     Uniform,
 )
 from skshapley.samplers._exact import Exact
+from skshapley.samplers._extended import Extended
 from skshapley.samplers._graph_methods import (
     ConnectedRegression,
     ConnectedShapley,
@@ -57,6 +58,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "odd": Odd,
     "odd-leverage": OddLeverage,
     "odd-ranked": RankedOdd,
+    "extended": Extended,
     "local": LocalShapley,
     "local-permutations": LocalPermutations,
     "connected": ConnectedShapley,
@@ -73,6 +75,7 @@ __all__ = [
     "ConnectedShapley",
     "Exact",
     "ExactNested",
+    "Extended",
     "Herding",
     "Importance",
     "KendallKernel",

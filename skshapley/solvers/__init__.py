@@ -4,6 +4,7 @@ from skshapley._process._pairs import OddDesign, RandomOddDesign
 from skshapley._process._ranked import RankedOddDesign
 from skshapley.designs import (
     CoalitionDesign,
+    ExtendedDesign,
     FullDesign,
     LinearDesign,
     MarginalDesign,
@@ -14,6 +15,7 @@ from skshapley.designs import (
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._gp_left_out import LeaveOneOutProcess
+from skshapley.solvers._interaction_mean import InteractionMean
 from skshapley.solvers._least_squares import LeastSquares
 from skshapley.solvers._linear import Linear, MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
@@ -32,6 +34,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "linear": Linear,
     "marginal-mean": MarginalMean,
     "sgd": ProjectedSGD,
+    "interaction-mean": InteractionMean,
 }
 
 DEFAULT_SOLVERS: dict[type, str] = {
@@ -45,6 +48,7 @@ DEFAULT_SOLVERS: dict[type, str] = {
     RandomOddDesign: "gp-leave-one-out",
     MarginalDesign: "marginal-mean",
     PairDesign: "stratified-mean",
+    ExtendedDesign: "interaction-mean",
 }
 
 __all__ = [
@@ -52,6 +56,7 @@ __all__ = [
     "SOLVERS",
     "Estimate",
     "GaussianProcess",
+    "InteractionMean",
     "LeastSquares",
     "LeaveOneOutProcess",
     "Linear",

@@ -124,9 +124,9 @@ class SolverTraits:
         Whether a row stops only if it passes two checks of a stopping rule in a row, the
         second one with new coalitions. For errors that rely on a fitted model of the
         game, which may agree with few coalitions by chance.
-    goes_on : bool
-        Whether it accepts more draws than planned, paid from the budget of repeated
-        coalitions.
+    planned : tuple of type
+        Design classes without draws beyond the plan, which the budget of repeated
+        coalitions would pay.
     indices : tuple of str
         Indices that the solver estimates from every accepted design.
     any_index : tuple of type
@@ -140,7 +140,7 @@ class SolverTraits:
 
     standard_errors: bool = True
     confirms: bool = False
-    goes_on: bool = True
+    planned: tuple[type, ...] = ()
     indices: tuple[str, ...] = ("shapley",)
     any_index: tuple[type, ...] = ()
     parts: tuple[type, ...] = ()

@@ -1,8 +1,10 @@
 """Games fitted to a sample of values, with exact Shapley values."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
@@ -13,8 +15,13 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, enumerated
 from skshapley.readers._registry import read_trees
 
-SURROGATES = ("linear", "tree")
+SURROGATES = ("auto", "linear", "kernel", "tree")
 MOST_ENUMERATED = 14  # players
+TINY = np.finfo(float).tiny
+MOST_COALITIONS = 400  # in a kernel
+# Candidates for the kernel: reaches in proportion to powers of the effects, and noises
+REACH_POWERS, NOISES = (0.0, 1.0), (1e-4, 0.03, 1.0, 100.0)
+TOTAL_REACH, LONGEST = 1.5, 1.2
 
 
 class LinearSurrogate:
@@ -46,6 +53,92 @@ class LinearSurrogate:
     def shapley(self) -> np.ndarray:
         """Return the Shapley values, ``(p, k)``."""
         return self._slopes - self._slopes.mean(axis=0)
+
+
+class KernelSurrogate:
+    """An additive game and a Gaussian process with the covariance prod_j (1 + rho_j s_j t_j).
+
+    With signs s and t of two coalitions, the process has all interactions. The
+    restricted likelihood chooses rho and the noise among few candidates.
+
+    Parameters
+    ----------
+    coalitions : ndarray of shape (m, p), bool
+    expected : ndarray of shape (m,)
+        As of `LinearSurrogate`.
+    values : ndarray of shape (m, k)
+        With zeros at the empty and the full coalition.
+    gain : ndarray of shape (k,) or float
+        The sum of the Shapley values before the line in the size was subtracted.
+
+    References
+    ----------
+    Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 2.42 and
+    2.45.
+    """
+
+    def __init__(
+        self,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        values: np.ndarray,
+        gain: np.ndarray | float,
+    ) -> None:
+        p = coalitions.shape[1]
+        effects = LinearSurrogate(coalitions, expected, values).shapley() + gain / p
+        strength = np.linalg.norm(effects, axis=1) + TINY
+        step = -(-len(coalitions) // MOST_COALITIONS)
+        ends = np.repeat([[False], [True]], p, axis=1)
+        self._signs = 2.0 * np.concatenate([ends, coalitions[::step]]) - 1
+        values = np.concatenate([np.zeros((2, values.shape[1])), values[::step]])
+        sample = np.column_stack([np.ones(len(values)), self._signs, values])
+        largest = -np.inf
+        for power, noise in product(REACH_POWERS, NOISES):
+            weights = strength**power
+            reach = np.minimum(TOTAL_REACH * weights / weights.sum(), LONGEST)
+            covariance = self._covariance(self._signs, reach)
+            covariance += noise * np.eye(len(values))
+            factor = cholesky(covariance, lower=True, overwrite_a=True)
+            halves = solve_triangular(factor, sample, lower=True)
+            slopes = np.linalg.lstsq(halves[:, : p + 1], halves[:, p + 1 :])[0]
+            residuals = halves[:, p + 1 :] - halves[:, : p + 1] @ slopes
+            scale = (residuals**2).sum(axis=0)
+            volume = np.log(np.diag(factor)).sum()
+            volume += np.log(np.linalg.svd(halves[:, : p + 1], compute_uv=False)).sum()
+            likelihood = (p + 1 - len(values)) / 2 * np.log(
+                scale + TINY
+            ).mean() - volume
+            if likelihood > largest:
+                largest = likelihood
+                self._reach, self._slopes = reach, slopes
+                self._solution = solve_triangular(
+                    factor, residuals, lower=True, trans=1
+                )
+
+    def _covariance(self, signs: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        """Return the covariances of signs ``(n, p)`` with the fitted coalitions, ``(n, m)``."""
+        return np.exp((signs * reach) @ self._signs.T - reach.sum())
+
+    def predict(self, coalitions: np.ndarray) -> np.ndarray:
+        """Return the values of coalitions, ``(m, k)``."""
+        signs = 2.0 * coalitions - 1
+        additive = self._slopes[0] + signs @ self._slopes[1:]
+        return additive + self._covariance(signs, self._reach) @ self._solution
+
+    def shapley(self) -> np.ndarray:
+        """Return the Shapley values, ``(p, k)``, with sum f(all) - f(empty)."""
+        signs, rho = self._signs, np.tanh(self._reach)
+        nodes, weights = INDICES["shapley"].nodes(len(rho) // 2 + 1)
+        # the mean over u of prod (1 + u rho_l t_l) over l other than the player, in
+        # units of the covariance
+        scaled = nodes[:, None] * rho
+        flat = 1 - scaled**2
+        log_scale = np.log(flat).sum(axis=1) / 2 - np.log1p(rho).sum()
+        products = weights * np.exp(signs @ np.arctanh(scaled).T + log_scale)
+        means = products @ (1 / flat) - rho * signs * (
+            products @ (nodes[:, None] / flat)
+        )
+        return 2 * self._slopes[1:] + (2 * rho * signs * means).T @ self._solution
 
 
 class FittedSurrogate:
@@ -114,7 +207,7 @@ def is_surrogate(surrogate: object) -> bool:
 
 SURROGATE = Constraint(
     is_surrogate,
-    '"linear", "tree", or a regressor, which is fitted to 0/1 indicators of the '
+    '"auto", "linear", "kernel", "tree", or a regressor, which is fitted to 0/1 indicators of the '
     "players",
 )
 
@@ -140,8 +233,12 @@ def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
 
 
 def fit_surrogate(
-    surrogate: Any, coalitions: np.ndarray, expected: Any, values: np.ndarray
-) -> LinearSurrogate | FittedSurrogate:
+    surrogate: Any,
+    coalitions: np.ndarray,
+    expected: Any,
+    values: np.ndarray,
+    gain: np.ndarray | float = 0.0,
+) -> LinearSurrogate | KernelSurrogate | FittedSurrogate:
     """Return the fitted surrogate.
 
     Parameters
@@ -153,9 +250,13 @@ def fit_surrogate(
         unbiased.
     values : ndarray of shape (m, k)
         With zeros at the empty and the full coalition.
+    gain : ndarray of shape (k,) or float, default=0.0
+        As of `KernelSurrogate`.
     """
     if isinstance(surrogate, str) and surrogate == "linear":
         return LinearSurrogate(coalitions, expected, values)
+    if isinstance(surrogate, str) and surrogate == "kernel":
+        return KernelSurrogate(coalitions, expected, values, gain)
     if isinstance(surrogate, str):
         from sklearn.ensemble import GradientBoostingRegressor
 

@@ -398,11 +398,11 @@ def test_players_without_effect_have_no_interactions():
         ({"sampler": "myerson"}, r"Linear cannot give with Myerson"),
         (
             {"interactions": "shapley-taylor"},
-            r'"shapley-taylor", which .* sampler="exact"\.$',
+            r'"shapley-taylor", which .* sampler="exact" or "extended"\.$',
         ),
         (
-            {"interactions": "shapley-taylor", "sampler": "auto"},
-            r"max_evals=100, .* needs at least 1024 evaluations",
+            {"interactions": "shapley-taylor", "sampler": "auto", "max_evals": 50},
+            r"max_evals=50, .* needs at least 56 evaluations",
         ),
         (
             {"interactions": "sii"},
@@ -482,9 +482,6 @@ def test_closed_forms_give_interactions_beyond_sampling():
     np.testing.assert_allclose(
         found.values, exact.explain(X[:2]).interactions.values, atol=1e-10
     )
-    many = ShapleyExplainer(lambda Z: Z[:, 0], interactions="shapley-taylor")
-    with pytest.raises(ValueError, match="cannot give with Antithetic"):
-        many.fit(np.ones((2, 21)))
 
 
 def test_interactions_of_few_players_are_enumerated():
