@@ -11,7 +11,7 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask
 class CoalitionSolver(Solver):
     """Store the coalitions and the values of each row; subclasses implement `_solve`."""
 
-    accepts = (CoalitionDesign,)
+    accepts: tuple[type, ...] = (CoalitionDesign,)
     default_sampler = "leverage"
 
     def _start(self, task: SolverTask) -> None:

@@ -332,7 +332,7 @@ class RegressionAdjustment(CoalitionSolver):
             return super().result()
         mean = PermutationMean().start(self._task)
         designs = [(rows, design, v.copy()) for rows, design, v in self._permutations]
-        for row in self._rows:
+        for row in self._rows.tolist():
             self._adjust(row, designs)
         for rows, design, values in designs:
             mean.update(rows, design, values)
