@@ -100,9 +100,30 @@ def test_two_units_have_intervals_of_a_useful_width(sampler, family):
     assert ratio < 12
 
 
+def test_few_permutations_allow_for_events_of_most_players():
+    """Of three players, one contributes in each permutation, and four may miss it.
+
+    With the size of a player's own contributions, which is zero, the share was .77.
+    """
+    coverage, ratio = measured("near constant", "monte-carlo", 4)
+    assert coverage > 0.88
+    assert ratio < 10
+
+
+@pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo"])
+def test_first_players_do_not_widen_the_errors_of_others(sampler):
+    """The first player has nearly the whole worth, and positions explain this.
+
+    With allowances for contributions before this correction, the ratio was above 30.
+    """
+    coverage, ratio = measured("saturated", sampler, 10)
+    assert coverage > 0.9
+    assert ratio < 16
+
+
 CELLS = [
     *((sampler, times) for sampler in ("antithetic", "classical") for times in (4, 10)),
-    ("monte-carlo", 10),
+    *(("monte-carlo", times) for times in (4, 10)),
     ("owen", 10),
     ("leverage", 4),
     ("uniform", 4),
@@ -112,8 +133,8 @@ CELLS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("sampler", "times"), CELLS)
 def test_intervals_cover_families(sampler, times):
-    """Saturated games have the widest intervals: 30 times the squared error at ten."""
+    """Saturated games have the widest intervals: 9 times the squared error at ten."""
     measures = [measured(family, sampler, times) for family in FAMILIES]
     coverages, ratios = np.transpose(measures)
     assert coverages.min() > 0.88
-    assert np.exp(np.log(ratios).mean()) < 6
+    assert np.exp(np.log(ratios).mean()) < 5

@@ -35,7 +35,7 @@ from skshapley.solvers._base import (
     without_gap,
 )
 from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks
-from skshapley.solvers._spread import FEW, Scale, unseen, widest
+from skshapley.solvers._spread import FEW, FEW_DRAWS, Scale, unseen, widest
 
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by
 # 2 %.
@@ -244,19 +244,23 @@ class PermutationMean(Solver):
     probability up to 1 - .05^(1/n), or 3/n for large n. The standard error is then that
     probability over 1.96, times the size of an unseen contribution. A permutation and
     its reverse count as one. The size is the range of the player's contributions, zero
-    included, or its mean with the smallest variation of another player. It is NaN if
-    all contributions are zero. Few permutations also miss frequent events: errors are
-    at least .6^n of the median variation, and allow for large contributions that
-    another player made in one permutation only (Good 1953). With fewer than four units,
-    they are not wider than the range of contributions allows (Hoeffding 1963).
+    included, or its mean with the smallest variation of another player. Below six
+    permutations without reverses, a player without contributions gets the median
+    variation of the others. It is NaN if all contributions are zero. Few permutations
+    also miss frequent events: errors are at least .6^n of the median variation, and
+    allow for large contributions that another player made in one permutation only (Good
+    1953). With fewer than four units, they are not wider than the range of
+    contributions allows (Hoeffding 1963).
 
     Contributions are centred by position: the mean contribution at the same position in
     the other units is subtracted, times a coefficient that is fitted to the units (0
-    below four units). On games that jump when the first players enter (valuation of
-    data, ensembles), this leaves a quarter to a thirtieth of the squared error;
-    elsewhere the coefficient is near 0. Below four units, standard errors are at least
-    as large as the effect of the positions. Players with constant contributions are not corrected,
-    so every permutation solves additive games.
+    below four units). The part that positions explain is no event that other draws may
+    have missed, so allowances are smaller by its share. On games that jump when the
+    first players enter (valuation of data, ensembles), this leaves a quarter to a
+    thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
+    units, standard errors are at least as large as the effect of the positions. Players
+    with constant contributions are not corrected, so every permutation solves additive
+    games.
 
     If background rows are drawn at random, a projection on the known sum corrects the
     error of their v(empty). Attributions then add up exactly. Other indices than
@@ -419,6 +423,9 @@ class PermutationMean(Solver):
             contribution_ss - 2 * slope * cross_products + slope**2 * partner, 0.0
         )
         values = (self._weights[:, None, None] * mean).sum(axis=1)
+        # The number of units, less one for each background row
+        degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
+        residual_share = _residual_share(contribution_ss, squares, degrees)
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
             gain = self.v_full_ - self.v_empty_
@@ -431,9 +438,9 @@ class PermutationMean(Solver):
             self._scale,
             self._together,
             kurtosis,
+            unexplained=np.sqrt(residual_share),
         )
         # too few units to fit a coefficient: the effect of positions is unknown
-        degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
             effects = np.abs(self._seen().effects(row))
             errors[row] = np.maximum(errors[row], effects)
@@ -443,6 +450,24 @@ class PermutationMean(Solver):
                 m, self._weights, mean, cost * squares
             )
         return Estimate(values, errors, errors_of_background)
+
+
+def _residual_share(
+    squares: np.ndarray, residual_squares: np.ndarray, degrees: np.ndarray
+) -> np.ndarray:
+    """Return the share of sums of squares that is left by a fit, ``(r, 1, k)``.
+
+    Parameters
+    ----------
+    squares, residual_squares : ndarray of shape (r, b, p, k)
+    degrees : ndarray of shape (r,)
+        Few degrees of freedom do not exclude that the fit is a chance agreement.
+    """
+    total = squares.sum(axis=(1, 2))[:, None]
+    residual = residual_squares.sum(axis=(1, 2))[:, None]
+    share = np.divide(residual, total, out=np.ones_like(total), where=total > 0)
+    chance = 1 / (degrees[:, None, None] + 1)
+    return np.minimum(share + chance, 1.0)
 
 
 def _strata(design) -> np.ndarray:
@@ -486,7 +511,14 @@ def background_errors(moments, weights, means, squares) -> np.ndarray:
 
 
 def errors_over_units(
-    moments, weights, squares, scale, together=1, kurtosis=1.0, gap=0.0
+    moments,
+    weights,
+    squares,
+    scale,
+    together=1,
+    kurtosis=1.0,
+    gap=0.0,
+    unexplained=1.0,
 ) -> np.ndarray:
     """Return standard errors of a weighted mean over strata, ``(r, p, k)``.
 
@@ -506,6 +538,9 @@ def errors_over_units(
         n/(c - 1) degrees of freedom.
     gap : ndarray of shape (r, 1, k) or float, default=0.0
         The size of unseen contributions if all contributions are 0.
+    unexplained : ndarray of shape (r, 1, k) or float, default=1.0
+        The size of contributions without the effect of their positions, relative to
+        their size with it.
 
     Returns
     -------
@@ -532,12 +567,19 @@ def errors_over_units(
     errors = pooled_errors(within, freedom, most)
     # Student's t with so few degrees of freedom knows nothing of the range.
     few_degrees = degrees.sum(axis=1) < LEAST_DEGREES
-    sizes, frequent = scale.sizes, scale.frequent
+    n_draws = moments.size.sum(axis=1)[:, None, None]
+    # Few permutations without their reverses miss events that most players have.
+    few_draws = (n_draws < FEW_DRAWS) & (together == 1)
+    sizes = np.where(few_draws, scale.frequent, scale.sizes)
+    # Positions explain no contribution of a player without any.
+    sizes = np.where(scale.own > 0, unexplained * scale.sizes, sizes)
+    frequent = unexplained * scale.frequent
     sizes = np.where(sizes > 0, sizes, gap)
     largest = np.where(few_degrees, widest(sizes, per_unit), np.inf)
     errors = np.minimum(errors, largest)
-    errors = unseen(errors, sizes, per_unit, per_draw * scale.single)
+    single = unexplained * scale.single
+    errors = unseen(errors, sizes, per_unit, per_draw * single)
     # However much the draws agree, few of them cannot exclude a frequent event.
     frequent = np.where(frequent > 0, frequent, gap)
-    error_floor = frequent * FEW ** moments.size.sum(axis=1)[:, None, None]
+    error_floor = frequent * FEW**n_draws
     return np.where(enough, np.maximum(errors, error_floor), np.nan)

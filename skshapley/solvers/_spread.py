@@ -19,6 +19,7 @@ from skshapley._tools._degrees import rule_of_three
 # draws, an event of this size is missed more often than once in twenty runs (.6^6 =
 # .047).
 FEW = 0.6
+FEW_DRAWS = 6
 # Share of the range: draws with less variation agree. Against 3,000 background rows,
 # the allowance for unseen events widens intervals by 6 % (95.7 % cover instead of 95.6
 # %). A share of .1 widens them by half, and 98.5 % cover.
