@@ -135,10 +135,8 @@ VAGUE_ROOMS = {
     "_what_if",
     "batches",
     "bounds",
-    "closed_forms",
     "comparison",
     "plots",
-    "rewards",
     "testing",
     "trees",
 }

@@ -84,7 +84,7 @@ def run(
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                part = None if remainder is None else remainder.known(rows)
+                part = None if remainder is None else remainder.known_values(rows)
                 block = Block(game, plan, rows, part, margins)
                 (fill or Block.fill)(block, outcome, evaluator)
                 outcome.v_empty[rows] = empty_values(whole, rows)

@@ -64,11 +64,6 @@ class ClosedForm(Portable, ABC):
     index: Index = SHAPLEY
     levels: NDArray[np.intp] | None = None
     cost_ = 0.0
-    n_players_: int
-    column_player_: NDArray[np.intp]
-    background_: Any
-    weights_: NDArray[np.float64]
-    base_values_: NDArray[np.float64]
 
     @abstractmethod
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ClosedForm":
@@ -259,17 +254,13 @@ class ClosedForm(Portable, ABC):
         -------
         attributions : ndarray of shape (r, q, p, k)
         """
-        single = self.combined(
-            np.eye(self.n_outputs)
-        )  # an unfitted form of the same response
-        single.index, how = (
-            self.index,
-            (self.column_player_, self.n_players_, self.n_jobs_),
-        )
+        # an unfitted form of the same response
+        single = self.combined(np.eye(self.n_outputs))
+        single.index = self.index
+        players = (self.column_player_, self.n_players_, self.n_jobs_)
         against = (take_rows(self.background_, [row]) for row in rows)
-        return np.stack(
-            [single.fit(row, None, *how).attributions(X) for row in against], axis=1
-        )
+        fits = (single.fit(row, None, *players) for row in against)
+        return np.stack([fitted.attributions(X) for fitted in fits], axis=1)
 
     def state(self) -> list:
         """Return the arrays and numbers that the form was made of, to compare it with others."""
@@ -316,9 +307,8 @@ def as_matrix(X: Any) -> Any:
         values = matrix.data
     else:
         X = as_pandas(X) if is_frame(X) else X
-        matrix = values = np.asarray(
-            X, np.float64, order="C"
-        )  # rounding depends on the order
+        matrix = np.asarray(X, np.float64, order="C")  # rounding depends on the order
+        values = matrix
     if not np.isfinite(values).all():
         # One search for both containers: the error names the row and the column in
         # either case.

@@ -61,16 +61,18 @@ class TermsCurve(ClosedForm):
     _curve: Callable[..., Any]
 
     def __init__(self, terms: Any, outputs: Any, constant: Any) -> None:
-        self.terms, self.outputs = terms, np.asarray(outputs, dtype=np.float64)
+        self.terms = terms
+        self.outputs = np.asarray(outputs, dtype=np.float64)
         self.constant = constant + np.zeros(self.outputs.shape[1])
         self.n_outputs = self.outputs.shape[1]
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> Self:
         """Return linear combinations of the outputs."""
-        other, terms = copy(self), self.terms.combined(np.eye(self.terms.n_outputs))
+        form = copy(self)
+        terms = self.terms.combined(np.eye(self.terms.n_outputs))
         base = self.constant @ matrix + constant
-        TermsCurve.__init__(other, terms, self.outputs @ matrix, base)
-        return other
+        TermsCurve.__init__(form, terms, self.outputs @ matrix, base)
+        return form
 
     def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
         """Return the columns that the terms use, ``(d,)``."""
@@ -78,16 +80,17 @@ class TermsCurve(ClosedForm):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the response, ``(r, k)``."""
-        return self._bent(self.terms.predict(X)) + self.constant
+        return self._curve_of(self.terms.predict(X)) + self.constant
 
-    def _bent(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _curve_of(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the curve of sums ``(..., k')``, without the constant, ``(..., k)``."""
-        bent = self._curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
-        return bent.reshape(*sums.shape[:-1], self.n_outputs)
+        values = self._curve(sums.reshape(-1, sums.shape[-1])) @ self.outputs
+        return values.reshape(*sums.shape[:-1], self.n_outputs)
 
     def _fit_terms(self) -> None:
-        how = self.weights_, self.column_player_, self.n_players_
-        self.scores_ = self.terms.fit(self.background_, *how).predict(self.background_)
+        players = (self.column_player_, self.n_players_)
+        self.terms.fit(self.background_, self.weights_, *players)
+        self.scores_ = self.terms.predict(self.background_)
 
 
 class LinearCurve(TermsCurve):
@@ -238,24 +241,19 @@ class Logistic(LinearCurve):
         return None if len(self.coef) <= MOST_PAIRED else frozenset()
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        single = (
-            self._single(steps, slice(None), self.index) for steps in self._steps(X)
-        )
-        return (
-            np.stack([self.weights_ @ values for values in single])[:, :, None]
-            * self.outputs
-        )
+        single = (self._single(steps, slice(None)) for steps in self._steps(X))
+        means = np.stack([self.weights_ @ values for values in single])
+        return means[:, :, None] * self.outputs
 
-    def _single(
-        self, steps: NDArray[np.float64], rows: Any, index: Index
-    ) -> NDArray[np.float64]:
+    def _single(self, steps: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
         """Return the values of one row against background rows, ``(q, p)``."""
-        return logistic_values(self.scores_[rows, 0], steps - self.steps_[rows], index)
+        differences = steps - self.steps_[rows]
+        return logistic_values(self.scores_[rows, 0], differences, self.index)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
         rows = np.asarray(rows)
-        single = [self._single(steps, rows, self.index) for steps in self._steps(X)]
+        single = [self._single(steps, rows) for steps in self._steps(X)]
         return np.stack(single)[..., None] * self.outputs[0]
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
@@ -271,10 +269,8 @@ class Logistic(LinearCurve):
     def cost_(self) -> float:  # type: ignore[override]
         """Cost of explaining a row, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
-        steps, start = (
-            self._steps(take_rows(self.background_, rows)),
-            self.scores_[rows, 0],
-        )
+        steps = self._steps(take_rows(self.background_, rows))
+        start = self.scores_[rows, 0]
         # Neighbouring background rows stand in for rows to explain, which are not known
         # in fit.
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)
@@ -327,11 +323,7 @@ class Curve(TermsCurve):
     ) -> None:
         super().__init__(terms, outputs, constant)
         self._curve = curve
-
-    @property
-    def label(self) -> str:  # type: ignore[override]
-        """The label of the terms."""
-        return f"a function of {self.terms.label}"
+        self.label = f"a function of {terms.label}"
 
     def _fit(self) -> NDArray[np.float64]:
         if self.n_players_ > MOST_CURVED:
@@ -344,9 +336,8 @@ class Curve(TermsCurve):
 
     def _games(self, steps: Any, rows: Any) -> NDArray[np.float64]:
         """Return the games ``(q, 2 ** p, k)`` of one row against background rows."""
-        return self._bent(
-            sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows])
-        )
+        sums = sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows])
+        return self._curve_of(sums)
 
     def _means(self, X: Any) -> Iterator[Any]:
         """Yield the mean game ``(2 ** p, k)`` of each row over the background."""
@@ -367,20 +358,16 @@ class Curve(TermsCurve):
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        weights, rows = (
-            coalition_weights(self.n_players_, self.index).T,
-            np.asarray(rows),
-        )
+        weights = coalition_weights(self.n_players_, self.index).T
+        rows = np.asarray(rows)
         games = (self._games(steps, rows) for steps in self.terms.attributions(X))
         return np.stack([weights @ game for game in games])
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         p, k = self.n_players_, self.n_outputs
-        pairs, weights = (
-            np.zeros((n_rows(X), p, p, k)),
-            coalition_weights(p - 1, index).T,
-        )
+        pairs = np.zeros((n_rows(X), p, p, k))
+        weights = coalition_weights(p - 1, index).T
         for row, game in enumerate(self._means(X)):
             for player in range(p):  # its interactions are values of its contributions
                 # Coalitions are binary numbers: the middle axis is the player's bit,

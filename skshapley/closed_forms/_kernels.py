@@ -52,22 +52,24 @@ class ProductKernels(ProductForm):
         self.scale = np.asarray(scale, dtype=np.float64)
         self.coef = np.asarray(coef, dtype=np.float64)
         self.constant = np.asarray(constant, dtype=np.float64)
-        self.power, self.n_outputs = power, self.coef.shape[1]
+        self.power = power
+        self.n_outputs = self.coef.shape[1]
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ProductKernels":
         """Return linear combinations of the outputs."""
-        coef, base = self.coef @ matrix, self.constant @ matrix + constant
+        base = self.constant @ matrix + constant
+        coef = self.coef @ matrix
         return ProductKernels(self.centres, self.scale, coef, base, self.power)
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         # scale |x - z|^power = |w x - w z|^power for w = scale^(1/power): one distance
         # serves both kernels.
-        centres, width = self.centres[terms], self.scale ** (1 / self.power)
-        away = np.zeros((n, len(rows), len(centres)))
+        metric = "sqeuclidean" if self.power == 2 else "cityblock"
+        width = self.scale ** (1 / self.power)
+        centres = self.centres[terms] * width
+        scaled = rows * width
+        distances = np.zeros((n, len(rows), len(centres)))
         for owner in np.unique(owners):
-            own = owners == owner
-            scaled = rows[:, own] * width[own], centres[:, own] * width[own]
-            away[owner] = cdist(
-                *scaled, "sqeuclidean" if self.power == 2 else "cityblock"
-            )
-        return np.exp(-away, out=away)
+            columns = owners == owner
+            distances[owner] = cdist(scaled[:, columns], centres[:, columns], metric)
+        return np.exp(-distances, out=distances)

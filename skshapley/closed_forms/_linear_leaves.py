@@ -89,24 +89,26 @@ class LinearLeaves(ClosedForm):
         slopes: Mapping[int, NDArray[np.float64]],
         column_names: Any = None,
     ) -> None:
-        self.trees, self.slopes, self.column_names = trees, slopes, column_names
+        self.trees = trees
+        self.slopes = slopes
+        self.column_names = column_names
         self.n_outputs = trees.n_outputs
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "LinearLeaves":
         """Return linear combinations of the outputs."""
-        trees = self.trees
-        base, value = trees.base @ matrix + constant, trees.value @ matrix
+        base = self.trees.base @ matrix + constant
+        trees = replace(self.trees, base=base, value=self.trees.value @ matrix)
         slopes = {column: slope @ matrix for column, slope in self.slopes.items()}
-        return LinearLeaves(
-            replace(trees, base=base, value=value), slopes, self.column_names
-        )
+        return LinearLeaves(trees, slopes, self.column_names)
 
     def _fit(self) -> NDArray[np.float64]:
-        rows, players = self._matrix(self.background_), self.column_player_
+        rows = self._matrix(self.background_)
+        players = self.column_player_
         plain = replace(self.trees, encode=None)
         flat = replace(plain, base=np.zeros(self.n_outputs))
         flagged = np.column_stack([rows, np.zeros(len(rows))])
-        constants, self.slopes_ = plain.value, []
+        constants = plain.value
+        self.slopes_ = []
         for column, slope in self.slopes.items():
             # Weights of a background must not be negative; distances from the smallest
             # value are not.
@@ -117,11 +119,12 @@ class LinearLeaves(ClosedForm):
             trees = replace(flat, value=slope).combined(np.eye(self.n_outputs))
             # The flag enters with its column, hence it belongs to the same player.
             owners = np.append(players, players[column])
-            present = self._fitted(_asked(trees, True), flagged, self.weights_, owners)
+            with_flag = _with_flag(trees, True)
+            present = self._fitted(with_flag, flagged, self.weights_, owners)
             # A constant column has no distances. Any weights do then, since the result
             # is multiplied by 0.
             shares = away if away.any() else self.weights_
-            absent = self._fitted(_asked(trees, False), flagged, shares, owners)
+            absent = self._fitted(_with_flag(trees, False), flagged, shares, owners)
             self.slopes_.append(_Slope(column, lowest, away.sum(), present, absent))
             constants = constants + lowest * slope
         self.plain_ = self._fitted(
@@ -152,9 +155,8 @@ class LinearLeaves(ClosedForm):
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
         matrix = Trees(self.trees, self.column_names)._matrix(X)
-        as_dense(
-            matrix[:, list(self.slopes)]
-        )  # refuses NaN, for which a leaf is constant
+        # refuses NaN, for which a leaf is constant
+        as_dense(matrix[:, list(self.slopes)])
         return matrix
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -194,37 +196,41 @@ class LinearLeaves(ClosedForm):
         flagged = np.column_stack([rows, np.ones(len(rows))])
         for slope in self.slopes_:
             present = of(slope.present, flagged)
-            own = rows[:, slope.column] - slope.lowest
-            total = total + own.reshape(-1, *[1] * (present.ndim - 1)) * present
+            distance = rows[:, slope.column] - slope.lowest
+            distance = distance.reshape(-1, *[1] * (present.ndim - 1))
+            total = total + distance * present
             total = total + away(slope) * of(slope.absent, flagged)
         return total
 
 
-def _asked(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
+def _with_flag(trees: TreeEnsemble, present: bool) -> TreeEnsemble:
     """Return trees that are 0 unless a last column, the presence of a player, is 1 (or 0).
 
     Two nodes are put before each tree: a root that compares this column, and a leaf of
     0.
     """
     tree = np.arange(trees.n_trees)
-    places, roots = np.repeat(trees.roots, 2), trees.roots + 2 * tree
+    places = np.repeat(trees.roots, 2)
+    roots = trees.roots + 2 * tree
     shift = np.repeat(2 * tree + 2, np.diff([*trees.roots, trees.n_nodes]))
-    made = {name: np.insert(getattr(trees, name), places, 0, axis=0) for name in NODES}
-    made["feature"][roots], made["feature"][roots + 1] = trees.n_features, -1
+    nodes = {name: np.insert(getattr(trees, name), places, 0, axis=0) for name in NODES}
+    nodes["feature"][roots] = trees.n_features
+    nodes["feature"][roots + 1] = -1
     # The flag is 0 or 1. A threshold between them is safe for both <= and <.
-    made["threshold"][roots] = 0.5
-    for side, led in (("left", 1 if present else 2), ("right", 2 if present else 1)):
+    nodes["threshold"][roots] = 0.5
+    for side, step in (("left", 1 if present else 2), ("right", 2 if present else 1)):
         children = getattr(trees, side)
-        made[side] = np.insert(np.where(children < 0, -1, children + shift), places, -1)
-        made[side][roots] = roots + led
+        shifted = np.where(children < 0, -1, children + shift)
+        nodes[side] = np.insert(shifted, places, -1)
+        nodes[side][roots] = roots + step
     splits = (
-        replace(one, node=int(one.node + shift[one.node]))
-        for one in trees.category_splits
+        replace(split, node=int(split.node + shift[split.node]))
+        for split in trees.category_splits
     )
     return replace(
         trees,
         roots=roots,
         n_features=trees.n_features + 1,
         category_splits=tuple(splits),
-        **made,
+        **nodes,
     )

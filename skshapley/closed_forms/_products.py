@@ -15,6 +15,7 @@ from the other factors, never by division, because a factor may be 0.
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,37 +45,52 @@ ARRAYS = 6
 NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
 
 
-def single_shares(A, B, nodes, kept) -> NDArray[np.float64]:
-    """Return `kept` of (A_i - B_i) int prod of the others dq, an array ``(r, b, T)`` a player."""
-    A, B = A[:, :, None, :], B[:, None, :, :]
-    step = A - B
-    shares, F = np.zeros_like(step), np.empty_like(step)
+def single_shares(A, B, nodes, reduced) -> NDArray[np.float64]:
+    """Return the shares of players, ``(p, ...)``.
+
+    A share is (A_i - B_i) times the integral of the product of the others over q.
+
+    Parameters
+    ----------
+    A : ndarray of shape (p, r, T)
+    B : ndarray of shape (p, b, T)
+    nodes : tuple of ndarray
+        The nodes q, and their weights.
+    reduced : callable
+        Reduces the shares of a player, an array ``(r, b, T)``.
+    """
+    B = B[:, None, :, :]
+    step = A[:, :, None, :] - B
+    shares = np.zeros_like(step)
+    F = np.empty_like(step)
     # In-place operations throughout: new arrays of this size would leave the cache.
     for node, weight in zip(*nodes, strict=True):
         np.multiply(step, node, out=F)
         F += B
         # Products before and after each player, without division: a factor may be 0.
-        others = _before(F)
-        others *= _before(F[::-1])[::-1]
-        others *= weight
-        shares += others
+        product = _before(F)
+        product *= _before(F[::-1])[::-1]
+        product *= weight
+        shares += product
     shares *= step
-    return np.stack([kept(share) for share in shares])
+    return np.stack([reduced(share) for share in shares])
 
 
-def pair_shares(A, B, nodes, kept) -> NDArray[np.float64]:
+def pair_shares(A, B, nodes, reduced) -> NDArray[np.float64]:
     """Return the shares of pairs of players, ``(p, p, ...)``; see `single_shares`."""
-    A, B = A[:, :, None, :], B[:, None, :, :]
-    step, p = A - B, len(A)
-    result: Any = np.zeros((p, p, *kept(step[0]).shape))
+    B = B[:, None, :, :]
+    step = A[:, :, None, :] - B
+    p = len(A)
+    result: Any = np.zeros((p, p, *reduced(step[0]).shape))
     for node, weight in zip(*nodes, strict=True):
         F = B + node * step
-        before, behind = _before(F), weight
+        before = _before(F)
+        behind = weight
         for i in range(p - 1, -1, -1):
-            others = behind * step[i]
-            for j in range(i - 1, -1, -1):  # others: behind i, and between j and i
-                result[i, j] += kept(before[j] * others * step[j])
-                others = others * F[j]
+            product = behind * step[i]  # players behind i, and between j and i
+            for j in range(i - 1, -1, -1):
+                result[i, j] += reduced(before[j] * product * step[j])
+                product = product * F[j]
             behind = behind * F[i]
     return result + result.swapaxes(0, 1)
 
@@ -86,6 +102,11 @@ def _before(F: NDArray[np.float64]) -> NDArray[np.float64]:
     for i in range(1, len(F)):
         np.multiply(before[i - 1], F[i - 1], out=before[i])
     return before
+
+
+def _weighted_mean(weights: Any, share: Any) -> NDArray[np.float64]:
+    """Return the mean over references of the shares of a player, ``(r, T)``."""
+    return np.einsum("rbt,b->rt", share, weights)
 
 
 class ProductForm(ClosedForm):
@@ -118,7 +139,7 @@ class ProductForm(ClosedForm):
 
     def _fit(self) -> NDArray[np.float64]:
         self.rows_ = as_dense(self.background_)
-        return self.weights_ @ self.predict(self.background_)
+        return super()._fit()
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over the terms, ``(r, k)``."""
@@ -156,17 +177,12 @@ class ProductForm(ClosedForm):
 
     def _mean(self, X, shape, shares, nodes) -> NDArray[np.float64]:
         """Return shares of players or of pairs against the weighted background."""
-        X, weights = as_dense(X), self.weights_
+        X = as_dense(X)
         result = np.zeros((len(X), *shape, self.n_outputs))
         for rows, refs, terms, A, B in self._blocks(X):
             # (p, r', T') or (p, p, r', T'): the mean over references first
-            mean = shares(
-                A,
-                B,
-                nodes,
-                lambda share, refs=refs: np.einsum("rbt,b->rt", share, weights[refs]),
-            )
-            mean = np.moveaxis(mean, -2, 0)
+            over_references = partial(_weighted_mean, self.weights_[refs])
+            mean = np.moveaxis(shares(A, B, nodes, over_references), -2, 0)
             for output, factors in enumerate(self._weights_of_terms[terms].T):
                 # Sums along each line; the rounding of a matrix product depends on
                 # other lines.
@@ -186,10 +202,8 @@ class ProductForm(ClosedForm):
             working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each)
         )
         most = max(1, int(room // bytes_each))
-        n_terms, players = (
-            len(self._weights_of_terms),
-            (self.column_player_, self.n_players_),
-        )
+        n_terms = len(self._weights_of_terms)
+        players = (self.column_player_, self.n_players_)
         width = max(1, min(n_terms, most))  # a machine may have no support vectors
         depth = min(len(self.rows_), max(1, most // width))
         height = max(1, most // (width * depth))

@@ -42,19 +42,17 @@ class View:
         if not self.steps:
             X = as_array(X) if is_frame(X) else X
             return X[:, self.source]
-        X = take_rows(
-            X, np.arange(X.shape[0])
-        )  # a copy: some transformers write into their input
+        # a copy, because some transformers write into their input
+        X = take_rows(X, np.arange(X.shape[0]))
         for step in self.steps:
             X = step.transform(X)
         return X
 
 
-def view_by(function: Callable[..., Any], source: Any, width: int, *given: Any) -> View:
-    """Return a view: ``function(*given, X)`` makes its columns, each from one column of X."""
-    return View(
-        np.asarray(source), width, (FunctionTransformer(partial(function, *given)),)
-    )
+def view_by(function: Callable[..., Any], source: Any, width: int, *args: Any) -> View:
+    """Return a view: ``function(*args, X)`` makes its columns, each from one column of X."""
+    transformer = FunctionTransformer(partial(function, *args))
+    return View(np.asarray(source), width, (transformer,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,35 +118,20 @@ class Sum(ClosedForm):
 
     def __init__(self, parts: Any) -> None:
         self.parts = _merged(parts)
-        self.n_outputs = self.parts[0].form.n_outputs
-
-    @property
-    def label(self) -> str:  # type: ignore[override]
-        """The labels of the parts, joined."""
-        return " and ".join(dict.fromkeys(part.form.label for part in self.parts))
-
-    @property
-    def additive(self) -> bool:  # type: ignore[override]
-        """Whether all parts are sums over the columns."""
-        return all(part.form.additive for part in self.parts)
+        forms = [part.form for part in self.parts]
+        self.n_outputs = forms[0].n_outputs
+        self.label = " and ".join(dict.fromkeys(form.label for form in forms))
+        self.additive = all(form.additive for form in forms)
+        self.indices = _common(form.indices for form in forms)
+        self.pair_indices = _common(form.pair_indices for form in forms)
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Sum":
         """Return linear combinations of the outputs, part by part."""
-        first, *rest = self.parts
-        parts = [replace(first, form=first.form.combined(matrix, constant))]
-        return Sum(
-            parts + [replace(part, form=part.form.combined(matrix)) for part in rest]
-        )
-
-    @property
-    def indices(self) -> frozenset[str] | None:  # type: ignore[override]
-        """The indices that attributions of all parts can have."""
-        return _common(part.form.indices for part in self.parts)
-
-    @property
-    def pair_indices(self) -> frozenset[str] | None:  # type: ignore[override]
-        """The indices that pairs of all parts can have."""
-        return _common(part.form.pair_indices for part in self.parts)
+        parts = []
+        for part in self.parts:
+            parts.append(replace(part, form=part.form.combined(matrix, constant)))
+            constant = 0.0  # in the first part only
+        return Sum(parts)
 
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return a copy with one method of each part for all batches of a run."""
@@ -179,19 +162,18 @@ class Sum(ClosedForm):
         return min(p.form.usual_rows(n_players, n_references) for p in self.parts)
 
     def _fit(self) -> NDArray[np.float64]:
-        players, n_players = self.column_player_, self.n_players_
+        base_values = np.zeros(self.n_outputs)
         for part in self.parts:
             part.form.index = self.index
-        return sum(
             part.form.fit(
                 part(self.background_),
                 self.weights_,
-                part.owners(players),
-                n_players,
+                part.owners(self.column_player_),
+                self.n_players_,
                 self.n_jobs_,
-            ).base_values_
-            for part in self.parts
-        )  # type: ignore[return-value]
+            )
+            base_values += part.form.base_values_
+        return base_values
 
     @property
     def size(self) -> float:
@@ -222,11 +204,7 @@ class Sum(ClosedForm):
     def _sum(
         self, of: Callable[..., NDArray[np.float64]], X: Any
     ) -> NDArray[np.float64]:
-        first, *rest = self.parts
-        total = of(first.form, first(X))
-        for part in rest:
-            total = total + of(part.form, part(X))
-        return total
+        return sum(of(part.form, part(X)) for part in self.parts)  # type: ignore[return-value]
 
     @property
     def cost_(self) -> float:  # type: ignore[override]
@@ -234,46 +212,41 @@ class Sum(ClosedForm):
         return sum(part.form.cost_ for part in self.parts)
 
 
-def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+def _common(choices: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     """Return the common names of some sets; None allows any name."""
-    some = [names for names in named if names is not None]
-    return frozenset.intersection(*some) if some else None
+    sets = [names for names in choices if names is not None]
+    return frozenset.intersection(*sets) if sets else None
 
 
 def _merged(parts: Any) -> list[Part]:
     """Merge ensembles that compare in the same way, so that 100 bagged forests need one look-up."""
-    kept: list[Part] = []
-    alike: dict[tuple, list[Part]] = {}
+    single: list[Part] = []
+    ensembles: dict[tuple, list[Part]] = {}
     for part in parts:
         form, view = part.form, part.view
-        if (
-            isinstance(form, Trees)
-            and form.trees.encode is None
-            and not (view and view.steps)
-        ):
-            trees, width = (
-                form.trees,
-                form.trees.n_features if view is None else view.width,
-            )
-            # Ensembles that compare thresholds differently, or miss values differently,
-            # share no table.
-            key = width, trees.strict, trees.single_precision, trees.absent
-            alike.setdefault(key, []).append(part)
-        else:
-            kept.append(part)
-    merged = [
-        same[0] if len(same) == 1 else _one_ensemble(same) for same in alike.values()
-    ]
-    return [*merged, *kept]
+        transformed = view is not None and view.steps
+        if transformed or not isinstance(form, Trees) or form.trees.encode is not None:
+            single.append(part)
+            continue
+        trees = form.trees
+        width = trees.n_features if view is None else view.width
+        # Ensembles that compare thresholds differently, or miss values differently,
+        # share no table.
+        key = (width, trees.strict, trees.single_precision, trees.absent)
+        ensembles.setdefault(key, []).append(part)
+    return [*map(_one_ensemble, ensembles.values()), *single]
 
 
 def _one_ensemble(parts: list[Part]) -> Part:
+    """Return the sum of parts that are trees as one part."""
+    if len(parts) == 1:
+        return parts[0]
     ensembles = []
     for part in parts:
         trees: TreeEnsemble = part.form.trees  # type: ignore[attr-defined]
-        seen: Any = {"methods": (), "raw_response": None}
+        fields: Any = {"methods": (), "raw_response": None}
         if part.view is not None:
             columns = np.where(trees.feature < 0, -1, part.view.source[trees.feature])
-            seen |= {"feature": columns, "n_features": part.view.width}
-        ensembles.append(replace(trees, **seen))
+            fields |= {"feature": columns, "n_features": part.view.width}
+        ensembles.append(replace(trees, **fields))
     return Part(Trees(concatenate(ensembles)))

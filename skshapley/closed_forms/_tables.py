@@ -73,7 +73,7 @@ class Tables(ClosedForm):
         self.codes_ = _codes(self.background_)
         # the mean of each table of two columns over the second, and over the first
         self.means_ = [self._means(*table) for table in self.tables]
-        return self.weights_ @ self.predict(self.background_)
+        return super()._fit()
 
     def _means(self, columns: tuple[int, ...], table: NDArray[np.float64]) -> tuple:
         if len(columns) == 1:
@@ -88,41 +88,34 @@ class Tables(ClosedForm):
         codes = _codes(X)
         values = np.zeros((len(codes), self.n_players_, self.n_outputs))
         for (columns, table), means in zip(self.tables, self.means_, strict=True):
-            gain = (
-                table[_at(codes, columns)]
-                - self.weights_ @ table[_at(self.codes_, columns)]
-            )
-            cross = (
-                means
-                and means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
-            )
-            first, last = (self.column_player_[columns[end]] for end in (0, -1))
+            mean = self.weights_ @ table[_at(self.codes_, columns)]
+            gain = table[_at(codes, columns)] - mean
+            first, last = self.column_player_[[columns[0], columns[-1]]]
             if first == last:
                 values[:, first] += gain
                 continue
             # phi_i = 1/2 [G(x_i, x_k) - E G(r_i, r_k)] + 1/2 [E G(x_i, r_k) - E G(r_i,
             # x_k)] for a table G of two columns: the mean over both orders.
+            cross = means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
             values[:, first] += 0.5 * (gain + cross)
             values[:, last] += 0.5 * (gain - cross)
         return values
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
-        codes, p = _codes(X), self.n_players_
+        codes = _codes(X)
+        p = self.n_players_
         pairs = np.zeros((len(codes), p, p, self.n_outputs))
         for (columns, table), means in zip(self.tables, self.means_, strict=True):
-            first, last = (self.column_player_[columns[end]] for end in (0, -1))
+            first, last = self.column_player_[[columns[0], columns[-1]]]
             if first == last:
                 continue
-            both = (
-                table[_at(codes, columns)]
-                + self.weights_ @ table[_at(self.codes_, columns)]
-            )
-            both = (
-                both - means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
-            )
-            pairs[:, first, last] += both
-            pairs[:, last, first] += both
+            mean = self.weights_ @ table[_at(self.codes_, columns)]
+            effect = table[_at(codes, columns)] + mean
+            for axis, column in enumerate(columns):
+                effect = effect - means[axis][codes[:, column]]
+            pairs[:, first, last] += effect
+            pairs[:, last, first] += effect
         return pairs
 
 

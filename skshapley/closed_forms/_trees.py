@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, TreeValues
-from skshapley._trees._costs import MODEL_NS, VISIT_NS, count_costs
+from skshapley._trees._costs import MODEL_NS, VISIT_NS, Costs, count_costs
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.indices import Index
 
@@ -58,12 +58,10 @@ class Trees(ClosedForm):
     indices = pair_indices = None
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
-        self.trees, self.column_names = trees, column_names
-        self._counted: Any = (
-            None,
-            None,
-        )  # the players of the columns, and the costs for them
+        self.trees = trees
+        self.column_names = column_names
         self.n_outputs = trees.n_outputs
+        self._costs: dict[bytes, Costs] = {}  # by the players of the columns
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":
         """Return linear combinations of the outputs, as trees with other leaves."""
@@ -78,13 +76,11 @@ class Trees(ClosedForm):
             self.n_players_,
             self.levels,
         )
-        if (
-            self.background_ is None
-        ):  # absent players follow the training data down the trees
+        if self.background_ is None:
+            # absent players follow the training data down the trees
             return self.solver_.fit().base_values
-        return self.solver_.fit(
-            self._matrix(self.background_), self.weights_
-        ).base_values
+        background = self._matrix(self.background_)
+        return self.solver_.fit(background, self.weights_).base_values
 
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return a copy with one method for all batches of a run."""
@@ -95,11 +91,11 @@ class Trees(ClosedForm):
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the cost of each of a hundred rows, in model rows."""
         # counted once: 10 ms for a forest of 100 grown trees
-        known, costs = self._counted
-        if known is None or not np.array_equal(known, column_player):
-            costs = count_costs(self.trees, column_player, self.levels is not None)
-            self._counted = column_player, costs
-        return costs.model_rows(n_references)
+        key = column_player.tobytes()
+        if key not in self._costs:
+            nested = self.levels is not None
+            self._costs[key] = count_costs(self.trees, column_player, nested)
+        return self._costs[key].model_rows(n_references)
 
     def usual_rows(self, n_players: int, n_references: int) -> float:
         """Return the cost of background rows for each tree, in model rows."""
@@ -155,11 +151,9 @@ class Trees(ClosedForm):
         if is_frame(X):
             return as_pandas(X)
         if sparse.issparse(X):
-            dense, entries = np.full(X.shape, self.trees.absent), X.tocoo()
-            dense[entries.row, entries.col] = entries.data
-            X = dense
-        return (
-            X
-            if self.column_names is None
-            else pd.DataFrame(X, columns=self.column_names)
-        )
+            entries = X.tocoo()
+            X = np.full(X.shape, self.trees.absent)
+            X[entries.row, entries.col] = entries.data
+        if self.column_names is not None:
+            X = pd.DataFrame(X, columns=self.column_names)
+        return X

@@ -108,8 +108,9 @@ def shrunk(
         # scale the n largest steps together, then fewer, because the rest grows with
         # the smaller ones
         for n in range(n_large[game], 0, -1):
-            rest, large = order[:-n], order[-n:]
-            most = SATURATED + abs(start[game]) + np.abs(steps[game, rest]).sum()
+            large = order[-n:]
+            small_steps = np.abs(steps[game, order[:-n]])
+            most = SATURATED + abs(start[game]) + small_steps.sum()
             # the sums of all 2^n sets of large steps
             sums = np.zeros(1)
             for step in steps[game, large]:
@@ -142,10 +143,9 @@ def logistic_values(
     order = np.argsort(steps == 0, axis=1, kind="stable")[:, :width]
     packed = np.take_along_axis(steps, order, axis=1)
     if width <= MOST_ENUMERATED:
-        found = expit(sums_of_coalitions(start, packed)) @ coalition_weights(
-            width, index
-        )
-        np.put_along_axis(values, order, np.where(packed == 0, 0.0, found), axis=1)
+        games = expit(sums_of_coalitions(start, packed))
+        shares = games @ coalition_weights(width, index)
+        np.put_along_axis(values, order, np.where(packed == 0, 0.0, shares), axis=1)
         return values
     frequencies, shares = _waves_for(start, packed)
     nodes = list(NODES if index == SHAPLEY else ())
@@ -153,10 +153,11 @@ def logistic_values(
     by_width = np.argsort(widths, kind="stable")
     for block in _blocks(len(packed), width, len(frequencies), LEAST_WAVES):
         games = by_width[block]
-        own = slice(0, max(1, widths[games[-1]]))
-        some = packed[games, own]
-        found = _values(start[games], some, frequencies, shares, index, nodes)
-        values[games[:, None], order[games, own]] = found
+        active = slice(0, max(1, widths[games[-1]]))
+        active_steps = packed[games, active]
+        values[games[:, None], order[games, active]] = _values(
+            start[games], active_steps, frequencies, shares, index, nodes
+        )
     return values
 
 
@@ -179,9 +180,10 @@ def sums_of_coalitions(start: NDArray[np.float64], steps: NDArray[np.float64]) -
 def coalition_weights(p: int, index: Index) -> NDArray[np.float64]:
     """Return the weight of each coalition's value for each player, ``(2 ** p, p)``."""
     present = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 > 0
-    others = present.sum(axis=1, keepdims=True) - present
-    share = index.size_law(max(p - 1, 0)) / comb(p - 1, np.arange(max(p, 1)))
-    return np.where(present, share[others], -share[others])
+    n_others = present.sum(axis=1, keepdims=True) - present
+    size_share = index.size_law(max(p - 1, 0)) / comb(p - 1, np.arange(max(p, 1)))
+    share = size_share[n_others]
+    return np.where(present, share, -share)
 
 
 def logistic_pairs(
@@ -193,9 +195,9 @@ def logistic_pairs(
     b, p = steps.shape
     pairs = np.zeros((b, p, p))
     for block in _blocks(b, p, len(frequencies), LEAST_LENGTH):
-        own, kept = _terms(start[block], steps[block], frequencies, shares)
-        found = pair_shares(own, np.ones((p, 1, 1)), index.law(p - 2), kept)
-        pairs[block] = np.moveaxis(found, 2, 0)
+        factors, reduced = _terms(start[block], steps[block], frequencies, shares)
+        sums = pair_shares(factors, np.ones((p, 1, 1)), index.law(p - 2), reduced)
+        pairs[block] = np.moveaxis(sums, 2, 0)
     return pairs
 
 
@@ -216,10 +218,11 @@ def _terms(start, steps, frequencies, shares) -> tuple[NDArray[np.complex128], A
     start, steps : arrays of shape (b,), (b, p)
     frequencies, shares : arrays of shape (T,)
     """
-    p, n_waves = steps.shape[1], len(frequencies)
-    own = _powers(steps.T, frequencies).reshape(p, 1, -1)
+    factors = _powers(steps.T, frequencies).reshape(steps.shape[1], 1, -1)
     first = shares[:, None] * _powers(start, frequencies)
-    return own, lambda product: (product.reshape(n_waves, -1) * first).imag.sum(axis=0)
+    return factors, lambda product: (product.reshape(first.shape) * first).imag.sum(
+        axis=0
+    )
 
 
 def _powers(
@@ -232,11 +235,13 @@ def _powers(
     """
     powers = np.empty((*t.shape[:-1], len(frequencies), t.shape[-1]), dtype=complex)
     powers[..., 0, :] = np.exp(1j * frequencies[0] * t)
-    turn, done = powers[..., :1, :] ** 2, 1  # factor of a shift by `done` frequencies
+    done = 1
+    shift = powers[..., :1, :] ** 2  # factor of a shift by `done` frequencies
     while done < len(frequencies):
-        more = powers[..., done : 2 * done, :]
-        np.multiply(powers[..., : more.shape[-2], :], turn, out=more)
-        turn, done = turn**2, 2 * done
+        later = powers[..., done : 2 * done, :]
+        np.multiply(powers[..., : later.shape[-2], :], shift, out=later)
+        done *= 2
+        shift = shift**2
     return powers
 
 
@@ -245,15 +250,14 @@ def _values(start, steps, frequencies, shares, index, nodes) -> NDArray[np.float
 
     Insufficient numbers of `nodes` are removed from the list for the following blocks.
     """
-    own, kept = _terms(start, steps, frequencies, shares)
-    p = len(own)
+    factors, reduced = _terms(start, steps, frequencies, shares)
+    p = len(factors)
+    absent = np.ones((p, 1, 1))
     # The known sum of the values shows whether fewer quadrature nodes are sufficient.
     gain = expit(start + steps.sum(axis=1)) - expit(start)
     while nodes and 2 * nodes[0] < p:
-        values = single_shares(
-            own, np.ones((p, 1, 1)), index.law(2 * nodes[0] - 1), kept
-        ).T
+        values = single_shares(factors, absent, index.law(2 * nodes[0] - 1), reduced).T
         if np.abs(values.sum(axis=1) - gain).max() < NODES_ATOL:
             return values
         del nodes[0]
-    return single_shares(own, np.ones((p, 1, 1)), index.law(p - 1), kept).T
+    return single_shares(factors, absent, index.law(p - 1), reduced).T

@@ -112,13 +112,13 @@ class CausalReward(ConditionalReward):
         components = tuple(
             (players.names == name)[players.column_player] for name in groups
         )
-        flags, n = np.asarray(self.confounded), len(groups)
-        if flags.shape not in ((), (n,)):
+        flags = np.asarray(self.confounded)
+        if flags.shape not in ((), (len(groups),)):
             raise ValueError(
-                f"CausalReward got confounded={self.confounded!r} for {n} components: "
-                "pass one flag for each, or a single one."
+                f"CausalReward got confounded={self.confounded!r} for {len(groups)} "
+                "components: pass one flag for each, or a single one."
             )
-        confounded = tuple(np.broadcast_to(flags, n).tolist())
+        confounded = tuple(np.broadcast_to(flags, len(groups)).tolist())
         return CausalModel(**parts, components=components, confounded=confounded)
 
     def split(self, rng) -> None:

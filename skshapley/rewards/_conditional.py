@@ -77,19 +77,26 @@ class _TransportReward(NumericReward):
         This is omitted if a player is constant, because players without effect are left
         out of games.
         """
-        model, column = self.masked_, self.response_.column
-        if (
-            self.link is not None
-            or not self.players_.of_columns((self.varies_ | self._linked)[None]).all()
-        ):
+        active = self.players_.of_columns((self.varies_ | self._linked)[None])
+        if self.link is not None or not active.all():
             return
+        column = self.response_.column
         columns = slice(None) if column is None else slice(column, column + 1)
-        standard, weights = model.scores, self.weights_
-        function = fitted_quadratic(standard, self.empty_[:, columns], weights, rng)
-        if function is not None:
-            dependence = self.correlation_, model.column_player
-            part = known_part(function, columns, standard, weights, *dependence, rng)
-            self.masked_ = replace(model, part=part)
+        model = self.masked_
+        targets = self.empty_[:, columns]
+        function = fitted_quadratic(model.scores, targets, self.weights_, rng)
+        if function is None:
+            return
+        part = known_part(
+            function,
+            columns,
+            model.scores,
+            self.weights_,
+            self.correlation_,
+            model.column_player,
+            rng,
+        )
+        self.masked_ = replace(model, part=part)
 
     def _game_of(self, *parts) -> TransportGame:
         return TransportGame(*parts)
@@ -106,9 +113,8 @@ class _TransportReward(NumericReward):
         if self.n_factors_ == 0:
             return super()._learned(standard)
         correlation = sample_correlation(standard, self.weights_)
-        return shrunk(
-            correlation, shrinkage, factor_correlation(correlation, self.n_factors_)
-        ), shrinkage
+        factors = factor_correlation(correlation, self.n_factors_)
+        return shrunk(correlation, shrinkage, factors), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect, including constant ones that others move."""
@@ -243,11 +249,12 @@ class ConditionalReward(_TransportReward):
     def _margins(self, table, weights) -> Margins:
         if self.covariance is None:
             return super()._margins(table, weights)
-        shape, d = np.shape(self.covariance), table.shape[1]
-        if shape != (d, d):
+        d = table.shape[1]
+        if np.shape(self.covariance) != (d, d):
             raise ValueError(
-                f"ConditionalReward got a covariance of shape {shape} for {d} columns: "
-                f"pass one of shape ({d}, {d}), in the order of the columns."
+                "ConditionalReward got a covariance of shape "
+                f"{np.shape(self.covariance)} for {d} columns: pass one of shape "
+                f"({d}, {d}), in the order of the columns."
             )
         # The scale of the given matrix, which may come from other rows than the
         # background.
@@ -260,9 +267,8 @@ class ConditionalReward(_TransportReward):
         covariance = np.asarray(self.covariance, dtype=np.float64)
         spread = np.sqrt(np.diagonal(covariance))
         spread = np.where(spread > 0, spread, 1.0)
-        return shrunk(
-            covariance / np.outer(spread, spread), LEAST_SHRINKAGE
-        ), LEAST_SHRINKAGE
+        correlation = covariance / np.outer(spread, spread)
+        return shrunk(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
 
 
 class CopulaReward(_TransportReward):

@@ -129,21 +129,21 @@ class DataGame(Game):
         """Return the number of coalitions without a score; warn with the error of the first one."""
         if self.unvalued is None or not self.unvalued.coalitions:
             return 0
-        first, n_unfitted = self.unvalued.coalitions[0], len(self.unvalued.coalitions)
+        coalitions = self.unvalued.coalitions
         try:
             # Fitted again only to get the error, which workers did not send.
-            self._fitted(first)
+            self._fitted(coalitions[0])
         except Exception as error:
+            n_points = coalitions[0][self.members].sum()
             warn(
-                f"DataGame cannot fit or score {self.estimator!r} on {n_unfitted} "
+                f"DataGame cannot fit or score {self.estimator!r} on {len(coalitions)} "
                 f"coalitions; they count as {self.unvalued.worth:.6g} "
-                f"(error_score={self.error_score!r}). The first, of "
-                f"{first[self.members].sum()} training points: {type(error).__name__}: "
-                f"{error}",
+                f"(error_score={self.error_score!r}). The first, of {n_points} training "
+                f"points: {type(error).__name__}: {error}",
                 FitFailedWarning,
                 stacklevel=3,
             )
-        return n_unfitted
+        return len(coalitions)
 
     def _value(self, coalition) -> float:
         """Return the score of a coalition, or NaN if allowed."""

@@ -15,7 +15,6 @@ from sklearn.ensemble import ExtraTreesRegressor
 from skshapley._tables._keys import hashed
 from skshapley._tools._constraints import Count
 from skshapley.rewards._linked import WeightedGame
-from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._reward import BackgroundReward
 from skshapley.rewards._surrogate import HiddenColumns
 
@@ -108,9 +107,6 @@ class ForestReward(BackgroundReward):
         self.targets_ = [_targets(column, codes) for column, codes in pairs]
         return self
 
-    def _prepared(self, raw) -> MaskedModel:
-        return raw
-
     def row_weights(self, numbers, coalition) -> NDArray[np.float64]:
         """Return the weights of background rows for rows to explain, ``(r, b)``.
 
@@ -136,10 +132,11 @@ class ForestReward(BackgroundReward):
         table = self.numbers_[:, present]
         targets = targets[:, 0] if targets.shape[1] == 1 else targets
         forest.fit(table, targets, self.weights_ * len(self.weights_))
-        leaves, own = forest.apply(table).T, forest.apply(numbers[:, present]).T
+        leaves = forest.apply(table)
+        row_leaves = forest.apply(numbers[:, present])
         weights = np.zeros((len(numbers), len(table)))
-        for leaf, own_leaf in zip(leaves, own, strict=True):
-            shared = (own_leaf[:, None] == leaf) * self.weights_
+        for leaf, row_leaf in zip(leaves.T, row_leaves.T, strict=True):
+            shared = (row_leaf[:, None] == leaf) * self.weights_
             weights += shared / shared.sum(axis=1, keepdims=True)
         return _most(weights, self.rows_per_value_)
 

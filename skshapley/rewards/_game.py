@@ -217,12 +217,12 @@ class Remainder(NamedTuple):
     Attributes
     ----------
     game : Game
-    known : callable
+    known_values : callable
         From positions of rows ``(r,)`` to the `Known` of this part.
     """
 
     game: Game
-    known: Callable[[np.ndarray], Known]
+    known_values: Callable[[np.ndarray], Known]
 
 
 def empty_values(game: Game, rows: np.ndarray) -> NDArray[np.float64]:

@@ -179,15 +179,13 @@ class LinkedGame(WrappedGame):
 
     def _linked(self, means) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.asarray(
-                LINKS.get(self.link, self.link)(means), dtype=np.float64
-            )
+            links = LINKS.get(self.link, self.link)(means)
+        values = np.asarray(links, dtype=np.float64)
         if values.shape != np.shape(means) or not np.isfinite(values).all():
-            low, high = np.min(means), np.max(means)
             raise ModelOutputError(
                 f"link={self.link!r} returned no finite number for each mean response; "
-                f"they are between {low:.4g} and {high:.4g}. Choose a link that "
-                "accepts them, or link=None."
+                f"they are between {np.min(means):.4g} and {np.max(means):.4g}. Choose "
+                "a link that accepts them, or link=None."
             )
         return values
 
@@ -210,8 +208,8 @@ class InfluenceGame(LinkedGame):
 
     def __init__(self, game: Any, link: Any) -> None:
         super().__init__(game, link)
-        b, folds = game.n_references, min(MOST_FOLDS, game.n_references)
-        self._starts = np.arange(folds) * b // folds
+        folds = min(MOST_FOLDS, game.n_references)
+        self._starts = np.arange(folds) * game.n_references // folds
         self.n_outputs = game.n_outputs * folds
 
     @property
@@ -233,19 +231,19 @@ class InfluenceGame(LinkedGame):
         """
         # A jackknife over parts: F / (F - 1) makes the sum of squares unbiased.
         folds = len(self._starts)
-        each = influences.reshape(*influences.shape[:2], -1, folds)
+        parts = influences.reshape(*influences.shape[:2], -1, folds)
         scale = folds / (folds - 1) if folds > 1 else np.nan
-        return np.sqrt((each**2).sum(axis=-1) * scale)
+        return np.sqrt((parts**2).sum(axis=-1) * scale)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the influences, ``(r, m, k F)``."""
         r, m, p = coalitions.shape
-        b, weights = self._game.n_references, self._game.reference_weights
-        every = np.broadcast_to(np.arange(b), (r * m, b))
         game: Any = self._game
-        said = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
-        mean = np.einsum("nbk,b->nk", said, weights)
-        away = weights[:, None] * (said - mean[:, None])
+        weights = game.reference_weights
+        every = np.broadcast_to(np.arange(len(weights)), (r * m, len(weights)))
+        responses = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
+        mean = np.einsum("nbk,b->nk", responses, weights)
+        away = weights[:, None] * (responses - mean[:, None])
         parts = np.add.reduceat(away, self._starts, axis=1) * self._slope(mean)[:, None]
         return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
 

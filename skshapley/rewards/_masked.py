@@ -211,25 +211,24 @@ def _check(raw, model, p) -> None:
         )
 
 
-def _same(ours, theirs) -> bool:
+def _same(left, right) -> bool:
     """Return True if tables agree in kind, types and values up to rounding."""
-    if type(ours) is not type(theirs) or ours.shape != theirs.shape:
+    if type(left) is not type(right) or left.shape != right.shape:
         return False
-    if column_types(ours) != column_types(theirs):
+    if column_types(left) != column_types(right):
         return False
-    if sparse.issparse(ours):
+    if sparse.issparse(left):
         # The order of stored entries is no difference.
-        theirs = theirs.sorted_indices()
-        pattern = (ours.indptr, theirs.indptr), (ours.indices, theirs.indices)
-        equal_pattern = all(np.array_equal(*pair) for pair in pattern)
-        return equal_pattern and np.allclose(
-            ours.data, theirs.data, 1e-12, 0, equal_nan=True
-        )
-    if isinstance(ours, np.ndarray) and ours.dtype.kind in "biuf":
-        return np.allclose(ours, theirs, 1e-12, 0, equal_nan=True)
+        right = right.sorted_indices()
+        pattern = (left.indptr, right.indptr), (left.indices, right.indices)
+        if not all(np.array_equal(*pair) for pair in pattern):
+            return False
+        return np.allclose(left.data, right.data, 1e-12, 0, equal_nan=True)
+    if isinstance(left, np.ndarray) and left.dtype.kind in "biuf":
+        return np.allclose(left, right, 1e-12, 0, equal_nan=True)
     try:
         pd.testing.assert_frame_equal(
-            as_pandas(ours), as_pandas(theirs), rtol=1e-12, atol=0
+            as_pandas(left), as_pandas(right), rtol=1e-12, atol=0
         )
     except AssertionError:
         return False

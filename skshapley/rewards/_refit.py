@@ -20,7 +20,6 @@ from skshapley._tables._inputs import (
     take_rows,
 )
 from skshapley._tables._keys import hashed, row_keys
-from skshapley._tables._rows import row_chunks
 from skshapley._tools._constraints import Constraint, Count, OneOf
 from skshapley._tools._logit import clipped_logit
 from skshapley.rewards._game import Game
@@ -268,13 +267,8 @@ class RefitReward(Portable, Reward):
 
     def game(self, X) -> "RefitGame":
         """Return the game of the rows X; the model is called on them once."""
-        response = self.response_
-        full, winners = [], []
-        for chunk, where in row_chunks(X, "rows"):
-            full.append(response(chunk, where))
-            winners.append(response.winners(chunk, full[-1]))
-        parts = np.concatenate(full), np.concatenate(winners)
-        return RefitGame(self, X, *parts, row_keys(X))
+        full, winners = self.response_.with_winners(X)
+        return RefitGame(self, X, full, winners, row_keys(X))
 
     def predict(self, coalition: NDArray[np.bool_], X: Any) -> NDArray[np.float64]:
         """Return the raw response of one fit, ``(r, K)``.
@@ -363,10 +357,10 @@ class RefitGame(Game):
             if coalition.all():
                 values[lines] = self.full(row[lines])
                 continue
-            needed, where = np.unique(row[lines], return_inverse=True)
-            raw = self.shared.predict(coalition, take_rows(self._X, needed))
-            chosen = self.shared.response_.choose(raw, self._winners[needed])
-            values[lines] = chosen[where]
+            instances, positions = np.unique(row[lines], return_inverse=True)
+            raw = self.shared.predict(coalition, take_rows(self._X, instances))
+            outputs = self.shared.response_.choose(raw, self._winners[instances])
+            values[lines] = outputs[positions]
         return values.reshape(r, m, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:

@@ -23,11 +23,10 @@ class TransportGame(InterventionalGame):
         part = self.shared.part
         if part is None:
             return None
-        instances, pool = self.instances, self._pool
-        full = part.left(instances.full, part.function(pool.given))
-        empty = part.left(self._empty, part.function(pool.scores))
+        full = part.left(self.instances.full, part.function(self._pool.given))
+        empty = part.left(self._empty, part.function(self._pool.scores))
         v_empty = part.left(self._mean_empty, part.mean)
-        remaining = instances._replace(full=full)
+        remaining = self.instances._replace(full=full)
         game = RemainderGame(self.shared, empty, v_empty, remaining, self.row_order)
         return Remainder(game, game.known)
 
@@ -39,30 +38,25 @@ class RemainderGame(TransportGame):
         """Return None: nothing more is known."""
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
-        pool, model = self._pool, self.shared
-        known_part = cast(KnownPart, model.part)
+        pool = self._pool
+        known_part = cast(KnownPart, self.shared.part)
         moves = pool.moves(coalitions, rows, references)
         hybrid = pool.hybrid(coalitions, rows, references, moves)
-        raw = model.response(hybrid, where=where).reshape(*references.shape, -1)
+        raw = self.shared.response(hybrid, where=where)
         # In place: the moves are the largest array of a batch, and are not used again.
         moves += pool.scores[references]
         part = known_part.function(moves.reshape(-1, moves.shape[2]))
-        return known_part.left(raw, part.reshape(*references.shape, -1))
+        return known_part.left(raw, part).reshape(*references.shape, -1)
 
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""
-        response, part = self.shared.response, cast(KnownPart, self.shared.part)
+        part = cast(KnownPart, self.shared.part)
         shape = (len(rows), self.n_players, self.instances.full.shape[1])
         winners = self.instances.winners[rows][:, None]
 
-        def chosen(numbers) -> NDArray[np.float64]:
+        parts = []
+        for numbers in part.values(self._pool.given[rows]):
             values = np.zeros(shape)
             values[..., part.columns] = numbers
-            return response.choose(values, winners)
-
-        return Known(
-            *(
-                chosen(part_values)
-                for part_values in part.values(self._pool.given[rows])
-            )
-        )
+            parts.append(self.shared.response.choose(values, winners))
+        return Known(*parts)

@@ -21,7 +21,6 @@ from skshapley.rewards._methods import (
     checked_method,
     final_estimator,
     in_dmatrix,
-    is_xgboost_booster,
     log_odds,
     log_prediction,
     refuse_unfitted,
@@ -327,6 +326,20 @@ class Response:
             )
         return winners
 
+    def with_winners(self, table) -> tuple[np.ndarray, np.ndarray]:
+        """Return the raw response ``(n, K)`` and `winners` of a table's rows, chunk by chunk.
+
+        Parameters
+        ----------
+        table : array or frame of shape (n, d)
+        """
+        full = []
+        winners = []
+        for chunk, where in row_chunks(table, "rows"):
+            full.append(self(chunk, where))
+            winners.append(self.winners(chunk, full[-1]))
+        return np.concatenate(full), np.concatenate(winners)
+
     def choose(self, values: np.ndarray, winners) -> np.ndarray:
         """Return the explained outputs of raw responses.
 
@@ -432,8 +445,7 @@ class Response:
         elif self.method == "log":
             values = log_prediction(self.estimator, X)
         else:
-            booster = is_xgboost_booster(self.estimator)
-            rows = in_dmatrix(self.estimator, X) if booster else X
+            rows = in_dmatrix(self.estimator, X)
             values = as_numpy(getattr(self.estimator, self.method)(rows))
         # A single decision value belongs to the second class; the first class has its
         # negative.

@@ -114,7 +114,8 @@ class Reward(Parametrised, ABC):
 class BackgroundReward(Portable, Reward):
     """Base class of rewards that average the response over mixed rows.
 
-    Subclasses define how a row to explain and a background row are mixed (`_prepared`).
+    Subclasses may change how a row to explain and a background row are mixed
+    (`_prepared`).
 
     Attributes
     ----------
@@ -176,18 +177,17 @@ class BackgroundReward(Portable, Reward):
 
     def sort_background(self, rng) -> None:
         """Sort the background into balanced order; a very large one is reduced."""
-        weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
         order = RowOrder.balanced(
             self.background_,
             self.empty_,
-            weights,
+            self.weights_,
             column_player,
             rng,
             used=self.used_[column_player],
         )
         self.row_order_ = order
-        if n > MOST_PLACES:
+        if len(self.weights_) > MOST_PLACES:
             _ = self.varies_  # computed from all rows, before the reduction
             rows = order.rows
             self.empty_ = self.empty_[rows]
@@ -203,9 +203,9 @@ class BackgroundReward(Portable, Reward):
         # rows.
         self.n_references_ = 1 if self.pooled or self.link is not None else n
 
-    @abstractmethod
     def _prepared(self, raw: MaskedModel) -> MaskedModel:
         """Return the model with a pool that makes the rows, from the model in raw columns."""
+        return raw
 
     def game(self, X) -> Game:
         """Return the game of the rows X; the model is called on them once."""
@@ -225,17 +225,14 @@ class BackgroundReward(Portable, Reward):
 
     def _plain_game(self, X) -> "InterventionalGame":
         """Return the game with values that are plain means over references."""
-        raw, active, keys = X, self._active(X), row_keys(X)
+        active = self._active(X)
         masked = self.masked_
-        X = masked.transform(X)
-        full, winners = [], []
-        for chunk, where in row_chunks(X, "rows"):
-            full.append(masked.response(chunk, where))
-            winners.append(masked.response.winners(chunk, full[-1]))
-        responses = np.concatenate(full), np.concatenate(winners)
+        table = masked.transform(X)
+        full, winners = masked.response.with_winners(table)
+        labels = np.arange(n_rows(X))
         # Raw columns stay beside transformed ones: equality of players is defined on
         # raw columns.
-        instances = Instances(X, raw, active, *responses, np.arange(n_rows(X)), keys)
+        instances = Instances(table, X, active, full, winners, labels, row_keys(X))
         return self._game_of(
             masked, self.empty_, self.v_empty_, instances, self.row_order_
         )
@@ -418,15 +415,16 @@ class InterventionalGame(Game):
         references : ndarray of shape (n, q), int
         """
         n, q = references.shape
-        response, labels = self.shared.response, self.instances.labels[rows]
+        labels = self.instances.labels[rows]
         where = f" on mixtures of rows {labels[0]} to {labels[-1]}"
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
-        parts, winners = [], self.instances.winners[rows][:, None]
+        winners = self.instances.winners[rows][:, None]
+        parts = []
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
             raw = self._responses(coalitions, rows, chunk, where)
-            parts.append(response.choose(raw, winners))
+            parts.append(self.shared.response.choose(raw, winners))
         return np.concatenate(parts, axis=1)
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
@@ -441,8 +439,8 @@ class InterventionalGame(Game):
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response of the rows, ``(r, k)``."""
-        full, winners = self.instances.full, self.instances.winners
-        return self.shared.response.choose(full[rows], winners[rows])
+        full = self.instances.full[rows]
+        return self.shared.response.choose(full, self.instances.winners[rows])
 
     def keys(self, rows) -> NDArray[np.uint64]:
         """Return hashes of the raw columns of the rows."""

@@ -48,9 +48,8 @@ def kernel_coalitions(
 
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")
-MOST_LEVELS = (
-    254  # levels of a category for HistGradientBoosting, including missing values
-)
+# Levels of a category for HistGradientBoosting, including missing values
+MOST_LEVELS = 254
 
 
 class HiddenColumns:
@@ -82,10 +81,11 @@ class HiddenColumns:
     def numbers(self, table) -> NDArray[np.float64]:
         """Return a table ``(n, d)`` as numbers."""
         frame = as_pandas(table)
-        columns = zip(
-            self._levels, (column for _, column in frame.items()), strict=True
-        )
-        return np.column_stack([_numbers(levels, column) for levels, column in columns])
+        columns = [
+            _numbers(levels, column)
+            for levels, (_, column) in zip(self._levels, frame.items(), strict=True)
+        ]
+        return np.column_stack(columns)
 
     def hidden(self, numbers, present) -> NDArray[np.float64]:
         """Return numbers ``(n, d)`` with NaN for absent columns, and the second columns."""
@@ -252,9 +252,6 @@ class SurrogateReward(BackgroundReward):
             columns,
         )
         return self
-
-    def _prepared(self, raw) -> MaskedModel:
-        return raw
 
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:

@@ -296,5 +296,5 @@ def like(table, rows) -> Any:
     import narwhals as nw
 
     frame = narwhal(table)
-    names, backend = frame.columns, frame.implementation
-    return nw.from_numpy(rows, schema=names, backend=backend).to_native()
+    table = nw.from_numpy(rows, schema=frame.columns, backend=frame.implementation)
+    return table.to_native()
