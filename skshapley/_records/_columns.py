@@ -5,7 +5,6 @@ of the explanation, its names and types in the file, and how to write and read i
 tokens of documents are lists, because each document has its own.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -15,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import errors_of
-from skshapley._records._interactions import Interactions, by_pair
 from skshapley._records._outcome import Record
 from skshapley._tables._documents import Piece
 
@@ -44,14 +42,18 @@ class Size:
     @classmethod
     def of(cls, explanation: Record) -> "Size":
         """Return the sizes of an explanation."""
-        outputs, refits = explanation.output_names, explanation.refit_values
+        outputs = explanation.output_names
+        refits = explanation.refit_values
         lengths = {} if refits is None else {"refit": refits.shape[2]}
         k = 1 if outputs is None else len(outputs)
         return cls(list(explanation.feature_names), k, lengths)
 
 
+AXES = "rplk"  # rows, players, the numbers of an element, outputs
+
+
 @dataclass(frozen=True)
-class Column(ABC):
+class Column:
     """Numbers of an explanation in a file, in one column or in one for each player.
 
     Attributes
@@ -60,6 +62,9 @@ class Column(ABC):
         The name of the column, or of its kind, such as ``value`` in ``value:age``.
     attribute : str
         The attribute of the explanation.
+    axes : str
+        The axes of the numbers, some of `AXES`. With ``p``, each player has a column;
+        with ``l``, the elements are lists. Without ``k``, outputs share a number.
     in_full : bool
         Whether no number is packed or missing, so that they fix the length of a file.
     repeats : bool
@@ -72,6 +77,7 @@ class Column(ABC):
 
     name: str
     attribute: str
+    axes: str
     in_full: bool = False
     repeats: bool = True
     types: tuple[str, ...] = ("double",)
@@ -79,103 +85,52 @@ class Column(ABC):
 
     def names(self, size: Size) -> list[str]:
         """Return the names in the file."""
-        return [self.name]
+        if "p" not in self.axes:
+            return [self.name]
+        return [f"{self.name}:{player}" for player in size.players]
+
+    def length(self, size: Size) -> int:
+        """Return the number of numbers in an element: of refits, or of pairs of players."""
+        p = len(size.players)
+        return size.lengths.get(self.name, p * (p - 1) // 2) if "l" in self.axes else 1
 
     def valid_types(self, size: Size) -> tuple[str, ...]:
         """Return the valid Arrow types of the columns, as text."""
-        return self.types
+        if "l" not in self.axes:
+            return self.types
+        return (f"fixed_size_list<element: double>[{self.length(size)}]",)
 
-    @abstractmethod
-    def write(self, explanation: Record, size: Size) -> Iterator[Any]:
-        """Yield the columns, with a line for each row and output."""
-
-    @abstractmethod
-    def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        """Return the numbers; the last axis has the outputs."""
-
-
-class OfRows(Column):
-    """A number for each row, ``(r,)``."""
-
-    def write(self, explanation: Record, size: Size) -> Iterator[np.ndarray]:
-        yield np.repeat(getattr(explanation, self.attribute), size.k)
-
-    def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        return table[self.name].to_numpy()[:: size.k]
-
-
-class OfLines(Column):
-    """A number for each row and output, ``(r, k)``."""
-
-    def write(self, explanation: Record, size: Size) -> Iterator[np.ndarray]:
-        yield getattr(explanation, self.attribute).ravel()
-
-    def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        return table[self.name].to_numpy().reshape(-1, size.k)
-
-
-class OfPlayers(Column):
-    """A number for each row, player and output, ``(r, p, k)``; NaN if it is unknown."""
-
-    def names(self, size: Size) -> list[str]:
-        return [f"{self.name}:{player}" for player in size.players]
+    def numbers(self, explanation: Record) -> np.ndarray:
+        """Return the numbers of an explanation; NaN if they are unknown."""
+        if self.attribute != "interactions":
+            return errors_of(explanation, self.attribute)
+        pairs = explanation.interactions
+        square = errors_of(pairs) if self.is_error else pairs.values
+        first, second = np.triu_indices(square.shape[1], 1)
+        return square[:, first, second]
 
     def cube(self, explanation: Record, size: Size) -> np.ndarray:
-        """Return the numbers ``(r, p, k)``."""
-        numbers = errors_of(explanation, self.attribute)
-        return numbers.reshape(len(numbers), len(size.players), size.k)
-
-    def write(self, explanation: Record, size: Size) -> Iterator[np.ndarray]:
-        cube = self.cube(explanation, size)
-        yield from (cube[:, player].ravel() for player in range(cube.shape[1]))
-
-    def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        lines = [table[name].to_numpy() for name in self.names(size)]
-        shape = len(size.players), len(table) // size.k, size.k
-        return np.moveaxis(np.array(lines).reshape(shape), 0, 1)
-
-
-class OfRefits(OfPlayers):
-    """A list of numbers for each row, player and output, ``(r, p, b, k)``."""
-
-    def valid_types(self, size: Size) -> tuple[str, ...]:
-        return (f"fixed_size_list<element: double>[{size.lengths[self.name]}]",)
+        """Return the numbers along all axes, ``(r, columns, length, k)``."""
+        k = size.k if "k" in self.axes else 1
+        shape = len(explanation), len(self.names(size)), self.length(size)
+        numbers = self.numbers(explanation).reshape(*shape, k)
+        return np.broadcast_to(numbers, (*shape, size.k))
 
     def write(self, explanation: Record, size: Size) -> Iterator[Any]:
-        b = size.lengths[self.name]
-        numbers = getattr(explanation, self.attribute)
-        cube = numbers.reshape(len(numbers), len(size.players), b, size.k)
-        for player in range(cube.shape[1]):
-            yield lists_of(np.swapaxes(cube[:, player], 1, 2).reshape(-1, b), False)
+        """Yield the columns, with a line for each row and output."""
+        length = self.length(size)
+        for column in np.moveaxis(self.cube(explanation, size), 1, 0):
+            lines = np.swapaxes(column, 1, 2).reshape(len(explanation) * size.k, length)
+            in_lists = "l" in self.axes
+            yield lists_of(lines, not self.in_full) if in_lists else lines.ravel()
 
     def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        b = size.lengths[self.name]
-        lines = [numbers_of(table[name]) for name in self.names(size)]
-        shape = len(size.players), len(table) // size.k, size.k, b
-        return np.transpose(np.array(lines).reshape(shape), (1, 0, 3, 2))
-
-
-class OfPairs(Column):
-    """A list of numbers of all pairs of players, ``(r, pairs, k)``; unknown errors are null."""
-
-    def valid_types(self, size: Size) -> tuple[str, ...]:
-        p = len(size.players)
-        return (f"fixed_size_list<element: double>[{p * (p - 1) // 2}]",)
-
-    def write(self, explanation: Record, size: Size) -> Iterator[Any]:
-        numbers = self.numbers(explanation.interactions)
-        n_lines, n_pairs = len(numbers) * size.k, numbers.shape[1] // size.k
-        yield lists_of(numbers.reshape(n_lines, n_pairs), nulls=True)
-
-    def numbers(self, pairs: Interactions) -> np.ndarray:
-        """Return the numbers of a record, ``(r, k pairs)``."""
-        _, values, errors = by_pair(pairs)
-        return errors if self.is_error else values
-
-    def read(self, table: "pa.Table", size: Size) -> np.ndarray:
-        p = len(size.players)
-        shape = len(table) // size.k, size.k, p * (p - 1) // 2
-        return numbers_of(table[self.name]).reshape(shape).swapaxes(1, 2)
+        """Return the numbers along the axes of the column."""
+        columns = [numbers_of(table[name]) for name in self.names(size)]
+        r = len(table) // size.k
+        lines = np.array(columns).reshape(len(columns), r, size.k, self.length(size))
+        cube = np.transpose(lines, (1, 0, 3, 2))
+        return cube[tuple(slice(None) if axis in self.axes else 0 for axis in AXES)]
 
 
 def lists_of(lines: np.ndarray, nulls: bool) -> Any:
@@ -188,33 +143,34 @@ def lists_of(lines: np.ndarray, nulls: bool) -> Any:
     return pa.FixedSizeListArray.from_arrays(numbers, m).cast(kind)
 
 
-def numbers_of(lists: Any) -> np.ndarray:
-    """Return the numbers in a column of lists, one list after the other."""
-    flat = lists.combine_chunks().flatten()
-    return flat.to_numpy(zero_copy_only=False)
+def numbers_of(column: Any) -> np.ndarray:
+    """Return the numbers in a column; those of lists, one list after the other."""
+    if "list" not in str(column.type):
+        return column.to_numpy()
+    return column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
 
 
 COUNT = ("double", "int64")
 ENDS = (
-    OfLines("prediction", "predictions", in_full=True, repeats=False),
-    OfLines("base_value", "base_values"),
-    OfLines("others", "others"),
+    Column("prediction", "predictions", "rk", in_full=True, repeats=False),
+    Column("base_value", "base_values", "rk"),
+    Column("others", "others", "rk"),
 )
-VALUES = OfPlayers("value", "values", in_full=True, repeats=False)
+VALUES = Column("value", "values", "rpk", in_full=True, repeats=False)
 ERRORS = (
-    OfPlayers("error", "standard_errors", is_error=True),
-    OfPlayers("background", "background_errors", is_error=True),
+    Column("error", "standard_errors", "rpk", is_error=True),
+    Column("background", "background_errors", "rpk", is_error=True),
 )
-REFITS = OfRefits("refit", "refit_values", in_full=True, repeats=False)
+REFITS = Column("refit", "refit_values", "rplk", in_full=True, repeats=False)
 OF_PLAYERS = (VALUES, *ERRORS, REFITS)
 PAIRS = (
-    OfPairs("interaction", "interactions", repeats=False),
-    OfPairs("interaction_error", "interactions", is_error=True),
+    Column("interaction", "interactions", "rlk", repeats=False),
+    Column("interaction_error", "interactions", "rlk", is_error=True),
 )
 COSTS = (
-    OfRows("n_evaluations", "n_evaluations", types=COUNT),
-    OfRows("n_model_rows", "n_model_rows", types=COUNT),
-    OfRows("converged", "converged", types=("bool",)),
+    Column("n_evaluations", "n_evaluations", "r", types=COUNT),
+    Column("n_model_rows", "n_model_rows", "r", types=COUNT),
+    Column("converged", "converged", "r", types=("bool",)),
 )
 # Attributes that the header names if they are None
 LACKING = [column.attribute for column in (*ERRORS, ENDS[2])]
@@ -279,7 +235,7 @@ def token_columns(
     for column in OF_TOKENS:
         cube = column.cube(explanation, size)
         lists[column.name] = [
-            cube[row, players, o]
+            cube[row, players, 0, o]
             for row, players in enumerate(tokens)
             for o in range(k)
         ]

@@ -197,14 +197,16 @@ class Explanation(Hinting, Record):
         Student's t. They estimate the change with another training sample of the same
         size, and say nothing about errors that all such models share.
         """
-        refits = self.refit_values
-        return None if refits is None else spread_errors(refits)
+        return None if self.refit_values is None else spread_errors(self.refit_values)
 
     @property
     def sign_stability(self) -> np.ndarray | None:
         """The share of refits that give a value the same sign, or None without refits."""
-        refits = self.refit_values
-        return None if refits is None else sign_shares(self.values, refits)
+        return (
+            None
+            if self.refit_values is None
+            else sign_shares(self.values, self.refit_values)
+        )
 
     @property
     def rank_stability(self) -> np.ndarray | None:
@@ -212,8 +214,11 @@ class Explanation(Hinting, Record):
 
         Features are ranked by size in each row and output.
         """
-        refits = self.refit_values
-        return None if refits is None else rank_shares(self.values, refits)
+        return (
+            None
+            if self.refit_values is None
+            else rank_shares(self.values, self.refit_values)
+        )
 
     def __iter__(self) -> Iterator["Explanation"]:
         """Yield each row as an Explanation of shape ``(1, p)``."""

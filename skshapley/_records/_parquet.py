@@ -49,7 +49,6 @@ from skshapley._records._header import (
     kind_of,
     sealed,
 )
-from skshapley._records._importance import errors_of
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Record, Settings
 from skshapley._tables._arrow import (
@@ -96,7 +95,9 @@ def arrow_table(
     outputs = explanation.output_names
     size = Size.of(explanation)
     r, k = len(explanation), size.k
-    errors = _errors(explanation)
+    pairs = explanation.interactions
+    declared = ERRORS if pairs is None else (*ERRORS, PAIRS[1])
+    errors = {column.name: column.numbers(explanation) for column in declared}
     for name, array in errors.items():
         check_errors(name, array, may_lack=True)
     row, output = np.divmod(np.arange(r * k), k)
@@ -107,7 +108,6 @@ def arrow_table(
     if tokens is None:
         data, notes = _data(explanation.data, typed, unknown)
     settings = explanation.settings.all
-    pairs = explanation.interactions
     facts: dict[str, Any] = {
         "format": FORMAT,
         "n_rows": r,
@@ -203,17 +203,6 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
                 f"Column {column.name!r} cannot be saved: {error}"
             ) from error
     return [array for array, _ in columns], [note for _, note in columns]
-
-
-def _errors(explanation: Record) -> dict[str, np.ndarray]:
-    """Return the errors of an explanation by the name of their column."""
-    errors = {
-        column.name: errors_of(explanation, column.attribute) for column in ERRORS
-    }
-    pairs = explanation.interactions
-    if pairs is not None:
-        errors[PAIRS[1].name] = PAIRS[1].numbers(pairs)
-    return errors
 
 
 def _labels(outputs: np.ndarray) -> "pa.Array":

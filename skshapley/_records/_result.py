@@ -63,9 +63,11 @@ class ShapleyResult:
         def shaped(array: np.ndarray) -> np.ndarray:
             return array[0, ..., 0] if one_output else array[0]
 
-        values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
+        p = outcome.n_players
+        values = shaped(outcome.values[:, :p])
+        errors = shaped(outcome.standard_errors[:, :p])
         ends = shaped(outcome.v_empty), shaped(outcome.v_full)
-        interactions, p = None, outcome.n_players
+        interactions = None
         if pairs is not None:
             interactions = Interactions.of_outcome(
                 outcome,
@@ -75,7 +77,6 @@ class ShapleyResult:
                 rows=pd.RangeIndex(1),
                 output_names=None if one_output else np.arange(values.shape[1]),
             )
-        values, errors = values[:p], errors[:p]
         return cls(
             values,
             None if np.isnan(errors).all() else errors,

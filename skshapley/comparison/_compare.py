@@ -84,7 +84,8 @@ def check_same_players(owner: str, one: Explanation, other: Explanation) -> None
 
 
 KIND = {"kind": OneOf(("importance", "attribution"))}
-BASE, GAP = "base value", "unexplained"
+BASE = "base value"
+GAP = "unexplained"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,7 +181,16 @@ class Comparison:
         check_confidence("Comparison.to_frame", confidence, simultaneous)
         m = len(self.index)
         which = slice(m, 2 * m) if kind == "importance" else slice(0, m)
-        table = self._table(which, self.index, confidence, simultaneous)
+        change = self._change(which)
+        low, high = intervals(change, confidence, simultaneous)
+        p = p_values(change, two_sided=True)
+        tests = {
+            "low": low * self.unit[which],
+            "high": high * self.unit[which],
+            "p_value": p,
+            "p_adjusted": adjusted(p),
+        }
+        table = self._differences(which, self.index).assign(**tests)
         table = table.sort_values("difference", key=abs, ascending=False, kind="stable")
         return table if kind == "importance" else pd.concat([table, self._rest()])
 
@@ -190,24 +200,10 @@ class Comparison:
             return self.pairs.part(own)
         return self.second.part(own).minus(self.first.part(own))
 
-    def _table(
-        self, own: slice, index: pd.Index, confidence: float, simultaneous: bool
-    ) -> pd.DataFrame:
-        """Return the differences of some means, with intervals and tests."""
-        change, unit = self._change(own), self.unit[own]
-        low, high = intervals(change, confidence, simultaneous)
-        p = p_values(change, two_sided=True)
-        tests = {
-            "low": low * unit,
-            "high": high * unit,
-            "p_value": p,
-            "p_adjusted": adjusted(p),
-        }
-        return self._differences(own, index).assign(**tests)
-
     def _differences(self, own: slice, index: pd.Index) -> pd.DataFrame:
         """Return some means of both explanations, and their differences."""
-        change, unit = self._change(own), self.unit[own]
+        change = self._change(own)
+        unit = self.unit[own]
         columns = {
             self.names[0]: self.first.values[own] * unit,
             self.names[1]: self.second.values[own] * unit,
@@ -221,7 +217,8 @@ class Comparison:
 
         They have no test, because they belong to the explainers, not to features.
         """
-        names, start = [BASE, GAP] if self.gap else [BASE], 2 * len(self.index)
+        names = [BASE, GAP] if self.gap else [BASE]
+        start = 2 * len(self.index)
         index = pd.Index(names, name="feature")
         if self.output_names is not None:
             levels = [names, self.output_names]

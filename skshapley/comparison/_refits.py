@@ -189,10 +189,9 @@ class RefitComparison:
         self, squares: np.ndarray, grams: np.ndarray, index: pd.Index, level: float
     ) -> pd.DataFrame:
         """Return roots of sums of squares with their limits and p-values."""
-        n_first, n_second = (
-            _refits(part).shape[2] for part in (self.first, self.second)
-        )
-        sums = SumOfSquares.of(squares, grams, (n_first, n_second))
+        refits: Any = self.first.refit_values, self.second.refit_values
+        n_refits = refits[0].shape[2], refits[1].shape[2]
+        sums = SumOfSquares.of(squares, grams, n_refits)
         columns = {
             "difference": np.sqrt(sums.squares),
             "retraining": np.sqrt(sums.expected),
@@ -207,18 +206,13 @@ class RefitComparison:
         return f"<RefitComparison of {first!r} and {second!r}: {rows} rows>"
 
 
-def _refits(explanation: Explanation) -> np.ndarray:
-    """Return the values of the refits of an explanation that has some."""
-    refits: Any = explanation.refit_values
-    return refits
-
-
 def _centred(explanation: Explanation) -> np.ndarray:
     """Return centred values of refits, over the root of their degrees, ``(b, r, k p)``."""
-    refits = np.moveaxis(_refits(explanation), 2, 0)
+    values: Any = explanation.refit_values
+    refits = np.moveaxis(values, 2, 0)
     degrees = len(refits) - 1
     centred = (refits - refits.mean(axis=0)) / np.sqrt(degrees)
-    return np.stack([flat(values) for values in centred])
+    return np.stack([flat(refit) for refit in centred])
 
 
 def _both(rows: pd.Index, players: pd.Index) -> pd.MultiIndex:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._records._outcome import label
@@ -111,10 +110,21 @@ def conditional_error(
         coalitions = np.tile(coalitions, (len(X), 1))
     else:
         coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
-    squares, plain = {}, {}
+    squares = {}
+    constant = {}  # the errors of v(empty)
     for name, variant in variants.items():
-        squares[name], plain[name] = _squares(variant, X, coalitions, n_jobs)
-    return _table(squares, plain)
+        squares[name], constant[name] = _squares(variant, X, coalitions, n_jobs)
+    errors = pd.DataFrame(squares)
+    differences = errors.sub(errors.iloc[:, 0], axis=0)
+    scale = pd.Series(constant)
+    table = {
+        "error": errors.mean(),
+        "standard_error": errors.sem(),
+        "share": errors.mean() / scale.where(scale > 0),
+        "difference": differences.mean(),
+        "difference_error": differences.sem(),
+    }
+    return pd.DataFrame(table).rename_axis("reward")
 
 
 def _named(rewards) -> dict:
@@ -147,17 +157,3 @@ def _squares(variant, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
     empty = (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)
     squares = ((full[:, None] - values) ** 2).sum(axis=2).mean(axis=1)
     return squares, float(((full - empty) ** 2).sum(axis=1).mean())
-
-
-def _table(squares: Mapping[str, NDArray], plain: Mapping[str, float]) -> pd.DataFrame:
-    """Return the errors of all rewards, with standard errors over rows."""
-    errors, constant = pd.DataFrame(squares), pd.Series(plain)
-    differences = errors.sub(errors.iloc[:, 0], axis=0)
-    table = {
-        "error": errors.mean(),
-        "standard_error": errors.sem(),
-        "share": errors.mean() / constant.where(constant > 0),
-        "difference": differences.mean(),
-        "difference_error": differences.sem(),
-    }
-    return pd.DataFrame(table).rename_axis("reward")

@@ -146,7 +146,12 @@ def masking_curve(
     >>> curve.deletion.shape
     (5, 21)
     """
-    fractions = _checked_fractions(fractions)
+    fractions = np.asarray(fractions, dtype=np.float64)
+    if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(
+            f"masking_curve got fractions={fractions.tolist()}: choose numbers in [0, "
+            "1]."
+        )
     values = _by_instance(values)
     if hasattr(explainer, "explain"):
         game = _log_odds_game(explainer, X)
@@ -188,17 +193,6 @@ def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
     with Evaluator(game, n_jobs) as evaluator:
         worth = evaluator(requests).reshape(game.n_rows, 2, -1)
     return worth - game.full(rows)[:, None]
-
-
-def _checked_fractions(fractions) -> NDArray[np.float64]:
-    """Return the fractions as an array, or raise ValueError."""
-    fractions = np.asarray(fractions, dtype=np.float64)
-    if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ValueError(
-            f"masking_curve got fractions={fractions.tolist()}: choose numbers in [0, "
-            "1]."
-        )
-    return fractions
 
 
 def _by_instance(values) -> list[NDArray[np.float64]]:

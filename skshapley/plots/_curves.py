@@ -288,10 +288,13 @@ class ControlChartDisplay(ByFeature):
                 part[part["feature"].isin(selection)].reset_index(drop=True), label
             )
 
-        def strength(_) -> pd.Series:
-            return _beyond(table).groupby(table["output"]).max()
-
-        return by_output(drift, output, ax, make, strength)
+        return by_output(
+            drift,
+            output,
+            ax,
+            make,
+            lambda _: _beyond(table).groupby(table["output"]).max(),
+        )
 
     def _draw(self, *axes) -> None:
         selection = _farthest(self.table)

@@ -233,11 +233,9 @@ class Display(Drawn):
         drawn = rows if output is None else rows.output(output)
         # One order of the features for all outputs
         sizes = overall_sizes(drawn)
-
-        def draw(name) -> Any:
-            return make(one_output(rows, name), sizes)
-
-        return by_output(rows, output, ax, draw)
+        return by_output(
+            rows, output, ax, lambda name: make(one_output(rows, name), sizes)
+        )
 
     @classmethod
     def from_estimator(
@@ -378,15 +376,14 @@ class SmallMultiples(Drawn):
             if names := display._row_names(style.letters_beside(panels[0])):
                 style.write_names(panels[0], names)
         limits = [display._colour_limits() for display in self.displays.values()]
-        known = [ends for ends in limits if ends is not None]
+        ends = [end for pair in limits if pair is not None for end in pair]
         for (name, display), panels in zip(self.displays.items(), parts, strict=True):
             display._title = of_output(name, self.kind)
-            if known:
-                lows, highs = zip(*known, strict=True)
-                display._limits = min(lows), max(highs)
+            display._limits = (min(ends), max(ends)) if ends else None
             display.plot(panels)
             # The displays can be drawn alone later.
-            display._title = display._limits = None
+            display._title = None
+            display._limits = None
             _entitle(panels[0], f"{self.kind}{name}")
 
 

@@ -505,10 +505,13 @@ class DumbbellDisplay(ByRow):
             table = _differences(whole if name is None else whole.loc[name], comparison)
             return cls(table[:max_features], comparison.names, label)
 
-        def strength(_) -> pd.Series:
-            return whole["difference"].abs().groupby(level=0).sum()
-
-        return by_output(comparison, output, ax, make, strength)
+        return by_output(
+            comparison,
+            output,
+            ax,
+            make,
+            lambda _: whole["difference"].abs().groupby(level=0).sum(),
+        )
 
     def _draw(self, ax) -> None:
         first = self.table["first"]
@@ -633,10 +636,13 @@ class RefitComparisonDisplay(ByRow):
             table = table.rename_axis("feature").reset_index()
             return cls(table[:max_features], comparison.names)
 
-        def strength(_) -> pd.Series:
-            return whole["difference"].groupby(level=0).sum()
-
-        return by_output(comparison, output, ax, make, strength)
+        return by_output(
+            comparison,
+            output,
+            ax,
+            make,
+            lambda _: whole["difference"].groupby(level=0).sum(),
+        )
 
     def _draw(self, ax) -> None:
         rows = np.arange(len(self.table))
