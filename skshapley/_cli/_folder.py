@@ -38,11 +38,9 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 
 def _check_out(arguments: Namespace) -> None:
     """Raise UsageError for an existing file, unless it may be replaced."""
-    is_folder, hint = (
-        None if arguments.overwrite else False,
-        "choose another name, or pass --overwrite",
-    )
-    check_path(arguments.out, "--out", is_folder, hint)
+    exists = None if arguments.overwrite else False
+    hint = "choose another name, or pass --overwrite"
+    check_path(arguments.out, "--out", exists, hint)
 
 
 def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:

@@ -255,14 +255,16 @@ class Explanation(Hinting, Record):
         """
         # Sizes do not add up to a prediction, so the ends become NaN.
         unknown = np.full(self.base_values.shape, np.nan)
-        parts: dict = {
-            "values": np.abs(self.values),
-            "others": None,
-            "interactions": None,
-        }
-        if self.refit_values is not None:
-            parts["refit_values"] = np.abs(self.refit_values)
-        return replace(self, base_values=unknown, predictions=unknown, **parts)
+        return replace(
+            self,
+            base_values=unknown,
+            predictions=unknown,
+            others=None,
+            interactions=None,
+            **changed(self, ("values", "refit_values"), np.abs),
+        )
+
+    abs = property(__abs__)
 
     def __neg__(self) -> NoReturn:
         """Raise TypeError: values with the opposite sign explain another model."""
@@ -285,11 +287,6 @@ class Explanation(Hinting, Record):
         )
 
     __add__ = __sub__
-
-    @property
-    def abs(self) -> "Explanation":
-        """The sizes of the attributions, as ``abs(explanation)``."""
-        return self.__abs__()
 
     def mean(self, axis=0) -> "Explanation":
         """Return the mean over the rows, as an explanation of one row called "mean".
@@ -408,12 +405,9 @@ class Explanation(Hinting, Record):
             columns = self.feature_names if outputs is None else player_index(self)
             frame = pd.DataFrame(flat(self.values), index=self.index, columns=columns)
         else:
-            cells, k = (
-                self.data.to_numpy(dtype=object),
-                1 if outputs is None else len(outputs),
-            )
+            k = 1 if outputs is None else len(outputs)
             numbers = {
-                "data": np.tile(cells, (1, k)),
+                "data": np.tile(self.data.to_numpy(dtype=object), (1, k)),
                 "value": flat(self.values),
                 "standard_error": flat_errors(self),
                 "background_error": flat_errors(self, "background_errors"),
@@ -733,8 +727,5 @@ class Explanation(Hinting, Record):
         """
         return cls(**ExplanationFile.open(Path(path)).parts())
 
-    def __repr__(self) -> str:
-        return _summary.as_text(self)
-
-    def _repr_html_(self) -> str:
-        return _summary.as_html(self)
+    __repr__ = _summary.as_text
+    _repr_html_ = _summary.as_html

@@ -221,10 +221,8 @@ class Interactions(Frozen):
             Lines of `to_frame`, the largest of each row first.
         """
         names, values, _ = by_pair(self)
-        pairs, k = (
-            len(names["other"]),
-            1 if self.output_names is None else len(self.output_names),
-        )
+        pairs = len(names["other"])
+        k = 1 if self.output_names is None else len(self.output_names)
         # `to_frame` lists the pairs of a row and output consecutively.
         size = np.abs(values).reshape(len(self) * k, pairs)
         order = np.argsort(-size, axis=1, kind="stable")[:, :n]

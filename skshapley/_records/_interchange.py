@@ -117,12 +117,11 @@ def to_shapiq(
             f"{owner} takes one output; choose it by .output(name), one of"
             f" {record.output_names.tolist()}."
         )
-    p, order = len(record.feature_names), record.values.ndim - 1
-    errors, pairs, results = (
-        record.standard_errors,
-        np.array(np.triu_indices(p, 1)).T,
-        [],
-    )
+    p = len(record.feature_names)
+    order = record.values.ndim - 1
+    errors = record.standard_errors
+    pairs = np.array(np.triu_indices(p, 1)).T
+    results = []
     for row, base in enumerate(record.base_values.tolist()):
         values: dict[tuple[int, ...], float] = {}
         if players is not None:

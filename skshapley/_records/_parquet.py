@@ -25,29 +25,27 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._records._columns import (
+from skshapley._records._format import (
     COLUMNS,
     COSTS,
     ENDS,
     ERRORS,
+    FORMAT,
     LACKING,
     OF_PLAYERS,
     PAIRS,
     Column,
-    Size,
-    read_tokens,
-    token_columns,
-    tokens_of,
-)
-from skshapley._records._header import (
-    FORMAT,
     FutureFormatError,
     Header,
+    Size,
     check_errors,
     check_seal,
     key_column,
     kind_of,
+    read_tokens,
     sealed,
+    token_columns,
+    tokens_of,
 )
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Record, Settings

@@ -141,10 +141,8 @@ def output(explanation: SomeRecord, name: Any) -> SomeRecord:
 
 def _of_outputs(explanation: SomeRecord, places: Any) -> SomeRecord:
     """Return the outputs at some positions, or the single output at an int."""
-    names, pairs = (
-        np.asarray(explanation.output_names)[places],
-        explanation.interactions,
-    )
+    names = np.asarray(explanation.output_names)[places]
+    pairs = explanation.interactions
     return replace(
         explanation,
         output_names=names if np.ndim(places) else None,

@@ -107,7 +107,11 @@ def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
             columns[name] = texts
     if not alone:
         return pd.DataFrame(columns, index=lines)
-    details = {"data": [_data_text(cell) for cell in explanation.data.iloc[0, kept]]}
+    texts = [
+        "" if cell is None or isinstance(cell, Piece) else value_text(cell)
+        for cell in explanation.data.iloc[0, kept]
+    ]
+    details = {"data": texts}
     if explanation.output_names is None:
         for kind in ("standard_errors", "background_errors", "refit_errors"):
             name = kind.removesuffix("s").replace("_", " ")
@@ -128,10 +132,6 @@ def _line_names(explanation: Record, kept: NDArray[np.intp]) -> list[str]:
     if explanation.others is not None:
         names.append(LEFT_OUT)
     return [*names, UNEXPLAINED] if gap_shows(explanation) else names
-
-
-def _data_text(cell: Any) -> str:
-    return "" if cell is None or isinstance(cell, Piece) else value_text(cell)
 
 
 def _signed_texts(

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 META = b"skshapley"
-FRAME, INDEX = (
-    "frame",
-    "index",
-)  # marks before a space, which no attribute name contains
+# Marks before a space, which no attribute name contains
+FRAME = "frame"
+INDEX = "index"
 
 
 def column_to_arrow(

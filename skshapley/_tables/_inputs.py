@@ -5,6 +5,8 @@ other frames (polars) through narwhals. Sparse matrices become CSR. Other tables
 NumPy arrays of their own dtype.
 """
 
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from skshapley._tools._params import needed
+from skshapley.exceptions import ModelOutputError
 
 MOST_LISTED = 10  # columns listed in a message
 
@@ -393,3 +396,135 @@ def checked_weights(
         )
     # Divided by the largest first, since the sum of huge weights overflows.
     return weights / weights.max() / (weights / weights.max()).sum()
+
+
+def as_rows_of(X: Any, like: Any, owner: str) -> Any:
+    """Convert rows from a service to a frame like the background's.
+
+    Parameters
+    ----------
+    X : object
+        A mapping from columns to a value or a list, a sequence of mappings, a Series
+        with the columns as its index, or an array ``(r, d)`` or ``(d,)``. Columns of an
+        array are taken in order, with scikit-learn's warning. Anything else is returned
+        unchanged.
+    like : frame
+        Its columns and dtypes are those of the result.
+    owner : str
+        Name of the calling class, for the warning.
+    """
+    names = column_names(like)
+    if isinstance(X, pd.Series) and set(X.index) == set(names):
+        rows = pd.DataFrame([X.to_list()], columns=X.index, index=[X.name])
+    elif isinstance(X, Mapping):
+        several = any(
+            isinstance(value, list | tuple | np.ndarray) for value in X.values()
+        )
+        rows = pd.DataFrame(dict(X) if several else [dict(X)])
+    elif (
+        isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X)
+    ):
+        rows = pd.DataFrame([dict(row) for row in X])
+    elif isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.shape[-1] == len(names):
+        warnings.warn(
+            f"X does not have valid feature names, but {owner} was fitted with feature "
+            "names",
+            UserWarning,
+            stacklevel=5,
+        )
+        rows = pd.DataFrame(np.atleast_2d(X), columns=names)
+    else:
+        return X
+    if not isinstance(like, pd.DataFrame):
+        schema = {name: kind for name, kind in like.schema.items() if name in rows}
+        return type(like)(rows[list(schema)].to_dict("list"), schema=schema)
+    kinds = {name: kind for name, kind in like.dtypes.items() if name in rows}
+    for name, kind in kinds.items():
+        rows[name] = _cast(rows[name], kind)
+    return rows
+
+
+def _cast(column: pd.Series, kind: Any) -> pd.Series:
+    """Return a column cast to another dtype if its values are unchanged."""
+    if (
+        isinstance(kind, pd.CategoricalDtype)
+        and not column.dropna().isin(kind.categories).all()
+    ):
+        return column
+    try:
+        cast = column.astype(kind)
+    except (TypeError, ValueError):
+        return column
+    missing = column.isna()
+    same = (cast.astype(object) == column.astype(object)) | missing
+    return cast if same.all() and (cast.isna() == missing).all() else column
+
+
+ABOUT_NUMBERS = ("nan", "missing", "infin", "null")
+ABOUT_CATEGORIES = (
+    "category",
+    "categories",
+    "categorical",
+    "unseen",
+    "unknown",
+    "previously",
+)
+
+
+def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) -> None:
+    """Raise an error with the user's column, if its cells explain the error of a model.
+
+    Models behind a pipeline name the columns of an inner table, or none.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n, d)
+        The rows that the user passed.
+    background : array or frame of shape (b, d), or None
+        None if X is the background.
+    error : Exception
+        The error of the model, which becomes the cause.
+    owner : str
+        Name of the calling class.
+    """
+    if type(error) not in (ValueError, TypeError, KeyError, ModelOutputError):
+        return
+    text = str(error).lower()
+    kind = ModelOutputError if isinstance(error, ModelOutputError) else ValueError
+    if any(word in text for word in ABOUT_NUMBERS):
+        table = as_pandas(X)
+        cell = _first_missing(table)
+        if cell is not None:
+            row, column = cell
+            rows = "background rows" if background is None else "rows"
+            # A batch knows the number of its row in the source.
+            place = f", row {row} of {len(table)}" if len(table) > 1 else ""
+            raise kind(
+                f"{owner} got {rows} with missing or infinite values, which the model "
+                f"does not take: {table.columns[column]!r}{place}; impute them in "
+                "the model's pipeline, or leave these rows out."
+            ) from error
+    if background is not None and any(word in text for word in ABOUT_CATEGORIES):
+        known = as_pandas(background)
+        for name, column in as_pandas(X).items():
+            unknown = ~column.isin(known[name].unique()) & column.notna()
+            if not pd.api.types.is_numeric_dtype(column) and unknown.any():
+                row = int(np.flatnonzero(unknown)[0])
+                raise kind(
+                    f"{owner} got {column.iloc[row]!r} in {name!r}, row {row}, which "
+                    "the model does not know: leave the row out, or fit the encoder "
+                    'with handle_unknown="ignore".'
+                ) from error
+
+
+def _first_missing(table: pd.DataFrame) -> tuple[int, int] | None:
+    """Return the position of the first missing or infinite cell, or None."""
+    missing = table.isna().to_numpy(copy=True)
+    for column, kind in enumerate(table.dtypes):
+        if pd.api.types.is_float_dtype(kind):
+            numbers = table.iloc[:, column].to_numpy(np.float64, na_value=np.nan)
+            missing[:, column] |= ~np.isfinite(numbers)
+    if not missing.any():
+        return None
+    row, column = np.argwhere(missing)[0]
+    return int(row), int(column)

@@ -109,10 +109,8 @@ class ColumnPool(RowPool):
         present = np.repeat(
             coalitions.T.take(self.column_player, axis=0), references.shape[1], 1
         )
-        instance_rows, reference_rows = (
-            np.repeat(rows, references.shape[1]),
-            references.ravel() + len(self.X),
-        )
+        instance_rows = np.repeat(rows, references.shape[1])
+        reference_rows = references.ravel() + len(self.X)
         # arithmetic, because a choice by bool mispredicts a branch for every other row
         return present * (instance_rows - reference_rows) + reference_rows
 
@@ -251,10 +249,8 @@ class SparsePool(RowPool):
         ):  # compare bits, so that missing equals missing
             part.data = part.data.astype(np.float64).view(np.int64)
         unequal = instances != replacements
-        instances.data, replacements.data = (
-            np.ones(instances.nnz),
-            np.ones(replacements.nnz),
-        )
+        instances.data = np.ones(instances.nnz)
+        replacements.data = np.ones(replacements.nnz)
         return (
             unequal + (instances != replacements)
         ).toarray()  # one of them may store zeros

@@ -11,6 +11,7 @@ from skshapley._references import herded
 from skshapley._tables._arrow import Portable
 from skshapley._tables._documents import as_documents
 from skshapley._tables._inputs import (
+    as_rows_of,
     check_columns,
     check_container,
     check_frame,
@@ -25,7 +26,6 @@ from skshapley._tables._inputs import (
     validated,
 )
 from skshapley._tables._model_columns import check_model_columns, model_columns
-from skshapley._tables._service import as_rows_of
 from skshapley.rewards import Players
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame
-from skshapley._tables._service import as_rows_of
+from skshapley._tables._inputs import as_rows_of, is_frame
 
 # Values of an ordered column to offer, evenly spaced among those of the background
 MOST_VALUES = 100

@@ -220,7 +220,8 @@ class ExplanationDataset:
         wrong : list of str
             Empty if every file exists and is intact.
         """
-        wrong, paths = [], batch_paths(self.path)
+        wrong = []
+        paths = batch_paths(self.path)
         try:
             self._refuse_lost(list(paths))
         except OSError as error:

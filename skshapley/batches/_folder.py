@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from skshapley._records._header import FORMAT
+from skshapley._records._format import FORMAT
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._tools._files import DamagedFileError, write_whole
 from skshapley._tools._params import needed

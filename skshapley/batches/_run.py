@@ -320,9 +320,10 @@ class Attempts:
         n_rows: int | None,
         batch_rows: int,
     ) -> None:
-        self.explainer, self.on_error = copy(explainer), on_error
-        if entropy is not None:
-            self.explainer = explainer._redrawn(entropy)
+        self.on_error = on_error
+        self.explainer = (
+            copy(explainer) if entropy is None else explainer._redrawn(entropy)
+        )
         self.explainer._way = self.explainer._way.for_run(n_rows, batch_rows)
         if hasattr(explainer, "verbose"):
             # Batches have their own progress; a bar for each of them would hide it.

@@ -279,10 +279,8 @@ class Groups:
 def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
     """Yield the batches with the rows of each period, as a mask by label."""
     column = isinstance(periods, str)
-    labels, start = (
-        pd.Series() if column else label_series(periods, "drift", "period"),
-        0,
-    )
+    labels = pd.Series() if column else label_series(periods, "drift", "period")
+    start = 0
     for batch in rows.batches:
         batch_periods = periods if column else labels.iloc[start : start + len(batch)]
         yield batch, cohort_masks(batch, batch_periods, "drift", "period")

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from skshapley._tools._texts import absent, corrected
-from skshapley.plots._bars import BarDisplay, WaterfallDisplay
-from skshapley.plots._cells import HeatMapDisplay, InteractionsDisplay
-from skshapley.plots._curves import OverOutputsDisplay
-from skshapley.plots._dependence import DependenceDisplay
-from skshapley.plots._intervals import ImportanceDisplay
-from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
-from skshapley.plots._sentence import SentenceDisplay
+from skshapley.plots import (
+    _bars,
+    _cells,
+    _curves,
+    _dependence,
+    _intervals,
+    _many_rows,
+    _sentence,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -93,17 +95,17 @@ class PlotAccessor:
     def __init__(self, explanation) -> None:
         self._explanation = explanation
 
-    waterfall = _method("waterfall", WaterfallDisplay.from_explanation)
-    bar = _method("bar", BarDisplay.from_explanation)
-    beeswarm = _method("beeswarm", BeeswarmDisplay.from_explanation)
-    dependence = _method("dependence", DependenceDisplay.from_explanation)
-    matrix = _method("matrix", MatrixDisplay.from_explanation)
-    decision = _method("decision", DecisionDisplay.from_explanation)
-    heat_map = _method("heat_map", HeatMapDisplay.from_explanation)
-    importance = _method("importance", ImportanceDisplay.from_explanation)
-    interactions = _method("interactions", InteractionsDisplay.from_explanation)
-    over_outputs = _method("over_outputs", OverOutputsDisplay.from_explanation)
-    sentence = _method("sentence", SentenceDisplay.from_explanation)
+    waterfall = _method("waterfall", _bars.WaterfallDisplay.from_explanation)
+    bar = _method("bar", _bars.BarDisplay.from_explanation)
+    beeswarm = _method("beeswarm", _many_rows.BeeswarmDisplay.from_explanation)
+    dependence = _method("dependence", _dependence.DependenceDisplay.from_explanation)
+    matrix = _method("matrix", _many_rows.MatrixDisplay.from_explanation)
+    decision = _method("decision", _many_rows.DecisionDisplay.from_explanation)
+    heat_map = _method("heat_map", _cells.HeatMapDisplay.from_explanation)
+    importance = _method("importance", _intervals.ImportanceDisplay.from_explanation)
+    interactions = _method("interactions", _cells.InteractionsDisplay.from_explanation)
+    over_outputs = _method("over_outputs", _curves.OverOutputsDisplay.from_explanation)
+    sentence = _method("sentence", _sentence.SentenceDisplay.from_explanation)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise TypeError with the names of the displays."""

@@ -348,16 +348,13 @@ class InteractionsDisplay(Display):
         n = len(names)
         values, half = np.full((2, n, n), np.nan)
         cells = np.tril_indices(n)
-        values[cells], half[cells] = (
-            self.table["value"],
-            HALF_WIDTH * self.table["standard_error"],
-        )
+        values[cells] = self.table["value"]
+        half[cells] = HALF_WIDTH * self.table["standard_error"]
         _, limit = self._limits or self._colour_limits()
         image, faded = style.faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         style.write_names(ax, names)
-        size = style.font_size(
-            ax, n
-        )  # the shorter names below the columns are those of the rows
+        # The shorter names below the columns are those of the rows.
+        size = style.font_size(ax, n)
         ax.set_xticks(
             range(n),
             self._row_names(min(letters, BELOW)),

@@ -95,9 +95,8 @@ class ConvergenceDisplay(ByFeature):
         -------
         display : ConvergenceDisplay
         """
-        check_values(
-            cls.__name__, kwargs, cls._constraints
-        )  # before the model is called
+        # before the model is called
+        check_values(cls.__name__, kwargs, cls._constraints)
         estimators = estimator if isinstance(estimator, Mapping) else {"": estimator}
         explainers = {
             name: explainer_of(cls.__name__, model, background)
@@ -445,9 +444,8 @@ class MaskingCurveDisplay(Drawn):
         -------
         display : MaskingCurveDisplay
         """
-        check_values(
-            cls.__name__, kwargs, cls._constraints
-        )  # before the model is called
+        # before the model is called
+        check_values(cls.__name__, kwargs, cls._constraints)
         several = len(getattr(estimator, "classes_", ())) > 2
         options = {"output": "predicted"} if several else {}
         explainer = explainer_of(cls.__name__, estimator, background, **options)

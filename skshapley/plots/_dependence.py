@@ -31,9 +31,8 @@ from skshapley.plots._places import (
 )
 
 HISTOGRAM = 0.2  # share of the height of the axes
-BAR_LETTERS = (
-    24  # letters of a line beside the colour bar, between the numbers at its ends
-)
+# Letters of a line beside the colour bar, between the numbers at its ends
+BAR_LETTERS = 24
 
 
 class DependenceDisplay(ByFeature, Display):

@@ -264,9 +264,8 @@ class Display(Drawn):
         ValueError
             For an estimator without a background, or an explainer with another.
         """
-        check_values(
-            cls.__name__, kwargs, cls._constraints
-        )  # before the model is called
+        # before the model is called
+        check_values(cls.__name__, kwargs, cls._constraints)
         explainer = explainer_of(
             cls.__name__, estimator, background, **cls._explainer_options
         )

@@ -89,12 +89,10 @@ def category_colours(texts: list[str]) -> list[str]:
     return [*style.COLOURS[: len(texts) - shared], *[style.NEUTRAL] * shared]
 
 
-MOST_PLACES = (
-    30  # categories side by side; beyond this number, the rarer ones share a position
-)
-FEW_VALUES = (
-    10  # distinct numbers; up to this number, each has a tick and spread points
-)
+# Categories side by side; beyond this number, the rarer ones share a position
+MOST_PLACES = 30
+# Distinct numbers; up to this number, each has a tick and spread points
+FEW_VALUES = 10
 LEAST_GAP = 0.04  # share of the axis between the ticks of two values
 SPREAD = 0.15  # largest share of the axis for the points of one number
 NEAR = 0.3  # share of the axis between "missing" and the smallest number

@@ -34,10 +34,9 @@ NAME, TICK = 1.0, 0.9
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # size of a single panel, in inches
-LETTER, DIGIT = (
-    0.55,
-    0.65,
-)  # mean widths of a letter and of a digit, relative to the font size
+# Mean widths of a letter and of a digit, relative to the font size
+LETTER = 0.55
+DIGIT = 0.65
 NAMES = 0.46  # largest share of the names in the width of the axes and of their names
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points

@@ -9,13 +9,13 @@ from scipy import sparse
 
 from skshapley._tables._inputs import (
     as_pandas,
+    as_rows_of,
     check_columns,
     column_names,
     is_frame,
     narwhal,
 )
 from skshapley._tables._rows import codes_of
-from skshapley._tables._service import as_rows_of
 from skshapley._tools._constraints import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
 
