@@ -92,8 +92,10 @@ def run_plot(arguments: Namespace) -> int:
             f"--out {str(arguments.out)!r} has a suffix that matplotlib cannot write: "
             f"choose one of {sorted(figure.canvas.get_supported_filetypes())}."
         )
-    how: dict[str, Any] = {"format": kind, "dpi": DPI, "bbox_inches": "tight"}
-    return _written(arguments, lambda file: figure.savefig(file, **how))
+    return _written(
+        arguments,
+        lambda file: figure.savefig(file, format=kind, dpi=DPI, bbox_inches="tight"),
+    )
 
 
 def _options(arguments: Namespace) -> dict[str, Any]:

@@ -515,9 +515,13 @@ class Explanation(Hinting, Record):
         """
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")
-            options: dict = {"confidence": confidence, "simultaneous": simultaneous}
             return pd.concat(
-                {label: self[m].importance(**options) for label, m in masks.items()},
+                {
+                    label: self[m].importance(
+                        confidence=confidence, simultaneous=simultaneous
+                    )
+                    for label, m in masks.items()
+                },
                 names=["cohort"],
             )
         if confidence is None:

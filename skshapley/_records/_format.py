@@ -148,7 +148,7 @@ def lists_of(lines: np.ndarray, nulls: bool) -> Any:
 
 
 def numbers_of(column: Any) -> np.ndarray:
-    """Return the numbers in a column; those of lists, one list after the other."""
+    """Return the numbers in a column, or in its lists, one list after the other."""
     if "list" not in str(column.type):
         return column.to_numpy()
     return column.combine_chunks().flatten().to_numpy(zero_copy_only=False)

@@ -317,13 +317,13 @@ class Outcome:
         """Return the outcome of a closed form, with errors of 0 and no evaluations."""
         r, p, k = values.shape
         blank = cls.blank(r, k, np.arange(p)[:, None])
-        ends: dict[str, Any] = {
-            "v_empty": v_empty,
-            "v_full": v_full,
-            "converged": np.ones(r, dtype=bool),
-        }
         return replace(
-            blank, values=values, standard_errors=np.zeros(values.shape), **ends
+            blank,
+            values=values,
+            standard_errors=np.zeros(values.shape),
+            v_empty=v_empty,
+            v_full=v_full,
+            converged=np.ones(r, dtype=bool),
         )
 
     def with_pairs(self, pairs: np.ndarray) -> Self:

@@ -106,21 +106,20 @@ def arrow_table(
     if tokens is None:
         data, notes = _data(explanation.data, typed, unknown)
     settings = explanation.settings.all
-    facts: dict[str, Any] = {
-        "format": FORMAT,
-        "n_rows": r,
-        "of_tokens": tokens is not None,
-        "features": _written(explanation.feature_names, unknown),
-        "outputs": None if outputs is None else _written(outputs, unknown),
-        "settings": {name: encoded(v, unknown) for name, v in settings.items()},
-        "index": None if levels is None else [[name, note] for name, _, note in levels],
-        "data": notes,
-        "lacking": [name for name in LACKING if getattr(explanation, name) is None],
-        "interactions": None if pairs is None else pairs.index,
-        "unknown": [name for name, array in errors.items() if np.isnan(array).any()],
-        "added": size.lengths,
-    }
-    header = Header(**facts)
+    header = Header(
+        format=FORMAT,
+        n_rows=r,
+        of_tokens=tokens is not None,
+        features=_written(explanation.feature_names, unknown),
+        outputs=None if outputs is None else _written(outputs, unknown),
+        settings={name: encoded(v, unknown) for name, v in settings.items()},
+        index=None if levels is None else [[name, note] for name, _, note in levels],
+        data=notes,
+        lacking=[name for name in LACKING if getattr(explanation, name) is None],
+        interactions=None if pairs is None else pairs.index,
+        unknown=[name for name, array in errors.items() if np.isnan(array).any()],
+        added=size.lengths,
+    )
 
     def numbers(declared: Iterable[Column]) -> Iterator[tuple[str, Any]]:
         for column in header.present(declared):

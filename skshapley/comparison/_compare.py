@@ -184,13 +184,12 @@ class Comparison:
         change = self._change(which)
         low, high = intervals(change, confidence, simultaneous)
         p = p_values(change, two_sided=True)
-        tests = {
-            "low": low * self.unit[which],
-            "high": high * self.unit[which],
-            "p_value": p,
-            "p_adjusted": adjusted(p),
-        }
-        table = self._differences(which, self.index).assign(**tests)
+        table = self._differences(which, self.index).assign(
+            low=low * self.unit[which],
+            high=high * self.unit[which],
+            p_value=p,
+            p_adjusted=adjusted(p),
+        )
         table = table.sort_values("difference", key=abs, ascending=False, kind="stable")
         return table if kind == "importance" else pd.concat([table, self._rest()])
 

@@ -174,13 +174,7 @@ class BarDisplay(ByRow, Display):
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
             y += (place % n_bars - (n_bars - 1) / 2) * height
             colours = style.colour_of(value) if self.local else style.COLOURS[place]
-            shape = {
-                "height": 0.94 * height,
-                "left": start,
-                "color": colours,
-                "zorder": 2,
-            }
-            ax.barh(y, value, **shape)
+            ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
             wider = wider_half(part, "refit_error")
             style.error_bars(ax, value, y, wider, **style.WIDE_BAND)
             style.error_bars(ax, value, y, half)
@@ -219,9 +213,10 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
         parts[label] = parts.get(label, 0.0) + np.abs(folded.values).mean(axis=0)
     bars = pd.DataFrame(parts, index=folded.feature_names)
     table = bars.melt(var_name="cohort", ignore_index=False).rename_axis("feature")
-    unknown = {"data": None, "standard_error": np.nan, "refit_error": np.nan}
     columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
-    return table.reset_index().assign(**unknown)[columns]
+    return table.reset_index().assign(
+        data=None, standard_error=np.nan, refit_error=np.nan
+    )[columns]
 
 
 def _cohort_table(shown, masks) -> pd.DataFrame:
@@ -360,9 +355,15 @@ class WaterfallDisplay(ByRow, Display):
             ends = float(whole.base_values[0]), float(whole.predictions[0])
             return cls(table, *ends, response_name(whole))
 
-        options = {"row": row, "max_features": max_features, "max_pairs": max_pairs}
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, needs_row=True, **options
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            needs_row=True,
+            row=row,
+            max_features=max_features,
+            max_pairs=max_pairs,
         )
 
     def frame(self) -> pd.DataFrame:

@@ -161,9 +161,16 @@ class HeatMapDisplay(Display):
             if self.image is None
             else np.sqrt(np.abs(values) / top)
         )
-        place = {"extent": extent, "aspect": "auto" if signal else "equal", "zorder": 1}
         # At most 90 % opaque: the image stays visible below the strongest cells.
-        painted = style.signed_cells(ax, values, top, 0.9 * strength, **place)
+        painted = style.signed_cells(
+            ax,
+            values,
+            top,
+            0.9 * strength,
+            extent=extent,
+            aspect="auto" if signal else "equal",
+            zorder=1,
+        )
         if signal and self.image is not None:
             twin = ax.twinx()
             twin.plot(
@@ -318,8 +325,9 @@ class InteractionsDisplay(Display):
             title = "interaction" if len(shown) == 1 else "mean absolute interaction"
             return cls(table, response_name(shown), title)
 
-        options = {"row": row, "max_features": max_features}
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **options)
+        return cls._of_outputs(
+            explanation, make, output=output, ax=ax, row=row, max_features=max_features
+        )
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(pd.unique(self.table["feature"]), letters)

@@ -150,8 +150,15 @@ class ConvergenceDisplay(ByFeature):
                 "with 1 explanation or more each."
             )
         for explanation in chain.from_iterable(methods.values()):
-            options = {"axes": axes, "row": row, "max_features": max_features}
-            check_drawing(cls, explanation, output=output, one_row=True, **options)
+            check_drawing(
+                cls,
+                explanation,
+                output=output,
+                one_row=True,
+                axes=axes,
+                row=row,
+                max_features=max_features,
+            )
 
         def make(output) -> Any:
             single_rows = {
@@ -306,13 +313,16 @@ class ControlChartDisplay(ByFeature):
         x = np.arange(len(part))
         mean = part["mean"].to_numpy()
         # Each limit spans its period, from half a step before to half a step after.
-        band = {
-            "baseline": part["low"],
-            "fill": True,
-            "color": style.NEUTRAL,
-            "alpha": 0.25,
-        }
-        ax.stairs(part["high"], np.arange(len(part) + 1) - 0.5, lw=0, zorder=1, **band)
+        ax.stairs(
+            part["high"],
+            np.arange(len(part) + 1) - 0.5,
+            lw=0,
+            zorder=1,
+            baseline=part["low"],
+            fill=True,
+            color=style.NEUTRAL,
+            alpha=0.25,
+        )
         ax.use_sticky_edges = False  # the band does not touch the frame
         ax.axhline(
             part["centre"].iloc[0],
@@ -530,8 +540,9 @@ class OverOutputsDisplay(Display):
         ValueError, TypeError, IndexError
             For outputs that are not numbers, or an invalid row, max_features or ax.
         """
-        options = {"row": row, "max_features": max_features, "ax": ax}
-        check_drawing(cls, explanation, output=None, **options)
+        check_drawing(
+            cls, explanation, output=None, row=row, max_features=max_features, ax=ax
+        )
         if numbers_of_outputs(explanation) is None:
             raise ValueError(
                 f"{cls.__name__} got outputs that are not ascending numbers: explain "

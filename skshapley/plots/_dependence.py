@@ -193,8 +193,14 @@ class DependenceDisplay(ByFeature, Display):
             table = pd.concat(tables, ignore_index=True)
             return cls(table, ticks, legends, response_name(chosen), kind)
 
-        options = {"max_features": max_features, "kind": kind}
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **options)
+        return cls._of_outputs(
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            max_features=max_features,
+            kind=kind,
+        )
 
     def _size(self, alone) -> tuple[float, float]:
         width, height = super()._size(alone)
@@ -216,12 +222,17 @@ class DependenceDisplay(ByFeature, Display):
         ax.axhline(0, color=style.ink(ax), linewidth=0.6, alpha=0.5)
         # The intervals have the colour of text, since points have all others.
         opacity = faintness(len(part))
-        line = {"color": style.ink(ax), "linewidth": 1.0, "alpha": opacity, "zorder": 2}
         # Exact values have no interval, and thousands of empty lines would slow the
         # drawing.
         uncertain = half > 0
         ax.vlines(
-            x[uncertain], (value - half)[uncertain], (value + half)[uncertain], **line
+            x[uncertain],
+            (value - half)[uncertain],
+            (value + half)[uncertain],
+            color=style.ink(ax),
+            linewidth=1.0,
+            alpha=opacity,
+            zorder=2,
         )
         size = dot_size(len(part))
         partner = part["partner"].iloc[0]
@@ -249,9 +260,17 @@ class DependenceDisplay(ByFeature, Display):
         elif partner is None:
             ax.scatter(x, value, s=size, c=style.COLOURS[0], linewidth=0, zorder=3)
         else:
-            colours = {"c": level, "cmap": style.level_colours(), "vmin": 0, "vmax": 1}
             points = ax.scatter(
-                x, value, s=size, lw=0, zorder=3, plotnonfinite=True, **colours
+                x,
+                value,
+                s=size,
+                lw=0,
+                zorder=3,
+                plotnonfinite=True,
+                c=level,
+                cmap=style.level_colours(),
+                vmin=0,
+                vmax=1,
             )
             label = f"colour: {shorten(partner, BAR_LETTERS)}"
             ends = _ends(part["partner_data"])

@@ -359,14 +359,17 @@ class ComparisonDisplay(ByRow):
             rows = np.arange(len(part)) + (place - (len(names) - 1) / 2) * step
             values = part["value"].to_numpy()
             half = HALF_WIDTH * part["standard_error"].fillna(0.0)
-            points = {
-                "fmt": MARKERS[place],
-                "color": style.COLOURS[place],
-                "ms": 5,
-                "capsize": 2,
-            }
             handles.append(
-                ax.errorbar(values, rows, xerr=half, elinewidth=1.1, **points)
+                ax.errorbar(
+                    values,
+                    rows,
+                    xerr=half,
+                    elinewidth=1.1,
+                    fmt=MARKERS[place],
+                    color=style.COLOURS[place],
+                    ms=5,
+                    capsize=2,
+                )
             )
         what = "attribution" if self.local else "mean |attribution|"
         style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")

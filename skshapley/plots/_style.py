@@ -211,8 +211,16 @@ def legend_above(ax, handles, names) -> None:
     # 50 points for the handle and the space of each entry.
     line = sum(min(len(str(name)), letters) * letter + 50 for name in names)
     n_columns = len(names) if line <= width_in_points(ax) else 1
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-    legend(ax, handles, names, letters, ncols=n_columns, **place)
+    legend(
+        ax,
+        handles,
+        names,
+        letters,
+        ncols=n_columns,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        alignment="left",
+    )
     settle(ax)
 
 
@@ -269,8 +277,15 @@ def tick_size() -> float:
 
 def signed_cells(ax, values, limit, alpha, **how) -> Any:
     """Draw attributions as colours up to a limit, with the opacity of each."""
-    colours = {"cmap": signed_colours(), "vmin": -limit, "vmax": limit, "alpha": alpha}
-    return ax.imshow(values, interpolation="nearest", **colours, **how)
+    return ax.imshow(
+        values,
+        interpolation="nearest",
+        cmap=signed_colours(),
+        vmin=-limit,
+        vmax=limit,
+        alpha=alpha,
+        **how,
+    )
 
 
 def faded_cells(ax, values, half, limit) -> tuple[Any, str]:
@@ -297,8 +312,7 @@ def colour_bar(ax, image, label, pad=0.02, ends=None, above=False) -> Any:
         bar.ax.tick_params(length=0)
     bar.ax.tick_params(labelsize=tick_size())
     if above:
-        options = {"fontsize": tick_size(), "loc": "right", "parse_math": False}
-        bar.ax.set_title(label, **options)
+        bar.ax.set_title(label, fontsize=tick_size(), loc="right", parse_math=False)
         return bar
     # The bar is a little lower than the axes.
     label = filled(label, 0.8 * row_in_points(ax, 1))
@@ -332,8 +346,9 @@ def point_intervals(ax, x, y, half, colours, alpha, width=1.5) -> None:
     y = y[positive]
     half = half[positive]
     colours = colours[positive]
-    line = {"colors": colours, "alpha": alpha, "linewidth": width, "zorder": 2}
-    ax.hlines(y, x - half, x + half, **line)
+    ax.hlines(
+        y, x - half, x + half, colors=colours, alpha=alpha, linewidth=width, zorder=2
+    )
 
 
 def interval_bars(ax, x, low, high, y) -> None:
@@ -372,9 +387,17 @@ def write_inside(ax, start, rows, texts, lengths) -> list[bool]:
         inside.append(bool(fits))
         if fits:
             # Black is legible on both colours of bars.
-            font = {"fontsize": size, "color": "black", "parse_math": False}
-            middle = {"ha": "center", "va": "center", "zorder": 5}
-            ax.text(first + length / 2, row, text, **middle, **font)
+            ax.text(
+                first + length / 2,
+                row,
+                text,
+                ha="center",
+                va="center",
+                zorder=5,
+                fontsize=size,
+                color="black",
+                parse_math=False,
+            )
     return inside
 
 
