@@ -116,14 +116,14 @@ class GlobalExplanation(Hinting):
             evaluations would remove.
         """
         total, estimation = self.standard_errors, self.estimation_errors
-        columns = {
-            "importance": self.values,
-            "standard_error": total,
-            "rows_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
-            "estimation_error": estimation,
-        }
         frame = pd.DataFrame(
-            columns, index=pd.Index(self.feature_names, name="feature")
+            {
+                "importance": self.values,
+                "standard_error": total,
+                "rows_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
+                "estimation_error": estimation,
+            },
+            index=pd.Index(self.feature_names, name="feature"),
         )
         return frame.sort_values("importance", ascending=False, kind="stable")
 

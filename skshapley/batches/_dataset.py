@@ -204,10 +204,10 @@ class ExplanationDataset:
         skipped : DataFrame
             Columns ``row`` (position in the source), ``key`` (as text) and ``error``.
         """
-        lines = [
-            failure for batch in self._batches() for failure in batch.record.failures
-        ]
-        return pd.DataFrame(lines, columns=["row", "key", "error"])
+        return pd.DataFrame(
+            [failure for batch in self._batches() for failure in batch.record.failures],
+            columns=["row", "key", "error"],
+        )
 
     def check(self) -> list[str]:
         """Read all files and return the errors found, one sentence each.

@@ -203,13 +203,15 @@ class Comparison:
         """Return some means of both explanations, and their differences."""
         change = self._change(own)
         unit = self.unit[own]
-        columns = {
-            self.names[0]: self.first.values[own] * unit,
-            self.names[1]: self.second.values[own] * unit,
-            "difference": change.values * unit,
-            "standard_error": change.errors * unit,
-        }
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(
+            {
+                self.names[0]: self.first.values[own] * unit,
+                self.names[1]: self.second.values[own] * unit,
+                "difference": change.values * unit,
+                "standard_error": change.errors * unit,
+            },
+            index=index,
+        )
 
     def _rest(self) -> pd.DataFrame:
         """Return the lines that make the differences sum to the prediction difference.

@@ -192,13 +192,15 @@ class RefitComparison:
         refits: Any = self.first.refit_values, self.second.refit_values
         n_refits = refits[0].shape[2], refits[1].shape[2]
         sums = SumOfSquares.of(squares, grams, n_refits)
-        columns = {
-            "difference": np.sqrt(sums.squares),
-            "retraining": np.sqrt(sums.expected),
-            "limit": np.sqrt(sums.limits(level)),
-            "p_value": sums.p_values,
-        }
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(
+            {
+                "difference": np.sqrt(sums.squares),
+                "retraining": np.sqrt(sums.expected),
+                "limit": np.sqrt(sums.limits(level)),
+                "p_value": sums.p_values,
+            },
+            index=index,
+        )
 
     def __repr__(self) -> str:
         first, second = self.names

@@ -117,14 +117,15 @@ def conditional_error(
     errors = pd.DataFrame(squares)
     differences = errors.sub(errors.iloc[:, 0], axis=0)
     scale = pd.Series(constant)
-    table = {
-        "error": errors.mean(),
-        "standard_error": errors.sem(),
-        "share": errors.mean() / scale.where(scale > 0),
-        "difference": differences.mean(),
-        "difference_error": differences.sem(),
-    }
-    return pd.DataFrame(table).rename_axis("reward")
+    return pd.DataFrame(
+        {
+            "error": errors.mean(),
+            "standard_error": errors.sem(),
+            "share": errors.mean() / scale.where(scale > 0),
+            "difference": differences.mean(),
+            "difference_error": differences.sem(),
+        }
+    ).rename_axis("reward")
 
 
 def _named(rewards) -> dict:

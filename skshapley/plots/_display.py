@@ -336,8 +336,10 @@ class SmallMultiples(Drawn):
             The frames of all displays, below each other. The first level of the index
             is ``output``.
         """
-        frames = {name: display.frame() for name, display in self.displays.items()}
-        return pd.concat(frames, names=["output"])
+        return pd.concat(
+            {name: display.frame() for name, display in self.displays.items()},
+            names=["output"],
+        )
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return self._first._row_names(letters)
