@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley.samplers import Odd
 from skshapley.stopping import StandardError
+from skshapley.testing import brute_force
 
 RNG = np.random.default_rng(0)
 P = 6
@@ -200,3 +201,32 @@ def test_fit_does_not_depend_on_the_workers(how):
     with parallel_config(backend="threading", n_jobs=2):
         among = explained(TABLE[:100], INSTANCES[:2], max_rows=3001, **how)
     np.testing.assert_array_equal(among.values, alone.values)
+
+
+def test_the_noise_of_single_permutations_is_stated():
+    """Each permutation adds up, so the known sum does not reduce its noise.
+
+    In eight runs of 20 seeds, the ratio was between 1.02 and 1.27. With a reduction of
+    the whole variance, it was .60 and .85 of the intervals held the value.
+    """
+    rng = np.random.default_rng(0)
+    background, rows = rng.normal(size=(300, 8)), rng.normal(size=(6, 8))
+
+    def function(X):
+        return X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) * X[:, 3] + X[:, 4]
+
+    def worth(coalitions):
+        mixed = np.where(coalitions[:, None, None], rows[:, None], background)
+        return function(mixed.reshape(-1, 8)).reshape(-1, 6, 300).mean(axis=2)
+
+    truth = brute_force(worth, 8).T
+    squares, stated = [], []
+    for seed in range(20):
+        explainer = ShapleyExplainer(
+            function, sampler="monte-carlo", max_rows=4000, random_state=seed
+        )
+        explanation = explainer.fit(background).explain(rows)
+        squares.append((explanation.values - truth)[:, :5] ** 2)
+        stated.append(explanation.standard_errors[:, :5] ** 2)
+    assert 0.85 < np.mean(stated) / np.mean(squares) < 1.45
+    assert np.mean(np.array(squares) <= 1.96**2 * np.array(stated)) > 0.9

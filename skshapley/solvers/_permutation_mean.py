@@ -66,7 +66,7 @@ class SampledUnits:
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
         # the results of `_estimate` for all rows, and the rows that got units since
         # then
-        self._results = np.zeros((4, *players.shape, n_outputs))
+        self._results = np.zeros((5, *players.shape, n_outputs))
         self._changed = np.zeros(len(players), dtype=bool)
 
     def add(
@@ -100,11 +100,13 @@ class SampledUnits:
             The sizes of contributions.
         """
         self._fill(rows[self._changed[rows]])
-        values, variances, shares, background_variances = self._results
+        values, within, between, shares, background_variances = self._results
         if gain is not None:
-            # The known sum removes a share of each variance, as the projection does.
-            values, shrinkage = without_gap(values, variances, gain)
-            variances = variances * (1 - shrinkage)
+            # The gap comes from the choice of rows, because each permutation adds up.
+            # The projection removes a share of the variance due to this choice.
+            values, shrinkage = without_gap(values, within + between, gain)
+            between = between * (1 - shrinkage)
+        variances = within + between
         shares = shares / self._unit
         errors = unseen(np.sqrt(variances), scale.sizes, shares, shares * scale.single)
         return values, errors, np.sqrt(background_variances)
@@ -130,8 +132,11 @@ class SampledUnits:
         units: np.ndarray,
         home: np.ndarray,
         players: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return values, variances, sums of squared weights of units, and background variances.
+    ) -> tuple[np.ndarray, ...]:
+        """Return values, two variances, sums of squared weights, and background variances.
+
+        The variances of the values are those from permutations, and from the choice of
+        background rows. The weights are those of units.
 
         Parameters
         ----------
@@ -175,10 +180,10 @@ class SampledUnits:
         # The spread of background rows includes the noise of their permutations, which
         # is subtracted.
         background_variance = np.where(twice, np.maximum(rough - noise, 0.0), rough)
-        variances = within + left * (total - within)
         return (
             values,
-            variances,
+            within,
+            left * (total - within),
             share / m,
             background_variance / self._row_order.n_rows,
         )
