@@ -130,15 +130,12 @@ VAGUE_ROOMS = {
     "_records",
     "_report",
     "_tables",
-    "_trees",
     "_ways",
     "_what_if",
     "batches",
-    "bounds",
     "comparison",
     "plots",
     "testing",
-    "trees",
 }
 KNOWN_CIRCLES = {"samplers"}
 

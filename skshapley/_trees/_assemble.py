@@ -17,7 +17,7 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
         ``feature``, ``threshold``, ``missing_left``, ``value`` (for each node one
         number, or `n_outputs` of them) and ``cover``. Optional, in all trees or none:
         ``zero_missing``, ``output`` (the output that a tree of single values adds to)
-        and ``categories`` (dict from a node to its listed and listed_left).
+        and ``categories`` (dict from a node to its categories, and whether they go left).
     n_outputs : int
     base : array-like of shape (n_outputs,)
     raw_response : callable or None, default=None
@@ -55,9 +55,9 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
     value[~leaf] = 0.0
     zero_missing = "zero_missing" in trees[0]
     splits = [
-        CategorySplit(int(root + node), frozenset(listed), listed_left)
+        CategorySplit(int(root + node), frozenset(categories), goes_left)
         for root, tree in zip(roots, trees, strict=True)
-        for node, (listed, listed_left) in tree.get("categories", {}).items()
+        for node, (categories, goes_left) in tree.get("categories", {}).items()
     ]
     return TreeEnsemble(
         left=left,

@@ -31,16 +31,16 @@ class CategorySplit:
     ----------
     node : int
         Row of the node in the ensemble's arrays.
-    listed : frozenset of int
+    categories : frozenset of int
         The categories named by the split.
-    listed_left : bool
+    goes_left : bool
         Whether the named categories go to the left child. All other values, categories
         or not, go to the other child.
     """
 
     node: int
-    listed: frozenset[int]
-    listed_left: bool
+    categories: frozenset[int]
+    goes_left: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -528,11 +528,11 @@ def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int
 
 def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     """Return the table of codes of one categorical feature, and the table's row of each split."""
-    n = 1 + max((max(split.listed, default=-1) for split in splits), default=-1)
+    n = 1 + max((max(split.categories, default=-1) for split in splits), default=-1)
     table = np.empty((len(splits), n + 2), dtype=np.uint8)
     for right, split in zip(table, splits, strict=True):
-        right[:] = split.listed_left
-        right[list(split.listed)] = not split.listed_left
+        right[:] = split.goes_left
+        right[list(split.categories)] = not split.goes_left
         right[n + 1] = not trees.missing_left[split.node]
     # Boosted trees repeat splits on the same set of categories; equal splits share a
     # code row.

@@ -93,7 +93,7 @@ class Frontier:
         return total.reshape(r, k, b, -1).transpose(0, 2, 3, 1)
 
     def values_by_tree(
-        self, instance, references, chosen, index
+        self, instance, references, tree_references, index
     ) -> Iterator[tuple[Any, ...]]:
         """Yield some trees, an output of each, and its values for a row and the tree's references.
 
@@ -102,7 +102,7 @@ class Frontier:
         instance : ndarray of shape (n_rows,)
             Codes.
         references : ndarray of shape (n_rows, b)
-        chosen : ndarray of shape (n_trees, m), int
+        tree_references : ndarray of shape (n_trees, m), int
             The background rows of each tree.
         index : Index
 
@@ -111,7 +111,9 @@ class Frontier:
         tree, output : ndarray of shape (n,), int
         values : ndarray of shape (n, m, n_players)
         """
-        runs = self._runs(instance[:, None], references, chosen=chosen)
+        runs = self._runs(
+            instance[:, None], references, tree_references=tree_references
+        )
         for part, column, tree, output, walked in runs:
             yield tree, output, self._sums(walked, column, len(part), index)
 
@@ -145,23 +147,23 @@ class Frontier:
         return (halves + halves.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
     def _runs(
-        self, instances, references, most=STARTS, chosen=None
+        self, instances, references, most=STARTS, tree_references=None
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the lineages of some runs, with their background rows, for each column of values.
 
         Yields the background rows, the column, and the tree and
         ``row * n_outputs + output`` of each run. A run is a tree and a row to explain,
-        with up to `REFERENCES` background rows of all, or of those `chosen` for the
+        with up to `REFERENCES` background rows of all, or of those `tree_references` for the
         tree. A block has at most `most` runs, and at least one.
         """
         layout, (n_rows, r) = self.layout, instances.shape
         if not n_rows:
             return  # all trees are single leaves
-        if chosen is None:
+        if tree_references is None:
             b = references.shape[1]
-            chosen = np.broadcast_to(np.arange(b), (len(layout.roots), b))
+            tree_references = np.broadcast_to(np.arange(b), (len(layout.roots), b))
         X, R = (np.ravel(codes, order="F") for codes in (instances, references))
-        n_runs, b = len(layout.roots) * r, chosen.shape[1]
+        n_runs, b = len(layout.roots) * r, tree_references.shape[1]
         # The parts of the background have a fixed size, so the order of sums does not
         # depend on other rows.
         for part in np.split(np.arange(b), range(REFERENCES, b, REFERENCES)):
@@ -176,7 +178,7 @@ class Frontier:
                     np.repeat(layout.roots[tree], b),
                     np.repeat(instance * n_rows, b),
                 )
-                at_r = chosen[tree][:, part].ravel() * n_rows
+                at_r = tree_references[tree][:, part].ravel() * n_rows
                 walked = walk(layout, roots, X, at_x, R, at_r)
                 for column in range(len(layout.value)):
                     output = column if layout.output is None else layout.output[tree]

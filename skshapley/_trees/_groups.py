@@ -71,7 +71,7 @@ class Chunk:
         return self.n_bits > MAX_BITS
 
 
-class Block:
+class GroupedTrees:
     """Some trees, divided into maximal subtrees of few bits and single leaves.
 
     Parameters
@@ -154,7 +154,7 @@ class Block:
         masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
             Of the smallest type.
         """
-        paths, left = self.paths, self.trees.left
+        paths = self.paths
         size = 1 << chunk.n_bits
         # The masks fill 2^bits entries per leaf, so the smallest type decides about
         # memory.
@@ -168,7 +168,7 @@ class Block:
         at, going = chunk.leaves.copy(), np.flatnonzero(chunk.leaves != root)
         while len(going):
             node = paths.parent[at[going]]
-            is_right = left[node] != at[going]
+            is_right = self.trees.left[node] != at[going]
             # answer 1 goes right: it fails on the way to a left child, and 0 on that to
             # a right one
             answer = pattern >> self.position[node].astype(dtype)[:, None] & dtype.type(
@@ -181,7 +181,7 @@ class Block:
         return masks
 
 
-def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
+def make_blocks(trees, codes, players, n_references) -> Iterator[GroupedTrees]:
     """Yield the blocks of an ensemble.
 
     Parameters
@@ -199,7 +199,7 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
     # groups.
     room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
     for subset, nodes, paths in traced_runs(trees, players, min(LEAVES, room)):
-        yield Block(subset, paths, codes.row[nodes], codes.rank[nodes])
+        yield GroupedTrees(subset, paths, codes.row[nodes], codes.rank[nodes])
 
 
 def _tests_below(trees, paths, test) -> NDArray[np.int64]:
@@ -220,9 +220,9 @@ def _tests_below(trees, paths, test) -> NDArray[np.int64]:
         count[inner] = 1 + count[left] + np.where(halves, 0, count[right])
         # Equal subtrees of a level have equal numbers, and unequal halves their own.
         form[inner] = -1 - inner
-        alike = inner[halves]
-        key = test[alike] * trees.n_nodes + form[trees.left[alike]]
-        form[alike] = 1 + np.unique(key, return_inverse=True)[1]
+        doubled = inner[halves]
+        key = test[doubled] * trees.n_nodes + form[trees.left[doubled]]
+        form[doubled] = 1 + np.unique(key, return_inverse=True)[1]
     return count
 
 

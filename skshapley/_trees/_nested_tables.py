@@ -85,7 +85,7 @@ def nested_tables(block, chunk, masks, law, shape, levels) -> Iterator[Table]:
 
     Parameters
     ----------
-    block : Block
+    block : GroupedTrees
     chunk : Chunk
     masks, law : ndarray
         From `References.law`.

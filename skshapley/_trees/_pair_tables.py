@@ -19,7 +19,7 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
 
     Parameters
     ----------
-    block : Block
+    block : GroupedTrees
     chunk : Chunk
     masks, law : ndarray
         From `References.law`.

@@ -44,7 +44,7 @@ def training_law(block, chunk) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    block : Block
+    block : GroupedTrees
     chunk : Chunk
         Of this block.
 
@@ -90,14 +90,14 @@ class PathWalk:
         self.n_players, self.n_outputs = n_players, trees.n_outputs
         self._parts = [
             _Part(
-                one,
+                subset,
                 paths,
-                players[one.feature],
+                players[subset.feature],
                 n_players,
                 codes.row[nodes],
                 codes.rank[nodes],
             )
-            for one, nodes, paths in traced_runs(trees, players, LEAVES)
+            for subset, nodes, paths in traced_runs(trees, players, LEAVES)
         ]
         self.base_values = trees.base + sum(part.mean for part in self._parts)
 

@@ -304,7 +304,7 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
 
     Parameters
     ----------
-    block : Block
+    block : GroupedTrees
     chunk : Chunk
     masks, law : ndarray
         From `References.law`.
@@ -363,12 +363,12 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     return [Table(entries, start, np.tile(group, 2 + k), flag, owner, n_sums, mean)]
 
 
-class Tables:
+class LeafSums:
     """Sums over the leaves of an ensemble, from tables of its groups.
 
     Parameters
     ----------
-    blocks : list of Block
+    blocks : list of GroupedTrees
     references : References
     shape : tuple of int
         Of the sums for one row.

@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 from skshapley._trees._costs import MOST_BITS, MOST_NESTED_BITS, Costs, count_costs
 from skshapley._trees._ensemble import Codes
 from skshapley._trees._frontier import Frontier
-from skshapley._trees._groups import Block, make_blocks
+from skshapley._trees._groups import GroupedTrees, make_blocks
 from skshapley._trees._nested_tables import nested_tables
 from skshapley._trees._pair_tables import pair_tables
 from skshapley._trees._path_dependent import PathWalk
-from skshapley._trees._tables import References, Tables, each, grid_of, value_tables
+from skshapley._trees._tables import LeafSums, References, each, grid_of, value_tables
 from skshapley._trees._walks import Layout
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import player_index
@@ -124,11 +125,11 @@ class TreeValues:
                 np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
             )
             self._references = References(self.codes(background), weights)
-        self._blocks: list[Block] | None = None
-        self._tables: Tables | None = None  # until enough rows were explained
+        self._blocks: list[GroupedTrees] | None = None
+        self._tables: LeafSums | None = None  # until enough rows were explained
         self._n_descended = 0  # rows that were explained without tables
         self._run_rows: int | None = None  # all rows of a run, whose choice is fixed
-        self._pair_tables: dict[Any, Tables] = {}  # by index
+        self._pair_tables: dict[Any, LeafSums] = {}  # by index
         if self.levels is not None and not self._divide():
             raise UnreadableModelError(
                 f"Paths of the trees have more than {MOST_NESTED_BITS} players, too many"
@@ -136,10 +137,8 @@ class TreeValues:
             )
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._value_tables(self._references).keep()
-            kept = self._tables.kept or []
-            self.base_values = self._constant + sum(
-                table.mean for tables in kept for table in tables
-            )
+            tables = chain.from_iterable(self._tables.kept or [])
+            self.base_values = self._constant + sum(table.mean for table in tables)
         elif background is None:
             self.base_values = self._path_walk.base_values
         else:
@@ -165,20 +164,20 @@ class TreeValues:
         most = MOST_BITS if self.levels is None else MOST_NESTED_BITS
         return all(c.n_bits <= most for block in self._blocks for c in block.chunks)
 
-    def _value_tables(self, references) -> Tables:
+    def _value_tables(self, references) -> LeafSums:
         shape = self.trees.n_outputs, self.n_players + 1
         make: Any = partial(
             value_tables, shape=shape, index=self.index, grid=grid_of(self.trees)
         )
         if self.levels is not None:
             make = partial(nested_tables, shape=shape, levels=self.levels)
-        return Tables(self._blocks, references, shape, make, self.n_jobs)
+        return LeafSums(self._blocks, references, shape, make, self.n_jobs)
 
-    def _tables_of_pairs(self, index) -> Tables:
+    def _tables_of_pairs(self, index) -> LeafSums:
         """Return the tables of interactions by an index; they are kept if they fit into memory."""
         if index not in self._pair_tables:
             p = self.n_players
-            tables = Tables(
+            tables = LeafSums(
                 self._blocks,
                 self._references,
                 (self.trees.n_outputs, p, p),
@@ -187,8 +186,9 @@ class TreeValues:
             )
             # Only the last index is kept: tables of pairs are the largest arrays of a
             # fit.
-            kept = tables.keep() if self._costs.keeps_pairs else tables
-            self._pair_tables = {index: kept}
+            if self._costs.keeps_pairs:
+                tables.keep()
+            self._pair_tables = {index: tables}
         return self._pair_tables[index]
 
     def values(self, X) -> NDArray[np.float64]:
@@ -235,18 +235,17 @@ class TreeValues:
             None: unknown, and the choice is that for one batch.
         batch_rows : int
         """
-        run, b = copy(self), self._n_references
+        run = copy(self)
         run._run_rows = batch_rows
-        if n_rows is not None:
-            # Tables that do not fit into memory are made for each batch.
-            kept = self._costs.tables_fit
-            run._run_rows = n_rows if kept else min(n_rows, batch_rows)
+        # Tables that do not fit into memory are made for each batch.
+        if n_rows is not None and (self._costs.tables_fit or n_rows < batch_rows):
+            run._run_rows = n_rows
         # Tables of `fit` serve every run; those of earlier rows do not.
-        if not self._costs.keeps_tables(b):
+        if not self._costs.keeps_tables(self._n_references):
             run._tables = None
         return run
 
-    def _tables_for(self, n_rows) -> Tables | None:
+    def _tables_for(self, n_rows) -> LeafSums | None:
         """Return tables if all rows since `fit` cost less with them, else None."""
         n_descended = self._run_rows or self._n_descended + n_rows
         if (

@@ -60,9 +60,9 @@ class Layout:
     def __init__(self, trees, codes, players) -> None:
         parts, numbers, self.most_decided = [], [], 0
         for _, nodes, paths in traced_runs(trees, players):
-            here = np.concatenate(paths.levels)
-            parts.append(nodes.start + here)
-            numbers.append(paths.bit[here])
+            level_nodes = np.concatenate(paths.levels)
+            parts.append(nodes.start + level_nodes)
+            numbers.append(paths.bit[level_nodes])
             self.most_decided = max(self.most_decided, int(paths.n_above.max()))
         order, bits = np.concatenate(parts), np.concatenate(numbers)
         place = np.empty_like(order)

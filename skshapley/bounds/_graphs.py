@@ -48,19 +48,18 @@ def absolute_information(joint, first, second, given=()) -> float:
     0.693
     """
     joint = np.asarray(joint, dtype=float)
-    first, second, given = (tuple(axes) for axes in (first, second, given))
 
     def over(axes) -> np.ndarray:
         """Return the probabilities of some variables, with axes of length 1 for all others."""
         remaining_axes = tuple(set(range(joint.ndim)) - set(axes))
         return joint.sum(axis=remaining_axes, keepdims=True)
 
-    together, conditional = over(first + second + given), over(given)
-    separate = over(first + given) * over(second + given)
+    together = over([*first, *second, *given])
+    separate = over([*first, *given]) * over([*second, *given])
     # By convention 0 log 0 = 0: combinations that never occur add nothing.
     positive = together > 0
     ratio = np.divide(
-        together * conditional, separate, out=np.ones(together.shape), where=positive
+        together * over(given), separate, out=np.ones(together.shape), where=positive
     )
     return float((together * np.abs(np.log(ratio))).sum())
 

@@ -112,21 +112,21 @@ def _is_layer(layer: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Module:
     """A module of an order: other players are related to all of its members in the same way.
 
     Attributes
     ----------
     members : ndarray of shape (s,), int
     kind : {"parallel", "series", "prime"}
-        Relation of its parts. A prime block has none; a single player is parallel.
-    parts : tuple of Block
+        Relation of its parts. A prime module has none; a single player is parallel.
+    parts : tuple of Module
     before : ndarray of shape (s, s), bool
     """
 
     members: NDArray[np.intp]
     kind: str
-    parts: tuple["Block", ...]
+    parts: tuple["Module", ...]
     before: NDArray[np.bool_]
 
     @cached_property
@@ -136,7 +136,7 @@ class Block:
 
     @property
     def has_prime(self) -> bool:
-        """Whether the block is indivisible, or contains an indivisible block."""
+        """Whether the module is indivisible, or contains an indivisible module."""
         return self.kind == "prime" or any(part.has_prime for part in self.parts)
 
     def extended(
@@ -148,16 +148,16 @@ class Block:
         ----------
         permutations : ndarray of shape (n, p), int
         rng : Generator
-            Used only for indivisible blocks.
+            Used only for indivisible modules.
         """
         places = np.argsort(permutations, axis=1)
         self._arrange(places, rng.spawn(len(permutations)) if self.has_prime else [])
         return np.argsort(places, axis=1)
 
     def _arrange(self, places: NDArray, rngs: list[np.random.Generator]) -> None:
-        """Sort the players of the block within their positions, in place."""
+        """Sort the players of the module within their positions, in place."""
         if self.kind != "parallel":
-            block_places = np.sort(places[:, self.members], axis=1)
+            module_places = np.sort(places[:, self.members], axis=1)
             if self.kind == "series":
                 start = 0
                 for part in self.parts:
@@ -166,7 +166,7 @@ class Block:
                     )
                     end = start + len(part.members)
                     places[:, part.members] = np.take_along_axis(
-                        block_places[:, start:end], rank, axis=1
+                        module_places[:, start:end], rank, axis=1
                     )
                     start = end
             else:
@@ -176,27 +176,27 @@ class Block:
                     if table is None
                     else _counted(table, rngs)
                 )
-                np.put_along_axis(places, self.members[drawn], block_places, axis=1)
+                np.put_along_axis(places, self.members[drawn], module_places, axis=1)
         for part in self.parts:
             part._arrange(places, rngs)
 
 
 def taken_apart(
     before: NDArray[np.bool_], members: NDArray[np.intp] | None = None
-) -> Block:
-    """Return the decomposition of an order into nested blocks.
+) -> Module:
+    """Return the decomposition of an order into nested modules.
 
     Parameters
     ----------
     before : ndarray of shape (p, p), bool
         Transitive.
     members : ndarray of int, or None
-        The players of the block; None for all of them.
+        The players of the module; None for all of them.
     """
     members = np.arange(len(before)) if members is None else members
     relation = before[np.ix_(members, members)]
     if len(members) == 1:
-        return Block(members, "parallel", (), relation)
+        return Module(members, "parallel", (), relation)
     comparable = relation | relation.T
     # Unrelated parts are components of the order; consecutive parts are components of
     # its complement.
@@ -210,8 +210,8 @@ def taken_apart(
             )
             order = order if kind == "series" else np.arange(n_parts)
             parts = tuple(taken_apart(before, members[part == i]) for i in order)
-            return Block(members, kind, parts, relation)
-    return Block(members, "prime", (), relation)
+            return Module(members, kind, parts, relation)
+    return Module(members, "prime", (), relation)
 
 
 def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] | None:

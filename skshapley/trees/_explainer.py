@@ -230,11 +230,11 @@ class TreeExplainer(Attributor):
     def _facts(self, index: Index) -> dict[str, Any]:
         """Return the settings about the response and the perturbation."""
         classes = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
-        chosen = classes[-1:] if self.output is None else [self.output]
+        labels = classes[-1:] if self.output is None else [self.output]
         return {
             "response_method": self.response_method,
             "output": self.output,
-            "explained_class": chosen[0] if len(classes) == 2 else None,
+            "explained_class": labels[0] if len(classes) == 2 else None,
             "reward": self.feature_perturbation,
             "index": None if index.adds_up else index.name,
             "closed_form": "trees",
@@ -246,10 +246,8 @@ class TreeExplainer(Attributor):
             self.estimator,
             "raw" if self.response_method == "auto" else self.response_method,
         )
-        labels, output = (
-            np.asarray(getattr(self.estimator, "classes_", [])).tolist(),
-            self.output,
-        )
+        labels = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
+        output = self.output
         if len(labels) == 2:
             output = labels[-1] if output is None else output
             # the log-odds of the second class; those of the first are their negative
