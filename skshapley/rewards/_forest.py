@@ -34,7 +34,8 @@ class ForestReward(BackgroundReward):
     are not numbers without missing values.
 
     One forest serves all rows that are explained together; they share the coalitions.
-    Fit the reward to many rows, such as the training table.
+    Fit the reward to many rows, such as the training table. Explanations have no
+    `background_errors`: another background would have other forests.
 
     Parameters
     ----------

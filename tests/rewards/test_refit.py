@@ -1,5 +1,7 @@
 """Refitted models: the games against enumeration, one fit for all rows, and errors."""
 
+from contextlib import redirect_stderr
+from io import StringIO
 from itertools import combinations
 from math import comb
 
@@ -23,6 +25,7 @@ from skshapley import GlobalImportance, ShapleyExplainer, ShapleyImportance
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import RefitReward
 from skshapley.samplers import Odd
+from skshapley.stopping import StandardError
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:120, 2:8] * 20, Y[:120].to_numpy() / 100
@@ -363,3 +366,62 @@ def test_twelve_columns_against_all_fits():
     assert error < 0.02
     off = np.abs(explanation.values - truth) / explanation.standard_errors
     assert (off < 1.96).mean() > 0.85
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Ten columns, a target with one product, and six rows to explain."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(100, 10))
+    target = table[:, 0] * table[:, 1] + table[:, 2] + 0.3 * table[:, 3]
+    return table, target, rng.normal(size=(6, 10))
+
+
+def explained(wide, rows, reward="refit", **options):
+    table, target, _ = wide
+    model = KNeighborsRegressor(5).fit(table, target)
+    explainer = ShapleyExplainer(model, reward=reward, random_state=0, **options)
+    return explainer.fit(table, target).explain(rows)
+
+
+def test_a_stopping_rule_saves_fits(wide):
+    rows = wide[2][:2]
+    rule = StandardError(rtol=0.5)
+    stopped = explained(wide, rows, max_rows=500, stopping=rule)
+    assert stopped.converged.all()
+    assert (stopped.n_evaluations < 400).all()
+    sizes = np.abs(stopped.values).max(axis=1)
+    assert (stopped.standard_errors.max(axis=1) < 0.5 * sizes).all()
+    strict = StandardError(rtol=1e-6)
+    spent = explained(wide, rows, max_rows=100, stopping=strict)
+    assert not spent.converged.any()
+    assert (spent.n_evaluations == 100).all()
+
+
+def test_progress_counts_fits(wide):
+    with redirect_stderr(StringIO()) as terminal:
+        explained(wide, wide[2][:2], max_rows=40, verbose=True)
+    assert "of 39 models" in terminal.getvalue()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps", [False, True])
+def test_values_alone_and_in_company(wide, keeps, tmp_path):
+    rows = wide[2]
+    reward = RefitReward(memory=tmp_path if keeps else None)
+    company = explained(wide, rows, reward, max_rows=100)
+    alone = np.concatenate(
+        [explained(wide, rows[[i]], reward, max_rows=100).values for i in range(3)]
+    )
+    errors = company.standard_errors[:3]
+    # the root mean square of the difference is .3 to .8 standard errors
+    assert ((alone - company.values[:3]) ** 2).mean() < (errors**2).mean()
+
+
+def test_enumerated_values_do_not_depend_on_company():
+    table = X.iloc[:, :4]
+    model = LinearRegression().fit(table, Y)
+    explainer = ShapleyExplainer(model, reward="refit").fit(table, Y)
+    company = explainer.explain(table[:5]).values
+    alone = explainer.explain(table[1:2]).values
+    np.testing.assert_allclose(alone, company[1:2], rtol=0, atol=1e-12)
