@@ -342,8 +342,9 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Form:
     final = _member(model, model.final_estimator_, method, ask)
     if not isinstance(final, LinearTerms):
         raise UnreadableModelError(
-            f"The final estimator of {type(model).__name__}, "
-            f"{type(model.final_estimator_).__name__}, is not linear"
+            f"The final estimator of {type(model).__name__} has a {method} that is not "
+            f"linear ({type(model.final_estimator_).__name__})",
+            instead="log_odds" if isinstance(final, Logistic) else None,
         )
     binary = len(getattr(model, "classes_", ())) == 2
     parts: list[Part] = []

@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
+    StackingClassifier,
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
@@ -147,6 +148,10 @@ SAMPLED = {
     "a bent target": (
         TransformedTargetRegressor(Ridge(), transformer=QuantileTransformer(n_quantiles=20)), Y, {},
         "target is transformed by QuantileTransformer", None,
+    ),
+    "a stacked probability": (
+        StackingClassifier([("a", LogisticRegression()), ("b", RandomForestClassifier(3))]), TWO,
+        {}, "StackingClassifier has a predict_proba that is not linear", "log_odds",
     ),
     "boosted lines": (
         AdaBoostClassifier(RidgeClassifier(), n_estimators=2), TWO,
