@@ -205,8 +205,9 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
 
 def log_prediction(estimator, X) -> np.ndarray:
     """Return the logarithm of the prediction; without a number for 0 and below."""
+    rows = in_dmatrix(estimator, X) if is_xgboost_booster(estimator) else X
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(estimator.predict(in_dmatrix(estimator, X)))
+        return np.log(estimator.predict(rows))
 
 
 def is_xgboost_booster(model) -> bool:
@@ -223,9 +224,7 @@ def _is_classifying_booster(model) -> bool:
 
 
 def in_dmatrix(model, X) -> Any:
-    """Return the rows in the container that a Booster of XGBoost takes, or unchanged."""
-    if not is_xgboost_booster(model):
-        return X
+    """Return the rows in the container that a Booster of XGBoost takes."""
     xgboost = needed("xgboost", "A Booster")
     # An array has the columns of the training rows, in their order.
     names = None if is_frame(X) else model.feature_names
@@ -237,8 +236,10 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
     kind = type(model)
     library = kind.__module__.partition(".")[0]
     two = len(getattr(model, "classes_", ())) == 2
-    if library == "xgboost":
+    if is_xgboost_booster(model):
         return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
+    if library == "xgboost":
+        return lambda X: model.predict(X, output_margin=True)
     if library == "lightgbm" and two:
         # One iteration is enough for the header, and thousands of trees would take
         # seconds.

@@ -21,6 +21,7 @@ from skshapley.rewards._methods import (
     checked_method,
     final_estimator,
     in_dmatrix,
+    is_xgboost_booster,
     log_odds,
     log_prediction,
     refuse_unfitted,
@@ -445,7 +446,8 @@ class Response:
         elif self.method == "log":
             values = log_prediction(self.estimator, X)
         else:
-            rows = in_dmatrix(self.estimator, X)
+            booster = is_xgboost_booster(self.estimator)
+            rows = in_dmatrix(self.estimator, X) if booster else X
             values = as_numpy(getattr(self.estimator, self.method)(rows))
         # A single decision value belongs to the second class; the first class has its
         # negative.
