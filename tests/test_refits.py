@@ -20,8 +20,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import AmortizedExplainer, Explanation, RefitExplainer, ShapleyExplainer
+from skshapley._cli import main
 from skshapley.batches import ExplanationDataset, explain_batches
-from skshapley.comparison import compare_refits, drift
+from skshapley.comparison import compare, compare_refits, drift
 from skshapley.exceptions import PartialExplanationError
 from skshapley.plots import RefitComparisonDisplay
 from skshapley.rewards import ConditionalReward
@@ -113,6 +114,27 @@ def test_rows_are_equally_likely():
     explainer = RefitExplainer(LinearRegression(), n_refits=200, random_state=0)
     rows = np.concatenate(explainer.fit(X[:20], Y[:20]).samples_)
     assert np.abs(np.bincount(rows) - 100).max() < 5 * np.sqrt(50)
+
+
+def test_plain_comparisons_name_the_test_of_retraining(explanation):
+    compared = compare(explanation, explanation[::-1], names=("a", "b"))
+    assert repr(compared).endswith("5 and 5 rows; compare_refits includes retraining>")
+    plain = replace(explanation, refit_values=None)
+    assert "retraining" not in repr(compare(plain, explanation))
+
+
+def test_commands_read_folders_with_refits(steps, tmp_path, capsys):
+    folder = str(tmp_path / "phi")
+    explain_batches(steps, X[:5], folder, verbose=False)
+    assert main(["status", folder]) == 0
+    assert "5 rows" in capsys.readouterr().out
+    report = tmp_path / "a.html"
+    assert main(["report", folder, "--out", str(report)]) == 0
+    assert '"refit":[[' in report.read_text()
+    picture = tmp_path / "a.svg"
+    command = ["plot", folder, "--kind", "waterfall", "--row", "0"]
+    assert main([*command, "--out", str(picture)]) == 0
+    assert "training data" in " ".join(picture.read_text().split())
 
 
 # --- errors ---------------------------------------------------------------------------

@@ -111,6 +111,8 @@ class Comparison:
         The units of the means, so that squares do not overflow.
     gap : bool
         Whether some attributions do not add up.
+    refits : bool
+        Whether both have refits, which the errors do not include.
     index : Index
         Of the attributions.
     """
@@ -124,6 +126,7 @@ class Comparison:
     pairs: Means | None
     unit: np.ndarray
     gap: bool
+    refits: bool
     index: pd.Index
 
     @property
@@ -230,7 +233,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows[0]} and {self.n_rows[1]} rows{', paired' if self.paired else ''}"
-        return f"<Comparison of {self.names[0]!r} and {self.names[1]!r}: {rows}>"
+        hint = "; compare_refits includes retraining" if self.refits else ""
+        return f"<Comparison of {self.names[0]!r} and {self.names[1]!r}: {rows}{hint}>"
 
 
 def compare(
@@ -261,10 +265,15 @@ def compare(
     ValueError, TypeError
         For explanations of other features or outputs, without rows, or wrong names.
 
+    See Also
+    --------
+    compare_refits : Differences of two models beyond the effect of retraining.
+
     Notes
     -----
     The part of a feature describes the model, not a cause: features correlated with a
-    group may carry its difference.
+    group may carry its difference. Errors describe the choice of rows and the
+    estimation. They do not include retraining.
 
     Examples
     --------
@@ -326,6 +335,9 @@ def compare(
         pairs=pairs,
         unit=unit,
         gap=gap,
+        refits=all(
+            rows.sample.refit_values is not None for rows in (first_rows, second_rows)
+        ),
         index=player_index(first_rows.sample),
     )
 
