@@ -143,7 +143,7 @@ SAMPLED = {
     ),
     "a curved stack": (
         StackingRegressor([("r", Ridge())], RandomForestRegressor(3), cv=2), Y, {},
-        "final estimator of StackingRegressor, RandomForestRegressor, is not linear", None,
+        "StackingRegressor has a predict that is not linear", None,
     ),
     "a bent target": (
         TransformedTargetRegressor(Ridge(), transformer=QuantileTransformer(n_quantiles=20)), Y, {},
