@@ -34,10 +34,12 @@ class OneLine(Repr):
         kind: Any = type(x)
         if kind.__repr__ is not BaseEstimator.__repr__:
             return repr(x)
-        texts = {
-            name: self.repr1(v, level) for name, v in x.get_params(deep=False).items()
-        }
         defaults = _defaults(kind)
+        if kind.get_params is BaseEstimator.get_params:
+            parameters = {name: getattr(x, name) for name in defaults}
+        else:
+            parameters = x.get_params(deep=False)
+        texts = {name: self.repr1(value, level) for name, value in parameters.items()}
         changed = (
             f"{name}={text}"
             for name, text in texts.items()
@@ -58,7 +60,7 @@ def _defaults(kind: type) -> dict[str, str]:
     """Return the reprs of a class's default parameters, which take long to find."""
     return {
         name: repr(parameter.default)
-        for name, parameter in signature(kind).parameters.items()
+        for name, parameter in sorted(signature(kind).parameters.items())
     }
 
 

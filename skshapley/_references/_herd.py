@@ -1,26 +1,51 @@
 """A few rows that represent a table, by kernel herding on random Fourier features."""
 
+from typing import NamedTuple
+
 import numpy as np
-from sklearn.kernel_approximation import RBFSampler
 
 from skshapley._references._columns import columns_of, numbers_of, standardised
 from skshapley._tables._inputs import n_rows
+from skshapley._tools._random import random_state
 
 N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # pairs of rows; their median distance is the bandwidth
 
 
+class Fourier(NamedTuple):
+    """Random Fourier features, as of scikit-learn's `RBFSampler`, without its checks.
+
+    The checks take longer than the features of a hundred rows.
+
+    Attributes
+    ----------
+    frequencies : ndarray of shape (c, m)
+    phases : ndarray of shape (m,)
+    """
+
+    frequencies: np.ndarray
+    phases: np.ndarray
+
+    def __call__(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the features of rows ``(n, c)``, ``(n, m)``."""
+        features = numbers @ self.frequencies
+        features += self.phases
+        np.cos(features, out=features)
+        features *= (2.0 / len(self.phases)) ** 0.5
+        return features
+
+
 def fourier(
     numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES
-) -> RBFSampler:
-    """Return a sampler of random Fourier features with a bandwidth from the rows ``(n, c)``."""
+) -> Fourier:
+    """Return random Fourier features with a bandwidth from the rows ``(n, c)``."""
     first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))
     squares = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
     gamma = 1 / (2 * np.median(squares[squares > 0])) if squares.any() else 1.0
-    seed = int(rng.integers(2**31))
-    return RBFSampler(gamma=gamma, n_components=count, random_state=seed).fit(
-        numbers[:1]
-    )
+    law = random_state(rng)
+    frequencies = (2.0 * gamma) ** 0.5 * law.normal(size=(numbers.shape[1], count))
+    phases = law.uniform(0, 2 * np.pi, size=count)
+    return Fourier(frequencies.astype(numbers.dtype), phases.astype(numbers.dtype))
 
 
 MOST_CANDIDATES = 2**16
@@ -83,15 +108,13 @@ def herded(
     return candidates[selection]
 
 
-def _features(numbers: np.ndarray, smooth: RBFSampler) -> np.ndarray:
+def _features(numbers: np.ndarray, smooth: Fourier) -> np.ndarray:
     """Return weighted smooth functions of rows and the rows themselves, ``(n, m)``."""
     linear = numbers * np.sqrt(LINEAR_SHARE / numbers.shape[1])
-    return np.concatenate([smooth.transform(numbers), linear], axis=1).astype(
-        np.float32
-    )
+    return np.concatenate([smooth(numbers), linear], axis=1).astype(np.float32)
 
 
-def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: RBFSampler) -> np.ndarray:
+def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: Fourier) -> np.ndarray:
     """Return the weighted mean of the features, chunk by chunk."""
     starts = range(0, len(numbers), CHUNK_ROWS)
     chunks = (slice(start, start + CHUNK_ROWS) for start in starts)

@@ -212,7 +212,7 @@ class RowOrder:
         numbers = standardised(numbers_of(columns), weights, rows)
         features_and_predictions = np.concatenate([numbers, predicted], axis=1)[places]
         features_and_predictions = features_and_predictions.astype(np.float32)
-        features = fourier(features_and_predictions, rng, N_FEATURES).transform(
+        features = fourier(features_and_predictions, rng, N_FEATURES)(
             features_and_predictions
         )
         key = predicted.sum(axis=1)[places]

@@ -77,6 +77,11 @@ def generator(entropy: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))
 
 
+def random_state(rng: np.random.Generator) -> np.random.RandomState:
+    """Return the random state of a scikit-learn estimator with a seed from a generator."""
+    return np.random.RandomState(int(rng.integers(2**31)))
+
+
 def uniform_permutations(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     """Return independent uniform permutations, ``(n, p)``."""
     return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
