@@ -4,6 +4,8 @@ const REST = 300; // milliseconds
 
 function render({ model, el }) {
   el.classList.add("skshapley");
+  // JupyterLab has commands of its own for the arrow keys, which move the sliders.
+  el.addEventListener("keydown", (event) => event.stopPropagation());
   const box = element("div");
   el.replaceChildren(box);
   let [id, timer, waiting] = [0, 0, null];
