@@ -156,7 +156,11 @@ def test_interactions_follow_rows_and_outputs_but_not_features():
 
 
 REFUSED = {
-    "unknown": ("agee", KeyError, r"no feature 'agee': choose one of \['age', 'sex'"),
+    "unknown": (
+        "agee",
+        KeyError,
+        r"no feature 'agee' \(did you mean 'age'\?\): choose one of \['age', 'sex'",
+    ),
     "unknown of several": (["age", "x"], KeyError, "no feature 'x'"),
     "twice": (["age", "age"], ValueError, r"each feature once; got \['age', 'age'\]"),
     "outside": ((0, 4), IndexError, "has 4 features, .*; got 4 "),
@@ -189,7 +193,7 @@ def test_invalid_selections_are_refused(key, error, message):
 
 def test_unknown_names():
     with pytest.raises(
-        KeyError, match=r"no output 'maybee': choose one of \['no', 'yes'"
+        KeyError, match=r"no output 'maybee' .*'maybe'\?\): choose one of \['no', 'yes'"
     ):
         made(K)[..., "maybee"]
     many = np.array([f"sensor_{i}" for i in range(40)], dtype=object)

@@ -16,6 +16,7 @@ from skshapley._records._outcome import (
     SomeRecord,
     changed,
 )
+from skshapley._tools._texts import suggested
 
 OWNER = "Explanation"
 MOST_NAMES = 12
@@ -132,9 +133,7 @@ def output(explanation: SomeRecord, name: Any) -> SomeRecord:
         )
     positions = np.flatnonzero([label == name for label in names])
     if not len(positions):
-        raise ValueError(
-            f"{OWNER} has no output {name!r}: choose one of {names.tolist()}."
-        )
+        raise ValueError(f"{OWNER} has no output {name!r}{_hint(name, names)}.")
     settings = replace(explanation.settings, output=name)
     return replace(_of_outputs(explanation, positions[0]), settings=settings)
 
@@ -219,7 +218,7 @@ def _hint(name: Any, known: Any) -> str:
     # The search takes 3 ms for 1,000 names, and .6 s for 100,000.
     texts = [str(label) for label in known[:1000]]
     if len(texts) <= MOST_NAMES:
-        return f": choose one of {list(known)}"
+        return f"{suggested(name, texts)}: choose one of {known.tolist()}"
     similar = get_close_matches(str(name), texts)
     return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 

@@ -110,7 +110,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f'{owner} got response_method="log" for {model_class.__name__}, but labels '
             'have no logarithm: choose "log_odds" or "predict_log_proba".'
         )
-    # Boosters of XGBoost have a raw score instead of probabilities.
+    # Boosters have a raw score instead of probabilities.
     of_score = method == "log_odds" and _is_classifying_booster(estimator)
     required = {"log_odds": "predict_proba", "log": "predict"}.get(method, method)
     if required not in has and not of_score:
@@ -218,7 +218,7 @@ def is_xgboost_booster(model) -> bool:
 
 def _is_classifying_booster(model) -> bool:
     if not is_xgboost_booster(model):
-        return False
+        return type(model).__name__ == "Booster" and _raw_score(model) is not None
     objective = json.loads(model.save_config())["learner"]["objective"]["name"]
     return objective in LOGIT_OBJECTIVES
 
@@ -240,10 +240,10 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
         return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
     if library == "xgboost":
         return lambda X: model.predict(X, output_margin=True)
-    if library == "lightgbm" and two:
+    if library == "lightgbm" and (two or kind.__name__ == "Booster"):
         # One iteration is enough for the header, and thousands of trees would take
         # seconds.
-        head = model.booster_.dump_model(num_iteration=1)
+        head = getattr(model, "booster_", model).dump_model(num_iteration=1)
         if head["objective"] == "binary sigmoid:1" and not head["average_output"]:
             return lambda X: model.predict(X, raw_score=True)
     if (

@@ -154,6 +154,27 @@ def test_boosters_without_their_estimators():
         np.testing.assert_array_equal(one.values, other.values)
 
 
+def test_log_odds_of_boosters():
+    """The raw score, exact, as for the estimator."""
+    X, y = make_data(missing=True, categorical=False)
+    classes = (y > 0).astype(int)
+    model = xgb(xgboost.XGBClassifier, max_depth=3).fit(X, classes)
+    light = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(X, classes)
+    for estimator, booster in ((model, model.get_booster()), (light, light.booster_)):
+        one, other = (
+            ShapleyExplainer(each, response_method="log_odds").fit(X[:30])
+            for each in (estimator, booster)
+        )
+        assert other.exact_ is not None
+        np.testing.assert_array_equal(
+            one.explain(X[:9]).values, other.explain(X[:9]).values
+        )
+    booster = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, y).booster_
+    regressor = ShapleyExplainer(booster, response_method="log_odds")
+    with pytest.raises(ValueError, match="Booster has no predict_proba"):
+        regressor.fit(X[:30])
+
+
 def test_path_dependent_needs_no_background(frame_model):
     model, frame = frame_model
     explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()

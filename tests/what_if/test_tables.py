@@ -17,7 +17,11 @@ from .test_model import (
     test_the_page_agrees_with_python as check_page,
 )
 
-pytestmark = pytest.mark.slow
+# interpret warns of missing values, which its own pictures do not have
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Missing values detected"),
+]
 
 
 def machine(kind, X, y, **options):
