@@ -146,7 +146,7 @@ def _methods(model, objective, averages) -> tuple[str, ...]:
         scores = hasattr(model, "decision_function")
         return (*methods, "decision_function") if scores else methods
     if objective == "binary sigmoid:1" and not (averages or hasattr(model, "fit")):
-            return ("log_odds",)  # a Booster
+        return ("log_odds",)  # a Booster
     if objective in _IDENTITY:
         return ("predict",)
     # the objective is followed by its parameters
