@@ -384,6 +384,7 @@ class Explanation(Hinting, Record):
         """
         return folded(self, groups, level)
 
+    @corrected
     def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
 
