@@ -68,7 +68,8 @@ def _obstacle(explainer: Any) -> str | None:
         return way.labels.settings.why_sampled or "its values are sampled"
     if background is None or sparse.issparse(background):
         return "its background is not a dense table"
-    if players.n_players < len(players.column_player):
+    groups = players.n_players < len(players.column_player)
+    if groups or players.levels is not None:
         return "it explains groups of columns"
     if way.form.index.name != "shapley":
         return f'it explains by the index "{way.form.index.name}"'

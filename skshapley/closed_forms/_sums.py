@@ -122,6 +122,7 @@ class Sum(ClosedForm):
         self.n_outputs = forms[0].n_outputs
         self.label = " and ".join(dict.fromkeys(form.label for form in forms))
         self.additive = all(form.additive for form in forms)
+        self.nests = all(form.nests or form.additive for form in forms)
         self.indices = _common(form.indices for form in forms)
         self.pair_indices = _common(form.pair_indices for form in forms)
 
@@ -165,6 +166,7 @@ class Sum(ClosedForm):
         base_values = np.zeros(self.n_outputs)
         for part in self.parts:
             part.form.index = self.index
+            part.form.levels = self.levels
             part.form.fit(
                 part(self.background_),
                 self.weights_,

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._assemble import assemble
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.closed_forms import LinearTerms, Part, Trees, view_by
 from skshapley.readers._base import Ask, Reader, TreeReader, check_method
 from skshapley.readers._sklearn_sums import wrapper_of
+from skshapley.readers._sklearn_trees import of_estimator
 
 
 def read_sum(model) -> TreeEnsemble:
@@ -40,23 +40,12 @@ def read_sum(model) -> TreeEnsemble:
             "cover": [node.n_samples_ for node in nodes],
         }
         trees.append(tree)
-    n_outputs = model.n_outputs
     n_classes = len(getattr(model, "classes_", ()))
     methods = {0: ("predict",), 2: ("log_odds",)}.get(n_classes, ())
-    ensemble = _assembled(trees, n_outputs, np.zeros(n_outputs), model, methods)
-    return ensemble.combined([[-1.0], [1.0]]) if n_classes == 2 else ensemble
-
-
-def _assembled(trees, n_outputs, base, model, methods) -> TreeEnsemble:
-    return assemble(
-        trees,
-        n_outputs=n_outputs,
-        base=base,
-        n_features=model.n_features_in_,
-        strict=False,
-        single_precision=False,
-        methods=methods,
+    ensemble = of_estimator(
+        model, trees, model.n_outputs, single_precision=False, methods=methods
     )
+    return ensemble.combined([[-1.0], [1.0]]) if n_classes == 2 else ensemble
 
 
 def _of_rules(model: Any, method: Any, ask: Ask) -> list[Part]:
@@ -76,7 +65,9 @@ def _of_rules(model: Any, method: Any, ask: Ask) -> list[Part]:
     )
     parts = [Part(terms, view_by(_winsorized, np.arange(d), d, model))]
     if chains:
-        parts.append(Part(Trees(_assembled(chains, 1, [0.0], model, ()))))
+        parts.append(
+            Part(Trees(of_estimator(model, chains, 1, single_precision=False)))
+        )
     return parts
 
 
