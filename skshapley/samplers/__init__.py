@@ -11,6 +11,7 @@ from skshapley.samplers._coalitions import (
     SquareRoot,
     Uniform,
 )
+from skshapley.samplers._draw import PERMUTATION_SAMPLERS, draw_permutations
 from skshapley.samplers._exact import Exact
 from skshapley.samplers._extended import Extended
 from skshapley.samplers._graph_methods import (
@@ -32,20 +33,14 @@ from skshapley.samplers._permutations import (
     MonteCarlo,
     Orthogonal,
     PermutationSampler,
-    draw_permutations,
 )
 from skshapley.samplers._sobol import Sobol
 from skshapley.samplers._stratified import Stratified
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "exact": Exact,
-    "monte-carlo": MonteCarlo,
+    **PERMUTATION_SAMPLERS,
     "classical": Classical,
-    "antithetic": Antithetic,
-    "orthogonal": Orthogonal,
-    "sobol": Sobol,
-    "herding": Herding,
-    "sbq": SequentialBayesianQuadrature,
     "owen": Owen,
     "owen-halved": OwenHalved,
     "stratified": Stratified,

@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._constraints import Count, OneOf, check_values
-from skshapley._tools._params import resolve
-from skshapley._tools._random import entropy_from, generator, uniform_permutations
+from skshapley._tools._constraints import OneOf
+from skshapley._tools._random import uniform_permutations
 from skshapley.designs import PermutationDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._kernels import MallowsKernel, PermutationKernel
@@ -422,75 +421,3 @@ def orthogonal_directions(
     # LAPACK's signs are arbitrary but fixed, which would favour some directions.
     signs = np.sign(np.diagonal(r, axis1=1, axis2=2)[:, None, 1:])
     return np.swapaxes(q[:, :, 1:] * signs, 1, 2)
-
-
-def draw_permutations(
-    sampler: str | PermutationSampler,
-    n_permutations: int,
-    n_players: int,
-    random_state=None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Permutations of a sampler, and their weights.
-
-    Parameters
-    ----------
-    sampler : str or PermutationSampler
-        A sampler of permutations: a name of `samplers.SAMPLERS` or an instance.
-    n_permutations : int
-        n. If it is not a multiple of the sampler's pairs or blocks, the last one is
-        shorter.
-    n_players : int
-        p.
-    random_state : None, int, Generator or RandomState, default=None
-
-    Returns
-    -------
-    permutations : ndarray of shape (n, p), int
-        ``permutations[:, k]`` is the player that enters at step k.
-    weights : ndarray of shape (n,)
-        With sum one.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or numbers that are not positive ints.
-    TypeError
-        For a sampler of coalitions.
-
-    References
-    ----------
-    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
-    estimation, JMLR 23.
-
-    Examples
-    --------
-    >>> from skshapley.samplers import draw_permutations
-    >>> permutations, weights = draw_permutations("herding", 4, 3, random_state=0)
-    >>> permutations.shape, weights
-    ((4, 3), array([0.25, 0.25, 0.25, 0.25]))
-    """
-    from skshapley.samplers import SAMPLERS
-
-    counts = {"n_permutations": n_permutations, "n_players": n_players}
-    check_values("draw_permutations", counts, dict.fromkeys(counts, Count()))
-    registry = {n: s for n, s in SAMPLERS.items() if issubclass(s, PermutationSampler)}
-    sampler = resolve(
-        sampler, registry, PermutationSampler, "draw_permutations", "sampler"
-    )
-    sampler.check()
-    n, rng = (
-        n_permutations,
-        generator(entropy_from(random_state, "draw_permutations"), 1),
-    )
-    sampler.start(SamplerTask(n_players, [rng], n))
-    # full units, the last of which is cut short
-    one_shot = sampler.traits.one_shot
-    unit = sampler._unit(n, 1) if one_shot else sampler._whole_unit(n_players, 1)
-    permutations = sampler._draw(sampler.rngs_[0], -(-n // unit), unit)[:n]
-    if sampler.weights == "equal":
-        return permutations, np.full(n, 1 / n)
-    units = [permutations[i : i + unit] for i in range(0, n, unit)]
-    weights = [
-        len(block) / n * bayesian_weights(block, sampler._kernel()) for block in units
-    ]
-    return permutations, np.concatenate(weights)
