@@ -218,7 +218,7 @@ def test_each_row_has_its_own_order_of_references():
     assert len(np.unique(design.references, axis=0)) == 3
 
 
-@pytest.mark.parametrize("sampler", [MonteCarlo("all"), Kernel()])
+@pytest.mark.parametrize("sampler", [MonteCarlo(references="all"), Kernel()])
 def test_the_whole_background_needs_no_references(sampler):
     design = started(sampler, b=4).ask(np.arange(3), 8)
     assert design.coalition_references is None

@@ -6,6 +6,7 @@ all players, at half the cost.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Price, Sampler
 
 
+@dataclass(eq=False, repr=False)
 class Classical(Sampler):
     """A separate random coalition for each player, with and without it: two evaluations.
 
@@ -53,15 +55,14 @@ class Classical(Sampler):
     array([1., 2.])
     """
 
+    law: Callable[[int], np.ndarray] | None = None
+
     produces = MarginalDesign
     _constraints = {
         "law": Maybe(
             Constraint(callable, "a function from p to the probabilities of 0 to p - 1")
         )
     }
-
-    def __init__(self, law: Callable[[int], np.ndarray] | None = None) -> None:
-        self.law = law
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of rounds, or raise ValueError for an invalid law."""

@@ -18,6 +18,7 @@ distribution of the remaining sizes.
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
@@ -38,6 +39,7 @@ from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 MOST_TRIES = 50
 
 
+@dataclass(eq=False, repr=False)
 class CoalitionSampler(Sampler):
     """Base class of samplers of coalitions; subclasses define the distribution of the sizes.
 
@@ -51,12 +53,11 @@ class CoalitionSampler(Sampler):
         ``paired=True``.
     """
 
+    paired: bool = True
+    replacement: bool = False
+
     produces = CoalitionDesign
     _constraints = {"paired": Flag(), "replacement": Flag()}
-
-    def __init__(self, paired: bool = True, replacement: bool = False) -> None:
-        self.paired = paired
-        self.replacement = replacement
 
     @abstractmethod
     def size_law(self, n_players: int) -> np.ndarray:

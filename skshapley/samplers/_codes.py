@@ -7,6 +7,7 @@ becomes uniform, so the estimate is unbiased. Units are independent given the se
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,7 @@ ENTROPY = (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PermutationCode(PermutationSampler):
     """Base class of the samplers that choose all permutations of the budget jointly.
 
@@ -42,6 +44,9 @@ class PermutationCode(PermutationSampler):
         errors, but each set is smaller, which costs accuracy.
     """
 
+    paired: bool = True
+    replicates: int = 1
+
     traits = SamplerTraits(one_shot=True)
     _most_in_unit = 2**14  # permutations per set; a larger budget buys more sets
     _constraints = {
@@ -49,17 +54,6 @@ class PermutationCode(PermutationSampler):
         "paired": Flag(),
         "replicates": Count(hint="with 2 or more there are standard errors"),
     }
-
-    def __init__(
-        self,
-        references: str = "stratified",
-        weights: str = "equal",
-        paired: bool = True,
-        replicates: int = 1,
-    ) -> None:
-        super().__init__(references, weights)
-        self.paired = paired
-        self.replicates = replicates
 
     @abstractmethod
     def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:

@@ -27,7 +27,8 @@ is a constraint.
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
 
@@ -115,6 +116,7 @@ def _planned(
     return plan
 
 
+@dataclass(eq=False, repr=False)
 class GraphSampler(Sampler):
     """Base class of the samplers on a graph.
 
@@ -127,13 +129,11 @@ class GraphSampler(Sampler):
     order : int, default=1
     """
 
+    graph: Any = "chain"
+
     produces = LinearDesign
     traits = SamplerTraits(one_shot=True, needs_all_players=True)
     _constraints = GRAPH_CONSTRAINTS
-
-    def __init__(self, graph="chain", order: int = 1) -> None:
-        self.graph = graph
-        self.order = order
 
     @abstractmethod
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
@@ -184,35 +184,25 @@ class GraphSampler(Sampler):
         # The message names the cost of methods up to 64 times too dear; beyond that,
         # counting takes too long.
         most = min(64 * max(limit, 1), MOST_COALITIONS)
-
-        def cost(**changed: int) -> str:
-            plan = self._within(graph, most, **changed)
-            return f"more than {most + 2}" if plan is None else str(plan.n_evals + 2)
-
-        with_order, advice = "", "raise the budget or put players into groups"
-        if (order := self.get_params().get("order")) is not None:
-            # Costs grow with the order, so the first order that does not fit ends the
-            # search.
-            fits = takewhile(
-                lambda k: self._within(graph, limit, order=k), range(1, order)
-            )
-            largest = max(fits, default=0)
-            with_order = f" with order={order}"
-            advice = f"not even order=1 fits, which needs {cost(order=1)}: {advice}"
-            if largest:
-                needs = cost(order=largest)
-                advice = (
-                    f"the largest order that fits is {largest}, which needs {needs}"
-                )
+        plan = self._within(graph, most)
+        cost = f"more than {most + 2}" if plan is None else plan.n_evals + 2
+        advice = "raise the budget or put players into groups"
+        # Costs grow with the order, so the first order that does not fit ends the search.
+        smaller = range(1, getattr(self, "order", 1))
+        fits = [*takewhile(lambda k: self._within(graph, limit, order=k), smaller)]
+        if fits:
+            advice = f"choose order={fits[-1]}, {advice}"
         return (
-            f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs "
-            f"{cost()} evaluations per row, more than the {limit + 2} that the budget "
-            f"allows: {advice}."
+            f"{self!r} on {graph.n_nodes} players needs {cost} evaluations per row, "
+            f"more than the {limit + 2} that the budget allows: {advice}."
         )
 
 
+@dataclass(eq=False, repr=False)
 class NeighbourhoodSampler(GraphSampler):
     """Base class of the samplers that look at coalitions inside each player's neighbourhood."""
+
+    order: int = 1
 
     @staticmethod
     @abstractmethod
@@ -223,25 +213,26 @@ class NeighbourhoodSampler(GraphSampler):
         """
 
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
-        p, lowest = graph.n_nodes, np.zeros(graph.n_nodes)
-        parts, nodes, weights, exact = [], [], [], True
+        p = graph.n_nodes
+        lowest = np.zeros(p)
+        parts = []
+        nodes = []
+        weights = []
+        exact = True
         for patch in patches(graph, self.order):
             patterns, pattern_weights = self._patterns(patch, limit)
             # coalitions with different lowest players differ: for each player, the most
             # that one neighbourhood has adds up to a lower bound (the full coalition
             # costs nothing)
-            counts = np.bincount(
-                patterns[1:].argmax(axis=1), minlength=patterns.shape[1]
-            )
-            np.maximum.at(
-                lowest, patch.members, np.broadcast_to(counts, patch.members.shape)
-            )
+            lowest_places = patterns[1:].argmax(axis=1)
+            counts = np.bincount(lowest_places, minlength=patterns.shape[1])
+            counts = np.broadcast_to(counts, patch.members.shape)
+            np.maximum.at(lowest, patch.members, counts)
             if lowest.sum() - 1 > limit:
                 raise TooManyCoalitions
             parts.append(_coalitions(patch.members, patterns, p))
-            nodes.append(
-                np.repeat(patch.members[:, patch.centre], len(pattern_weights))
-            )
+            centres = patch.members[:, patch.centre]
+            nodes.append(np.repeat(centres, len(pattern_weights)))
             weights.append(np.tile(pattern_weights, len(patch.members)))
             exact &= len(pattern_weights) == 2**p
         # each coalition once: different ones have equal sums of random words of their
@@ -249,21 +240,22 @@ class NeighbourhoodSampler(GraphSampler):
         every = sparse.vstack(parts, format="csr")
         # A fixed seed: the words only tell coalitions apart and never reach the values.
         words = generator(0).integers(2**64, size=(p, 2), dtype=np.uint64)
-        _, met, column = np.unique(
+        _, first, column = np.unique(
             every @ words, axis=0, return_index=True, return_inverse=True
         )
-        entries = np.concatenate(weights), (np.concatenate(nodes), column.ravel())
-        table = sparse.coo_array(entries, shape=(p, len(met))).tocsr()
-        return LinearPlan(every[met], table, exact)
+        places = np.concatenate(nodes), column.ravel()
+        table = sparse.coo_array(
+            (np.concatenate(weights), places), shape=(p, len(first))
+        )
+        return LinearPlan(every[first], table.tocsr(), exact)
 
 
 def _coalitions(
     members: np.ndarray, patterns: np.ndarray, n_players: int
 ) -> sparse.csr_array:
     """Return the coalitions of all nodes of a patch, node by node, as sparse rows."""
-    row, position = np.nonzero(patterns)
-    indices = members[:, position].ravel()
-    counts = np.tile(np.bincount(row, minlength=len(patterns)), len(members))
+    indices = members[:, np.nonzero(patterns)[1]].ravel()
+    counts = np.tile(patterns.sum(axis=1), len(members))
     indptr = np.concatenate([[0], np.cumsum(counts)])
     ones = np.ones(len(indices), dtype=bool)
     return sparse.csr_array((ones, indices, indptr), shape=(len(counts), n_players))
@@ -315,16 +307,11 @@ class LocalShapley(NeighbourhoodSampler):
         n = patch.members.shape[1]
         if 2**n > limit + 2:
             raise TooManyCoalitions
-        return _subsets(n, patch.centre)
+        subsets = all_coalitions(n)
+        return subsets, shapley_weights(subsets)[patch.centre]
 
 
-@cache
-def _subsets(n: int, centre: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return all subsets of n players and their weights in the Shapley value of one of them."""
-    subsets = all_coalitions(n)
-    return subsets, shapley_weights(subsets)[centre]
-
-
+@dataclass(eq=False, repr=False)
 class LocalPermutations(Sampler):
     """L-Shapley of order k estimated from permutations, if 2^|N_k| evaluations are too many.
 
@@ -361,13 +348,12 @@ class LocalPermutations(Sampler):
     (array([1., 2., 3., 4.]), array([0., 0., 0., 0.]))
     """
 
+    graph: Any = "chain"
+    order: int = 1
+
     produces = MarginalDesign
     traits = SamplerTraits(needs_all_players=True)
     _constraints = GRAPH_CONSTRAINTS
-
-    def __init__(self, graph="chain", order: int = 1) -> None:
-        self.graph = graph
-        self.order = order
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of pairs of rounds, or raise ValueError for a graph of other players."""
@@ -433,14 +419,15 @@ class ConnectedShapley(NeighbourhoodSampler):
 
     @staticmethod
     def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        n, centre = patch.members.shape[1], patch.centre
-        present = listed(connected_sets(patch.links, centre, (1 << n) - 1), limit, n)
+        n = patch.members.shape[1]
+        sets = connected_sets(patch.links, patch.centre, (1 << n) - 1)
+        present = listed(sets, limit, n)
         # Neighbours of present players that are absent themselves.
         border = (present @ masks_to_arrays(patch.links, n)) & ~present
         # beta(u, b + 1) = (u - 1)! b! / (u + b)!, without overflow of the factorials.
         weights = beta(present.sum(axis=1), border.sum(axis=1) + 1.0)
         without = present.copy()
-        without[:, centre] = False  # the first set is the lone centre
+        without[:, patch.centre] = False  # the first set is the lone centre
         return np.concatenate([without, present]), np.concatenate([-weights, weights])
 
 
@@ -477,34 +464,23 @@ class Myerson(GraphSampler):
 
     _constraints = {"graph": GRAPH_CONSTRAINTS["graph"]}
 
-    def __init__(self, graph="chain") -> None:
-        self.graph = graph
-
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         sets = chain([0], all_connected_sets(graph))
         coalitions = sparse.csr_array(listed(sets, limit + 1, graph.n_nodes))
-        return LinearPlan(
-            coalitions, _weights(coalitions, graph.adjacency), graph.complete
-        )
+        border = (coalitions @ graph.adjacency) > coalitions
+        u = np.diff(coalitions.indptr)
+        b = np.diff(border.indptr)
+        of_members = beta(np.maximum(u, 1), b + 1.0)
+        of_border = np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0)
+        inside = sparse.diags_array(of_members) @ coalitions
+        weights = (inside - sparse.diags_array(of_border) @ border).tocsr()
+        # the worth of a component is its difference from v(empty), the first set
+        empty = sparse.csr_array(-weights.sum(axis=0)[None])
+        weights = sparse.vstack([empty, weights[1:]]).T.tocsr()
+        return LinearPlan(coalitions, weights, graph.complete)
 
 
-def _weights(
-    coalitions: sparse.csr_array, adjacency: sparse.csr_array
-) -> sparse.csr_array:
-    """Return the weights ``(p, m)`` of connected sets ``(m, p)``; the first set is empty."""
-    border = (coalitions @ adjacency) > coalitions
-    u, b = np.diff(coalitions.indptr), np.diff(border.indptr)
-    inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions
-    at_border = (
-        sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0))
-        @ border
-    )
-    weights = (inside - at_border).tocsr()
-    # the worth of a component is its difference from v(empty)
-    empty = sparse.csr_array(-weights.sum(axis=0)[None])
-    return sparse.vstack([empty, weights[1:]]).T.tocsr()
-
-
+@dataclass(eq=False, repr=False)
 class ConnectedRegression(GraphSampler):
     """Least squares over all connected sets of up to k players, adding up to v(all) - v(empty).
 
@@ -543,30 +519,29 @@ class ConnectedRegression(GraphSampler):
     (4.0, 11)
     """
 
-    _constraints = {**GRAPH_CONSTRAINTS, "balanced": Flag()}
+    order: int = 4
+    balanced: bool = False
 
-    def __init__(self, graph="chain", order: int = 4, balanced: bool = False) -> None:
-        self.graph = graph
-        self.order = order
-        self.balanced = balanced
+    _constraints = {**GRAPH_CONSTRAINTS, "balanced": Flag()}
 
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         p = graph.n_nodes
         if graph.grid is None:
-            sets = (
-                mask
-                for mask in all_connected_sets(graph, self.order)
-                if mask.bit_count() < p
-            )
+            masks = all_connected_sets(graph, self.order)
+            sets = (mask for mask in masks if mask.bit_count() < p)
             coalitions = sparse.csr_array(listed(sets, limit, p))
         else:
             coalitions = _cubes(graph.grid, self.order)
+        sizes = np.diff(coalitions.indptr)
+        scale = sizes * (p - sizes)
+        weights = np.exp(np.log(p) - log_binomial(p, sizes)) / scale
+        if self.balanced:
+            weights = 1 / (scale * np.bincount(sizes)[sizes])
         ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))
-        weights = _Solution(
-            coalitions, _kernel(np.diff(coalitions.indptr), p, self.balanced)
-        )
         return LinearPlan(
-            sparse.vstack([ends, coalitions], format="csr"), weights, exact=False
+            sparse.vstack([ends, coalitions], format="csr"),
+            _Solution(coalitions, weights),
+            exact=False,
         )
 
 
@@ -583,14 +558,6 @@ def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
         whole = np.ones((1, members.shape[1]), dtype=bool)
         cubes.append(_coalitions(members, whole, nodes.size))
     return sparse.vstack(cubes, format="csr")
-
-
-def _kernel(sizes: np.ndarray, p: int, balanced: bool) -> np.ndarray:
-    """Return the weights of the sets, up to a factor."""
-    if balanced:
-        number = np.bincount(sizes)[sizes]
-        return 1 / (sizes * (p - sizes) * number)
-    return np.exp(np.log(p) - log_binomial(p, sizes)) / (sizes * (p - sizes))
 
 
 class _Solution(LinearOperator):

@@ -7,6 +7,8 @@ candidate least similar to the earlier choices. SBQ takes the candidate that red
 variance of the integral most. The paper's sets have ``paired=False``.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skshapley._tools._constraints import Count
@@ -16,6 +18,7 @@ from skshapley.samplers._kernels import KERNELS, PermutationKernel
 from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_alike
 
 
+@dataclass(eq=False, repr=False)
 class Herding(PermutationCode):
     """Kernel herding: each permutation is the least similar to the earlier ones.
 
@@ -63,6 +66,9 @@ class Herding(PermutationCode):
     array([3., 3., 0.])
     """
 
+    kernel: str | PermutationKernel = "mallows"
+    candidates: int = 25
+
     _most_in_unit = (
         2**10
     )  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
@@ -71,19 +77,6 @@ class Herding(PermutationCode):
         **PermutationCode._constraints,
         "candidates": Count(hint="the paper has 25"),
     }
-
-    def __init__(
-        self,
-        kernel: str | PermutationKernel = "mallows",
-        candidates: int = 25,
-        paired: bool = True,
-        replicates: int = 1,
-        references: str = "stratified",
-        weights: str = "equal",
-    ) -> None:
-        super().__init__(references, weights, paired, replicates)
-        self.kernel = kernel
-        self.candidates = candidates
 
     def _kernel(self) -> PermutationKernel:
         return resolve(
@@ -103,6 +96,7 @@ class Herding(PermutationCode):
         return greedy_permutations(kernel, n, p, rng, self.candidates, choose)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SequentialBayesianQuadrature(Herding):
     """Weighted permutations, chosen one by one to minimise the variance of the mean.
 
@@ -149,15 +143,6 @@ class SequentialBayesianQuadrature(Herding):
     array([2., 2., 2.])
     """
 
-    _by_variance = True
+    weights: str = "bayesian"
 
-    def __init__(
-        self,
-        kernel: str | PermutationKernel = "mallows",
-        candidates: int = 25,
-        paired: bool = True,
-        replicates: int = 1,
-        references: str = "stratified",
-        weights: str = "bayesian",
-    ) -> None:
-        super().__init__(kernel, candidates, paired, replicates, references, weights)
+    _by_variance = True

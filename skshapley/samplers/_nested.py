@@ -1,6 +1,6 @@
 """Orders in which the members of a group stay together: Owen and Winter values."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ LEVELS = Constraint(
 )
 
 
+@dataclass(eq=False, repr=False)
 class Nested(Antithetic):
     """Permutations in which the members of a group are adjacent, each with its reverse.
 
@@ -70,14 +71,10 @@ class Nested(Antithetic):
     array([0.5, 0.2, 0.2])
     """
 
+    levels: Any = ()
+
     produces = OrderedDesign  # type: ignore[assignment]
     _constraints = {**Antithetic._constraints, "levels": LEVELS}
-
-    def __init__(
-        self, levels=(), references: str = "stratified", weights: str = "equal"
-    ) -> None:
-        super().__init__(references, weights)
-        self.levels = levels
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
@@ -100,6 +97,7 @@ class Nested(Antithetic):
         return OrderedDesign(**vars(super()._ask(rows, n)))
 
 
+@dataclass(eq=False, repr=False)
 class ExactNested(Exact):
     """Every coalition that the orders of `Nested` pass: exact Owen and Winter values.
 
@@ -129,12 +127,11 @@ class ExactNested(Exact):
     array([0.5 , 0.25, 0.25])
     """
 
+    levels: Any = ()
+
     produces = LinearDesign  # type: ignore[assignment]
     traits = replace(Exact.traits, needs_all_players=True)
     _constraints = {"levels": LEVELS}
-
-    def __init__(self, levels=()) -> None:
-        self.levels = levels
 
     def _n_evals(self, n_players: int) -> int:
         return len(nested_coalitions(_checked(self, n_players))) - 2

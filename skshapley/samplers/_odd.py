@@ -6,6 +6,8 @@ one by one after the first values. Each choice reduces the variance of the Shapl
 values most, under the Gaussian process of the solver "gp".
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skshapley._process._fit import fit_odd
@@ -46,6 +48,7 @@ MOST_BY_SIZE = 0.5
 MANY = 300
 
 
+@dataclass(eq=False, repr=False)
 class Odd(Sampler):
     """Complementary pairs for the solver "gp", chosen adaptively.
 
@@ -81,13 +84,12 @@ class Odd(Sampler):
     True
     """
 
+    references: str = "blocks"
+
     produces = OddDesign
     # the blocks and the number of chosen pairs are planned for all draws
     traits = SamplerTraits(goes_on=False)
     _constraints = {"references": OneOf(REFERENCES)}
-
-    def __init__(self, references: str = "blocks") -> None:
-        self.references = references
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least one permutation and its reverse.

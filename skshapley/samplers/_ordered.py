@@ -1,6 +1,6 @@
 """Asymmetric Shapley values: permutations in which causes come before effects."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ WALKS: dict[str, type[PermutationSampler]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Ordered(Sampler):
     """Asymmetric Shapley values: permutations of another sampler, sorted by a partial order.
 
@@ -86,6 +87,9 @@ class Ordered(Sampler):
     array([0., 1.])
     """
 
+    sampler: str | PermutationSampler = "antithetic"
+    graph: Any = ()
+
     produces = OrderedDesign
     _constraints = {
         "graph": Constraint(
@@ -94,12 +98,6 @@ class Ordered(Sampler):
             "or a networkx.DiGraph, of players by number",
         ),
     }
-
-    def __init__(
-        self, sampler: str | PermutationSampler = "antithetic", graph: Any = ()
-    ) -> None:
-        self.sampler = sampler
-        self.graph = graph
 
     def _check_together(self) -> None:
         walks = self._walks()

@@ -10,6 +10,8 @@ One coalition E serves all players: each i compares v(E with i) and v(E without 
 of the two is v(E), so the cost is p + 1 evaluations instead of 2 p.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skshapley._tools._constraints import OneOf
@@ -22,6 +24,7 @@ RULES = ("gauss-legendre", "uniform")
 TINY = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class Owen(Sampler):
     """Coalitions of density q at the nodes of a quadrature rule (Mitchell et al. 2022, Eq 5).
 
@@ -62,13 +65,12 @@ class Owen(Sampler):
     array([1., 2., 4.])
     """
 
+    rule: str = "gauss-legendre"
+
     produces = PairDesign
     traits = SamplerTraits(one_shot=True)
     _masks_per_unit = 1
     _constraints = {"rule": OneOf(RULES)}
-
-    def __init__(self, rule: str = "gauss-legendre") -> None:
-        self.rule = rule
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions E: v(E) and one value per player, at least two units."""

@@ -7,7 +7,7 @@ needs d - 1 evaluations, since the values of its ends are known.
 """
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,7 @@ LEAST_ROUNDS = 1.6
 ONCE_AGAIN = 16
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PermutationSampler(Sampler):
     """Base class of the samplers of permutations.
 
@@ -55,16 +56,15 @@ class PermutationSampler(Sampler):
         few players, where the permutations are a relevant share of all p! permutations.
     """
 
+    references: str = "stratified"
+    weights: str = "equal"
+
     produces = PermutationDesign
     _sets_per_row = 1  # the fewest units on each background row, or on all of them
     _most_in_unit = (
         2**11
     )  # permutations that are weighed together, by as many equations
     _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
-
-    def __init__(self, references: str = "stratified", weights: str = "equal") -> None:
-        self.references = references
-        self.weights = weights
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:

@@ -6,6 +6,8 @@ JMLR 23 (2022), sections 4.1 and 4.3, Algorithm 4 (its condition ``i < d - 2`` r
 sorted into a permutation; a uniform direction gives a uniform one (Theorem 1).
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import helmert
 from scipy.special import betaincinv, ndtri
@@ -19,6 +21,7 @@ MAPPINGS = ("gaussian", "sphere")
 EDGE = 2.0**-32
 
 
+@dataclass(eq=False, repr=False)
 class Sobol(PermutationCode):
     """Permutations from a scrambled Sobol sequence (Mitchell et al. 2022, Algorithm 4).
 
@@ -63,18 +66,9 @@ class Sobol(PermutationCode):
     array([3., 3., 0.])
     """
 
-    _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
+    mapping: str = "gaussian"
 
-    def __init__(
-        self,
-        mapping: str = "gaussian",
-        paired: bool = True,
-        replicates: int = 1,
-        references: str = "stratified",
-        weights: str = "equal",
-    ) -> None:
-        super().__init__(references, weights, paired, replicates)
-        self.mapping = mapping
+    _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
 
     def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
         return sobol_permutations(rng, n, p, self.mapping)

@@ -7,6 +7,8 @@ holds the contributions of a player i to the coalitions of a size l = 0..p-1. Th
 l = 0 and l = p - 1 have a single contribution each.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skshapley._tools._constraints import OneOf
@@ -21,6 +23,7 @@ LEAST_IN_STRATUM = 2
 PRIOR = 4
 
 
+@dataclass(eq=False, repr=False)
 class Stratified(Sampler):
     """Contributions of each player to coalitions of each size, more in strata that vary more.
 
@@ -59,11 +62,10 @@ class Stratified(Sampler):
     array([1., 2., 4.])
     """
 
+    allocation: str = "neyman"
+
     produces = PairDesign
     _constraints = {"allocation": OneOf(ALLOCATIONS)}
-
-    def __init__(self, allocation: str = "neyman") -> None:
-        self.allocation = allocation
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of contributions with at least two in each sampled stratum.

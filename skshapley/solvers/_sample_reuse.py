@@ -14,6 +14,7 @@ if g was not fitted to these coalitions: hence folds. With one fold, the correct
 identically zero (its normal equations), so a single fold is refused.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ LINEAR = ("auto", "linear")  # surrogates of coalitions that are additive
 LEAST_UNITS = 4  # units of permutations with surrogates
 
 
+@dataclass(eq=False, repr=False)
 class SampleReuse(CoalitionSolver):
     """Unbiased weighted sums of the values of all sampled coalitions.
 
@@ -73,12 +75,11 @@ class SampleReuse(CoalitionSolver):
     array([1., 2., 4.])
     """
 
+    centre: str = "line"
+
     default_sampler = "square-root"
     traits = SolverTraits(any_index=(CoalitionDesign,))
     _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
-
-    def __init__(self, centre: str = "line") -> None:
-        self.centre = centre
 
     def _solve(
         self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
@@ -225,6 +226,7 @@ def errors_within(
     return np.sqrt(shares.sum(axis=0)) * widening(freedom)
 
 
+@dataclass(eq=False, repr=False)
 class RegressionAdjustment(CoalitionSolver):
     """Cross-fitted surrogates, corrected by an unbiased estimate on held-out units.
 
@@ -281,6 +283,9 @@ class RegressionAdjustment(CoalitionSolver):
     True
     """
 
+    surrogate: Any = "auto"
+    folds: int = 10
+
     accepts = (CoalitionDesign, PermutationDesign)
     _constraints = {
         "surrogate": SURROGATE,
@@ -288,10 +293,6 @@ class RegressionAdjustment(CoalitionSolver):
             least=2, hint="a surrogate does not correct its own sample; try 10"
         ),
     }
-
-    def __init__(self, surrogate: Any = "auto", folds: int = 10) -> None:
-        self.surrogate = surrogate
-        self.folds = folds
 
     @property
     def traits(self) -> SolverTraits:  # type: ignore[override]

@@ -11,6 +11,7 @@ here are for F/2, as in the authors' code and figures. The paper gives the gradi
 steps are half as large.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ class Trace(NamedTuple):
     averages: np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class ProjectedSGD(Solver):
     """Projected stochastic gradient descent, coalition by coalition (Grah & Thouvenot 2020).
 
@@ -101,6 +103,13 @@ class ProjectedSGD(Solver):
     array([1., 2., 4.])
     """
 
+    step: str = "constant"
+    step_size: float | None = None
+    averaging: str = "uniform"
+    batch_size: int = 64
+    radius: float | None = None
+    trace_every: int | None = None
+
     accepts = (CoalitionDesign,)
     default_sampler = "importance"
     # Without errors, values are never scaled: the radius and the trace are in their
@@ -114,22 +123,6 @@ class ProjectedSGD(Solver):
         "radius": Maybe(Number(above=0)),
         "trace_every": Maybe(Count()),
     }
-
-    def __init__(
-        self,
-        step: str = "constant",
-        step_size: float | None = None,
-        averaging: str = "uniform",
-        batch_size: int = 64,
-        radius: float | None = None,
-        trace_every: int | None = None,
-    ) -> None:
-        self.step = step
-        self.step_size = step_size
-        self.averaging = averaging
-        self.batch_size = batch_size
-        self.radius = radius
-        self.trace_every = trace_every
 
     def _start(self, task: SolverTask) -> None:
         p = self.n_players_

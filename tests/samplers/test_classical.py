@@ -95,7 +95,11 @@ def test_optimised_monte_carlo_needs_t_times_d_minus_1_plus_2_evaluations(t):
 
     most = t * (d - 1) + 2
     result = shapley_values(
-        count, n_players=d, sampler=MonteCarlo("all"), max_evals=most, random_state=0
+        count,
+        n_players=d,
+        sampler=MonteCarlo(references="all"),
+        max_evals=most,
+        random_state=0,
     )
     assert sum(seen) == result.n_evaluations == most
     orders = [np.random.default_rng(i).permutation(D) for i in range(t)]
