@@ -34,7 +34,12 @@ from skshapley.solvers._base import (
     SolverTraits,
     without_gap,
 )
-from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks
+from skshapley.solvers._positions import (
+    LEAST_DEGREES,
+    Centring,
+    Walks,
+    residual_squares,
+)
 from skshapley.solvers._spread import FEW, FEW_DRAWS, Scale, unseen, widest
 
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by
@@ -61,7 +66,9 @@ class SampledUnits:
     def __init__(
         self, row_order: RowOrder, players: np.ndarray, unit: int, n_outputs: int
     ) -> None:
-        self._row_order, self._players, self._unit = row_order, players, unit
+        self._row_order = row_order
+        self._players = players
+        self._unit = unit
         # background rows and units of each row, part by part
         self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
         # the results of `_estimate` for all rows, and the rows that got units since
@@ -87,8 +94,8 @@ class SampledUnits:
 
     def estimate(
         self, rows: np.ndarray, gain: np.ndarray | None, scale: Scale
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return attributions, their standard errors and their background errors, ``(r, p, k)``.
+    ) -> Estimate:
+        """Return attributions, their standard errors and their background errors.
 
         Parameters
         ----------
@@ -109,21 +116,23 @@ class SampledUnits:
         variances = within + between
         shares = shares / self._unit
         errors = unseen(np.sqrt(variances), scale.sizes, shares, shares * scale.single)
-        return values, errors, np.sqrt(background_variances)
+        return Estimate(values, errors, np.sqrt(background_variances))
 
     def _fill(self, changed: np.ndarray) -> None:
         """Estimate rows with new units: together those with as many units and references."""
         by_counts: dict[tuple[int, int], list[tuple]] = {}
         for row in changed.tolist():
             references, units = map(np.concatenate, zip(*self._parts[row], strict=True))
-            home = _first_alike(references)
-            counts = len(home), int((home == np.arange(len(home))).sum())
-            by_counts.setdefault(counts, []).append((row, references, units, home))
-        for same in by_counts.values():
-            rows, references, units, home = map(np.stack, zip(*same, strict=True))
-            estimates = self._estimate(references, units, home, self._players[rows])
-            for result, part in zip(self._results, estimates, strict=True):
-                result[rows] = part
+            _, firsts, place = np.unique(
+                references, return_index=True, return_inverse=True
+            )
+            record = row, references, units, firsts[place]
+            by_counts.setdefault((len(units), len(firsts)), []).append(record)
+        for records in by_counts.values():
+            rows, *arrays = map(np.stack, zip(*records, strict=True))
+            self._results[:, rows] = self._estimate(
+                *arrays, players=self._players[rows]
+            )
         self._changed[changed] = False
 
     def _estimate(
@@ -132,11 +141,13 @@ class SampledUnits:
         units: np.ndarray,
         home: np.ndarray,
         players: np.ndarray,
-    ) -> tuple[np.ndarray, ...]:
+    ) -> np.ndarray:
         """Return values, two variances, sums of squared weights, and background variances.
 
         The variances of the values are those from permutations, and from the choice of
         background rows. The weights are those of units.
+
+        All are one array, ``(5, r, p, k)``.
 
         Parameters
         ----------
@@ -149,18 +160,20 @@ class SampledUnits:
         players : ndarray of shape (r, p), int
         """
         r, u = home.shape
-        line, first = np.arange(r)[:, None], home == np.arange(u)
+        line = np.arange(r)[:, None]
+        first = home == np.arange(u)
         firsts = np.nonzero(first)[1].reshape(r, -1)
+        m = firsts.shape[1]
         at = np.cumsum(first, axis=1)[line, home] - 1
         # one unit in 17 is the second one on its background row
-        m, again = firsts.shape[1], np.nonzero(~first)
+        again = np.nonzero(~first)
         place = again[0], at[again]
-        times, means = np.ones((r, m, 1, 1)), units[line, firsts]
+        times = np.ones((r, m, 1, 1))
         np.add.at(times, place, 1)
+        means = units[line, firsts]
         np.add.at(means, place, units[again])
         means /= times
-        k = self._results.shape[-1]
-        control, means, units = means[..., k:], means[..., :k], units[..., :k]
+        means, control = np.split(means, [self._results.shape[-1]], axis=3)
         values, residuals = self._row_order.mean(
             means, references[line, firsts], players, control
         )
@@ -170,9 +183,11 @@ class SampledUnits:
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
         # finite population: without unseen background rows, their choice causes no
         # error
-        left, share = max(0.0, 1 - m / self._row_order.n_rows), (1 / times).mean(axis=1)
+        left = max(0.0, 1 - m / self._row_order.n_rows)
+        share = np.broadcast_to((1 / times).mean(axis=1), values.shape)
         twice = (times > 1).sum(axis=1) >= LEAST_TWICE
-        squares = ((units - means[line, at]) ** 2).sum(axis=1)
+        outputs = units[..., : means.shape[3]]
+        squares = ((outputs - means[line, at]) ** 2).sum(axis=1)
         noise = share * squares / max(u - m, 1)
         # The noise of permutations remains if all rows are used. Both variances are
         # estimates, so the part may exceed the whole.
@@ -180,22 +195,9 @@ class SampledUnits:
         # The spread of background rows includes the noise of their permutations, which
         # is subtracted.
         background_variance = np.where(twice, np.maximum(rough - noise, 0.0), rough)
-        return (
-            values,
-            within,
-            left * (total - within),
-            share / m,
-            background_variance / self._row_order.n_rows,
-        )
-
-
-def _first_alike(numbers: np.ndarray) -> np.ndarray:
-    """Return the place of the first equal number, ``(u,)`` int."""
-    first = np.empty(numbers.max() + 1, dtype=np.intp)
-    first[numbers[::-1]] = np.arange(len(numbers))[
-        ::-1
-    ]  # the first one is written last
-    return first[numbers]
+        between = left * (total - within)
+        background_variance /= self._row_order.n_rows
+        return np.stack([values, within, between, share / m, background_variance])
 
 
 def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
@@ -204,7 +206,8 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     It is widened as Student's t is. Where few of the chunks make up most of the spread,
     the degrees of freedom are fewer.
     """
-    (r, m, *shape), size = missed.shape, largest
+    r, m, *shape = missed.shape
+    size = largest
     # Smaller chunks give more degrees of freedom, but only whole chunks are balanced
     # over the background.
     while size > 1 and m // size < LEAST_CHUNKS:
@@ -308,6 +311,11 @@ class PermutationMean(Solver):
         self._scale = Scale(r, self.n_players_, k)
         self._additive = np.ones(r, dtype=bool)
         self._rows = np.arange(r)
+        # weights of the step at each position, ``(p,)``; None for equal weights
+        self._weights: np.ndarray | None = None
+        if self.index_ != INDICES["shapley"]:
+            p = self.n_players_
+            self._weights = p * self.index_.size_law(p - 1)
 
     def look_at(self, rows: np.ndarray) -> None:
         """Choose rows, because the regressions of the others take long."""
@@ -315,9 +323,9 @@ class PermutationMean(Solver):
 
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
-        by_step, weights = design.steps(values), self._step_weights(self.n_players_)
-        if weights is not None:
-            by_step *= weights[:, None]
+        by_step = design.steps(values)
+        if self._weights is not None:
+            by_step *= self._weights[:, None]
         contributions = design.by_player(by_step)
         r, n, p, k = contributions.shape
         self._scale.add(rows, contributions)
@@ -342,16 +350,25 @@ class PermutationMean(Solver):
             return
         if self._centring is None:
             self._prepare(design, p, k)
-        cut = (r, n // design.unit, design.unit, p)
-        shares = _shares(design, cut[:3])
-        # contributions by position in the order, to subtract the mean effect of a
-        # position
-        units, steps = (
-            (part.reshape(*cut, k) * shares[..., None, None]).sum(axis=2)
-            for part in (contributions, by_step)
-        )
+        n_units = n // design.unit
+        strata = np.zeros((r, n_units), dtype=np.intp)
+        if design.stratum_weights is not None:
+            strata = design.references[:, :: design.unit]
+        # the weights of the permutations of each unit, with sum 1
+        shares = np.full((r, n_units, design.unit), 1 / design.unit)
+        if design.weights is not None:
+            weights = design.weights.reshape(shares.shape)
+            shares = weights / weights.sum(axis=2, keepdims=True)
+        wide = shares[..., None, None]
         walks = Walks(
-            rows, _strata(design), units, steps, design.places.reshape(cut), shares
+            rows,
+            strata,
+            units=(inside * wide).sum(axis=2),
+            # contributions by position in the order, to subtract the mean effect of a
+            # position
+            steps=(by_step.reshape(inside.shape) * wide).sum(axis=2),
+            positions=design.places.reshape(inside.shape[:4]),
+            shares=shares,
         )
         self._seen().add(walks, self._scale.range)
 
@@ -369,17 +386,15 @@ class PermutationMean(Solver):
 
     def _prepare(self, design, p, k) -> None:
         """Allocate the strata of the first design."""
-        self._symmetric, stratified = (
-            design.symmetric,
-            design.stratum_weights is not None,
-        )
-        self._weights = design.stratum_weights if stratified else np.ones(1)
+        self._symmetric = design.symmetric
+        stratified = design.stratum_weights is not None
+        self._strata = design.stratum_weights if stratified else np.ones(1)
+        drawn = design.references is not None and not stratified
         # only Shapley values have a known sum
-        adding_up = self._step_weights(p) is None
-        self._drifting = design.references is not None and not stratified and adding_up
+        self._drifting = drawn and self._weights is None
         # a permutation and its reverse miss the same events
         self._together = 2 if design.unit % 2 == 0 else 1
-        self._centring = Centring((len(self.v_empty_), len(self._weights)), (p, k))
+        self._centring = Centring((len(self.v_empty_), len(self._strata)), (p, k))
 
     def _seen(self) -> Centring:
         if self._centring is None:
@@ -388,20 +403,12 @@ class PermutationMean(Solver):
             )
         return self._centring
 
-    def _step_weights(self, p: int) -> np.ndarray | None:
-        """Return the weight of the step at each position, ``(p,)``; None for equal weights."""
-        return (
-            None
-            if self.index_ == INDICES["shapley"]
-            else p * self.index_.size_law(p - 1)
-        )
-
     def result(self) -> Estimate:
         """Return the mean over background rows, and standard errors over units."""
-        values, errors, errors_of_background, _ = self._estimated()
+        estimate = self._estimated()
         # A player whose contributions are all rounding errors gets an exact 0.
-        values = np.where(self._scale.own > self._rounding, values, 0.0)
-        return Estimate(values, errors, errors_of_background, self._additive)
+        values = np.where(self._scale.own > self._rounding, estimate.values, 0.0)
+        return estimate._replace(values=values, additive=self._additive)
 
     @property
     def _rounding(self) -> np.ndarray:
@@ -413,24 +420,18 @@ class PermutationMean(Solver):
 
     def _estimated(self) -> Estimate:
         if self._sampled is not None:
-            weighted = self._step_weights(self.n_players_) is not None
-            gain = None if weighted else self.v_full_ - self.v_empty_
-            return Estimate(*self._sampled.estimate(self._rows, gain, self._scale))
+            gain = self.v_full_ - self.v_empty_ if self._weights is None else None
+            return self._sampled.estimate(self._rows, gain, self._scale)
         m, kurtosis, slope, cost = self._seen().moments()
         if not self._symmetric:  # the effect of a position then differs between players
-            slope, cost = np.zeros_like(slope), np.ones_like(cost)
+            slope = np.zeros_like(slope)
+            cost = np.ones_like(cost)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
-        contribution_ss, cross_products, partner = (
-            m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1))
-        )
-        # the residual sum of squares after regression on the effects of positions
-        squares = np.maximum(
-            contribution_ss - 2 * slope * cross_products + slope**2 * partner, 0.0
-        )
-        values = (self._weights[:, None, None] * mean).sum(axis=1)
+        squares = residual_squares(m, slope)
+        values = (self._strata[:, None, None] * mean).sum(axis=1)
         # The number of units, less one for each background row
         degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
-        residual_share = _residual_share(contribution_ss, squares, degrees)
+        residual_share = _residual_share(m.products[:, :, 0, 0], squares, degrees)
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
             gain = self.v_full_ - self.v_empty_
@@ -438,7 +439,7 @@ class PermutationMean(Solver):
             squares = squares * (1 - shrinkage)[:, None]
         errors = errors_over_units(
             m,
-            self._weights,
+            self._strata,
             cost * squares,
             self._scale,
             self._together,
@@ -449,12 +450,10 @@ class PermutationMean(Solver):
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
             effects = np.abs(self._seen().effects(row))
             errors[row] = np.maximum(errors[row], effects)
-        errors_of_background = None
-        if len(self._weights) > 1:
-            errors_of_background = background_errors(
-                m, self._weights, mean, cost * squares
-            )
-        return Estimate(values, errors, errors_of_background)
+        if len(self._strata) == 1:
+            return Estimate(values, errors)
+        of_background = background_errors(m, self._strata, mean, cost * squares)
+        return Estimate(values, errors, of_background)
 
 
 def _residual_share(
@@ -475,22 +474,6 @@ def _residual_share(
     return np.minimum(share + chance, 1.0)
 
 
-def _strata(design) -> np.ndarray:
-    """Return the stratum of each unit, ``(r, u)``."""
-    if design.stratum_weights is not None:
-        return design.references[:, :: design.unit]
-    r, n, _ = design.permutations.shape
-    return np.zeros((r, n // design.unit), dtype=np.intp)
-
-
-def _shares(design, cut) -> np.ndarray:
-    """Return the weights of the permutations of each unit, with sum 1: ``(r, u, n)``."""
-    if design.weights is None:
-        return np.full(cut, 1 / cut[2])
-    weights = design.weights.reshape(cut)
-    return weights / weights.sum(axis=2, keepdims=True)
-
-
 def background_errors(moments, weights, means, squares) -> np.ndarray:
     """Return the background errors for strata drawn at random, ``(r, p, k)``.
 
@@ -501,8 +484,8 @@ def background_errors(moments, weights, means, squares) -> np.ndarray:
     means : ndarray of shape (r, b, p, k)
         Means within each stratum.
     """
-    units, size = moments.units[..., None, None], moments.size[..., None, None]
-    degrees = np.maximum(units - 1, 0)
+    size = moments.size[..., None, None]
+    degrees = np.maximum(moments.units[..., None, None] - 1, 0)
     share = weights[:, None, None]
     # the part of the noise within strata that is in their means
     spread = squares.sum(axis=1) / np.maximum(degrees.sum(axis=1), 1)
@@ -552,9 +535,9 @@ def errors_over_units(
     errors : ndarray of shape (r, p, k)
         NaN if there are too few units.
     """
-    units, size = moments.units[..., None, None], moments.size[..., None, None]
+    size = moments.size[..., None, None]
     share = weights[:, None, None] ** 2 / np.maximum(size, 1)
-    degrees = np.maximum(units - 1, 0)
+    degrees = np.maximum(moments.units[..., None, None] - 1, 0)
     replicated = degrees > 0
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
     most = effective_degrees(share * spread, degrees)
@@ -578,13 +561,13 @@ def errors_over_units(
     sizes = np.where(few_draws, scale.frequent, scale.sizes)
     # Positions explain no contribution of a player without any.
     sizes = np.where(scale.own > 0, unexplained * scale.sizes, sizes)
-    frequent = unexplained * scale.frequent
     sizes = np.where(sizes > 0, sizes, gap)
     largest = np.where(few_degrees, widest(sizes, per_unit), np.inf)
     errors = np.minimum(errors, largest)
     single = unexplained * scale.single
     errors = unseen(errors, sizes, per_unit, per_draw * single)
     # However much the draws agree, few of them cannot exclude a frequent event.
+    frequent = unexplained * scale.frequent
     frequent = np.where(frequent > 0, frequent, gap)
     error_floor = frequent * FEW**n_draws
     return np.where(enough, np.maximum(errors, error_floor), np.nan)

@@ -8,6 +8,7 @@ players, and its sum is constant.
 """
 
 from copy import deepcopy
+from itertools import chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -53,13 +54,10 @@ class Walks(NamedTuple):
     @classmethod
     def joined(cls, parts: list["Walks"], axis: int) -> "Walks":
         """Return the same units of more rows (axis 0), or more units of the same rows (axis 1)."""
-        rows = (
-            np.concatenate([part.rows for part in parts])
-            if axis == 0
-            else parts[0].rows
-        )
+        rows = [part.rows for part in parts]
         fields = zip(*(part[1:] for part in parts), strict=True)
-        return cls(rows, *(np.concatenate(arrays, axis=axis) for arrays in fields))
+        arrays = (np.concatenate(field, axis=axis) for field in fields)
+        return cls(rows[0] if axis == 1 else np.concatenate(rows), *arrays)
 
     def of(self, members) -> Self:
         """Return the units of some of the rows to explain."""
@@ -77,9 +75,8 @@ class Walks(NamedTuple):
         r, u, p, k = m.shape
         # Flat positions are faster than an index array for each axis.
         places = self.positions + p * np.arange(r * u).reshape(r, u, 1, 1)
-        at = (m.reshape(-1, k).take(places, axis=0) * self.shares[..., None, None]).sum(
-            axis=2
-        )
+        effects = m.reshape(-1, k).take(places, axis=0)
+        at = (effects * self.shares[..., None, None]).sum(axis=2)
         active = active[:, None]
         count = np.maximum(active.sum(axis=2, keepdims=True), 1)
         centred = at - np.where(active, at, 0.0).sum(axis=2, keepdims=True) / count
@@ -114,12 +111,12 @@ class Centring:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
         at = walks.rows[:, None], walks.strata
         self._one[at] = np.where(np.isnan(self._one[at]), walks.units, self._one[at])
-        varies = (
-            np.abs(walks.units - self._one[at]) > ROUNDING * scale[walks.rows, None]
-        )
+        changes = np.abs(walks.units - self._one[at])
+        varies = changes > ROUNDING * scale[walks.rows, None]
         self._varies[walks.rows] |= varies.any(axis=1)
         for i, row in enumerate(walks.rows):
-            walk, stored = walks.of(slice(i, i + 1)), self._held[row]
+            walk = walks.of(slice(i, i + 1))
+            stored = self._held[row]
             # A fixed number of stored units limits memory, however large the budget.
             room = HELD_UNITS - sum(part.units.shape[1] for part in stored)
             if room > 0:
@@ -139,29 +136,28 @@ class Centring:
         """
         out = deepcopy(self._later)
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
-        kinds = [
-            tuple((part.unit, part.units.shape[1]) for part in stored)
-            for stored in self._held
-        ]
-        groups = []
-        for kind in filter(None, dict.fromkeys(kinds)):
-            rows = np.array(
-                [row for row, row_kind in enumerate(kinds) if row_kind == kind]
-            )
-            stored, _, _ = self._centred(rows)
-            groups.append((rows, stored))
-            for part, partner in stored:
-                _add(out, part, partner)
+        # rows with equally many units of equal sizes
+        rows_by_kind: dict[tuple, list[int]] = {}
+        for row, stored in enumerate(self._held):
+            kind = tuple((part.unit, part.units.shape[1]) for part in stored)
+            if kind:
+                rows_by_kind.setdefault(kind, []).append(row)
+        groups = [np.array(rows) for rows in rows_by_kind.values()]
+        centred = [self._centred(rows)[0] for rows in groups]
+        for part, partner in chain(*centred):
+            _add(out, part, partner)
         slope, cost = fitted(out)
-        for rows, stored in groups:
-            tails[rows] = _kurtosis(stored, out, rows, slope[rows, 0])
+        for rows, units in zip(groups, centred, strict=True):
+            tails[rows] = _kurtosis(units, out, rows, slope[rows, 0])
         return out, tails, slope, cost
 
     def effects(self, row: int) -> np.ndarray:
         """Return the effects of positions on the stored units of a row, ``(p, k)``."""
         stored = self._held[row]
         p, k = stored[0].units.shape[2:]
-        counts, by_place, sums = np.zeros((p, p)), np.zeros((p, k)), np.zeros((p, k))
+        counts = np.zeros((p, p))
+        by_place = np.zeros((p, k))
+        sums = np.zeros((p, k))
         for part in stored:
             np.add.at(counts, (np.arange(p), part.positions[0]), 1)
             by_place += part.unit * part.steps[0].sum(axis=0)
@@ -234,17 +230,16 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
     Joanes & Gill (1998), Comparing measures of sample skewness and kurtosis, The
     Statistician 47.
     """
-    squares, fourth, n = np.zeros((3, 1))
+    squares = fourth = n = np.zeros(1)
     for part, partner in held:
         mean = moments.mean[rows[:, None], part.strata]
-        left = part.units - mean[:, :, 0] - slope[:, None] * (partner - mean[:, :, 1])
+        left = part.units - mean[:, :, 0]
+        left = left - slope[:, None] * (partner - mean[:, :, 1])
         determined = moments.units[rows[:, None], part.strata] > 1
         # times their size, means of units of different sizes have equal variances
         squared = part.unit * np.where(determined[:, :, None, None], left, 0.0) ** 2
-        squares, fourth = (
-            squares + squared.sum(axis=1),
-            fourth + (squared**2).sum(axis=1),
-        )
+        squares = squares + squared.sum(axis=1)
+        fourth = fourth + (squared**2).sum(axis=1)
         n = n + determined.sum(axis=1)[:, None, None]
     varies = squares > 0
     kurtosis = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
@@ -259,6 +254,15 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
     return np.maximum(kurtosis, mean)
 
 
+def residual_squares(moments: Moments, slope: np.ndarray) -> np.ndarray:
+    """Return the sums of squares after regression on the effects of positions, ``(r, b, p, k)``."""
+    contribution_ss = moments.products[:, :, 0, 0]
+    cross_products = moments.products[:, :, 0, 1]
+    position_ss = moments.products[:, :, 1, 1]
+    residual_ss = contribution_ss - 2 * slope * cross_products + slope**2 * position_ss
+    return np.maximum(residual_ss, 0.0)  # rounding
+
+
 def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """Return the coefficient of the control variate, and the variance added by fitting it.
 
@@ -270,21 +274,17 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     -------
     slope, cost : ndarray of shape (r, 1, 1, k)
     """
-    contribution_ss, cross_products, partner = (
-        moments.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1))
-    )
+    position_ss = moments.products[:, :, 1, 1]
     degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None]
-    above, below = cross_products.sum(axis=(1, 2)), partner.sum(axis=(1, 2))
+    above = moments.products[:, :, 0, 1].sum(axis=(1, 2))
+    below = position_ss.sum(axis=(1, 2))
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    wide = slope[:, None, None]
-    residual_ss = np.maximum(
-        contribution_ss - 2 * wide * cross_products + wide**2 * partner, 0.0
-    ).sum(axis=1)
+    residual_ss = residual_squares(moments, slope[:, None, None]).sum(axis=1)
     # under independence, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
     # Without a real relation, above^2 still has this mean; the slope is shrunk by its
     # share.
-    chance = (residual_ss * partner.sum(axis=1)).sum(axis=1) / spare
+    chance = (residual_ss * position_ss.sum(axis=1)).sum(axis=1) / spare
     explained = above**2
     sure = np.divide(
         explained - chance, explained, out=np.zeros_like(above), where=explained > 0

@@ -116,16 +116,6 @@ def check_sampler_prefix(sampler: Sampler) -> None:
         )
 
 
-def check_sampler_turns(sampler: Sampler) -> None:
-    """A second `ask` without a `tell` raises an error."""
-    n = _draws(sampler, 1)
-    running = started(clone(sampler), 2, 2 * n)
-    running.ask(np.arange(2), n)
-    with suppress(RuntimeError):
-        running.ask(np.arange(2), n)
-        raise AssertionError("ask was called twice, without tell in between")
-
-
 def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) -> None:
     """All players are in small coalitions equally often, and in large ones.
 
