@@ -8,6 +8,7 @@ import numpy as np
 
 from skshapley._references import RowOrder
 from skshapley._tools._constraints import Parametrised
+from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 
 ROUNDING = 1e-9  # share of the means: a smaller gap counts as 0
@@ -250,16 +251,12 @@ class Solver(Parametrised, ABC):
         -------
         self
         """
-        self.n_players_, self.v_empty_, self.v_full_ = (
-            task.n_players,
-            task.v_empty,
-            task.v_full,
-        )
-        self.index_, self.pairs_, self.row_order_ = (
-            task.index,
-            task.pairs,
-            task.row_order,
-        )
+        self.n_players_ = task.n_players
+        self.v_empty_ = task.v_empty
+        self.v_full_ = task.v_full
+        self.index_ = task.index
+        self.pairs_ = task.pairs
+        self.row_order_ = task.row_order
         self.margins_ = task.margins
         all_players = np.broadcast_to(
             np.arange(task.n_players), (len(task.v_empty), task.n_players)
@@ -296,6 +293,50 @@ class Solver(Parametrised, ABC):
     @abstractmethod
     def result(self) -> Estimate:
         """Return the estimate of all rows."""
+
+
+class CoalitionSolver(Solver):
+    """Store the coalitions and the values of each row; subclasses implement `_solve`."""
+
+    accepts: tuple[type, ...] = (CoalitionDesign,)
+    default_sampler = "leverage"
+
+    def _start(self, task: SolverTask) -> None:
+        self._kept: list[list[list]] = [[] for _ in self.v_empty_]
+
+    def update(
+        self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray
+    ) -> None:
+        """Store the coalitions, the expected draws of their sizes, and their values."""
+        self._design = design
+        rates = design.expected_draws / design.coalitions.shape[1]
+        for row, *sample in zip(rows, design.coalitions, rates, values, strict=True):
+            self._kept[row].append(sample)
+
+    def result(self) -> Estimate:
+        """Return the solution of each row, with standard errors."""
+        solved = []
+        for row, samples in enumerate(self._kept):
+            coalitions, rates, values = (
+                np.concatenate(part) for part in zip(*samples, strict=True)
+            )
+            solved.append(self._solve(row, coalitions, rates * len(rates), values))
+        return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
+
+    @abstractmethod
+    def _solve(
+        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the values and the standard errors of a row, ``(p, k)`` each.
+
+        Parameters
+        ----------
+        row : int
+        coalitions : ndarray of shape (m, p), bool
+        expected : ndarray of shape (m,)
+            Expected number of coalitions of that size.
+        values : ndarray of shape (m, k)
+        """
 
 
 def entries(n_players: int, pairs: Index | None) -> np.ndarray:

@@ -21,7 +21,8 @@ PANEL = 128  # pairs deleted at once
 
 def corrected(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
     """Return values and errors from a simple random sample of the pairs of each size."""
-    points, correction = posterior.process.points, _Corrected(posterior)
+    points = posterior.process.points
+    correction = _Corrected(posterior)
     if np.linalg.matrix_rank(points.signs) < points.n_players:
         # players not separated by any pair: deleted pairs would not show it
         return correction.values, np.full_like(correction.values, np.nan)
@@ -45,9 +46,11 @@ class _Corrected:
     def __init__(self, posterior: Posterior) -> None:
         self.posterior = posterior
         process = posterior.process
-        points, left_out = process.points, posterior.left_out[1:]
+        points = process.points
+        left_out = posterior.left_out[1:]
         inside = points.signs[1:] > 0
-        p, size = points.n_players, inside.sum(axis=1)
+        p = points.n_players
+        size = inside.sum(axis=1)
         self._size = np.minimum(size, p - size)
         # Both coalitions of a pair count as the smaller size; n is the number of pairs
         # of that size.
@@ -60,10 +63,8 @@ class _Corrected:
         self._counts = multiplicity[:, None] * np.where(
             inside, 1 / size[:, None], -1 / (p - size)[:, None]
         )
-        self._missed, self._solved = (
-            left_out,
-            left_out / process.left_out_variance[1:, None],
-        )
+        self._missed = left_out
+        self._solved = left_out / process.left_out_variance[1:, None]
         self._noise = process.kernel.noise_at(points)[1:]
         self._change = self._sum(self._solved, left_out, self._n)
         self.values = posterior.means + self._change
@@ -72,9 +73,8 @@ class _Corrected:
         """Return the correction ``(p, k)``, or ``(p, m)`` for samples ``(n, m)``."""
         per_room = self._per_room[:, None]
         evaluated = self._noise[:, None] * per_room * solved
-        return self._counts.T @ (
-            evaluated + (1 / n.reshape(len(n), -1) - per_room) * missed
-        )
+        rest = (1 / n.reshape(len(n), -1) - per_room) * missed
+        return self._counts.T @ (evaluated + rest)
 
     def standard_errors(self) -> np.ndarray:
         """Return jackknife standard errors over pairs, within each size, ``(p, k)``.
@@ -82,7 +82,8 @@ class _Corrected:
         If n of N pairs of a size were evaluated, 1 - n/N of the variance remains.
         """
         squares = self._deleted() ** 2
-        parts, degrees = [], []
+        parts = []
+        degrees = []
         for size in np.unique(self._size):
             of_size = self._size == size
             n = of_size.sum()

@@ -14,8 +14,7 @@ import numpy as np
 from skshapley._tools._counting import log_binomial
 from skshapley._tools._degrees import degrees_of_tails, pooled_errors
 from skshapley.indices import INDICES
-from skshapley.solvers._base import SolverTraits
-from skshapley.solvers._kept import CoalitionSolver
+from skshapley.solvers._base import CoalitionSolver, SolverTraits
 from skshapley.solvers._spread import filled, unseen
 
 RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
@@ -70,18 +69,17 @@ class LeastSquares(CoalitionSolver):
         banzhaf = self.index_ == INDICES["banzhaf"]
         problem = self._unconstrained if banzhaf else self._constrained
         features, weight, target, share = problem(row, coalitions, expected, values)
-        p, n, unit = self.n_players_, features.shape[1], self._design.unit
-        gram, spare = (
-            features.T @ (features * weight[:, None]),
-            len(coalitions) // unit - p,
-        )
+        p = self.n_players_
+        n = features.shape[1]
+        unit = self._design.unit
+        spare = len(coalitions) // unit - p
+        gram = features.T @ (features * weight[:, None])
         # Features of Shapley values add up to zero in each row, so the matrix is
         # singular.
         inverse = np.linalg.pinv(gram, RANK, hermitian=True)
         # the constraint on the sum fixes one direction
-        full_rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True) >= n - (
-            n == p
-        )
+        rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True)
+        full_rank = rank >= n - (n == p)
         coefficients = inverse @ (features.T @ (target * weight[:, None]))
         player_columns = slice(n - p, None)  # after the constant, if there is one
         values = coefficients[player_columns] + share
@@ -116,9 +114,11 @@ class LeastSquares(CoalitionSolver):
         self, row, coalitions, expected, values
     ) -> tuple[np.ndarray, ...]:
         """Return features, weights and target of Banzhaf values, and no share for the players."""
-        p, m, ends = self.n_players_, len(coalitions), np.array([[False], [True]])
+        p = self.n_players_
+        m = len(coalitions)
+        ends = np.repeat([[False], [True]], p, axis=1)
         end_values = np.stack([self.v_empty_[row], self.v_full_[row]])
-        present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
+        present = np.concatenate([ends, coalitions])
         # Centred at 1/2, the features are uncorrelated with the constant over all
         # coalitions.
         features = np.column_stack([np.ones(len(present)), present - 0.5])
@@ -131,11 +131,11 @@ class LeastSquares(CoalitionSolver):
         self, coalitions: np.ndarray, expected: np.ndarray
     ) -> np.ndarray:
         """Return the fraction of the coalitions of each size that are used up, ``(m,)``."""
-        size, design = coalitions.sum(axis=1), self._design
+        size = coalitions.sum(axis=1)
+        design = self._design
         if not design.replacement:
-            return np.minimum(
-                1.0, expected / np.exp(log_binomial(self.n_players_, size))
-            )
+            number = np.exp(log_binomial(self.n_players_, size))
+            return np.minimum(1.0, expected / number)
         return np.zeros(len(size)) if design.whole is None else design.whole[size] * 1.0
 
 
@@ -155,9 +155,8 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
         The columns of the players.
     """
     spread = features @ inverse
-    leverage = (
-        np.einsum("mp,mp,m->m", spread, features, weight).reshape(-1, unit).sum(axis=1)
-    )
+    leverage = np.einsum("mp,mp,m->m", spread, features, weight)
+    leverage = leverage.reshape(-1, unit).sum(axis=1)
     # the scores of a unit add up: both rows of a pair have the same direction with
     # opposite signs
     contributions = spread[:, own, None] * scores[:, None, :]
@@ -166,7 +165,8 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
     # division by 0.
     keep = left.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
     squares = keep[:, None, None] * influence**2
-    total, n = squares.sum(axis=0), int((keep > 0).sum())
+    total = squares.sum(axis=0)
+    n = int((keep > 0).sum())
     degrees = degrees_of_tails(n, total, (squares**2).sum(axis=0))
     # The kurtosis of few numbers is too small, so n - 1 degrees remain an upper limit.
     most = max(n - 1, 1)

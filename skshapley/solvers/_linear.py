@@ -52,16 +52,12 @@ class Linear(Solver):
         """Apply the design's weights."""
         # one product per row: its result must not depend on the other rows of the block
         p = self.n_players_
-        if self.index_ == INDICES["shapley"]:
-            self._values[rows, :p] = np.stack([design.weights @ v for v in values])
-        else:
-            self._values[rows, :p] = np.stack(
-                [enumerated(v, self.index_, 1) for v in values]
-            )
-        if self.pairs_ is not None:
-            self._values[rows, p:] = np.stack(
-                [enumerated(v, self.pairs_, 2) for v in values]
-            )
+        shapley = self.index_ == INDICES["shapley"]
+        for row, v in zip(rows, values, strict=True):
+            single = design.weights @ v if shapley else enumerated(v, self.index_, 1)
+            self._values[row, :p] = single
+            if self.pairs_ is not None:
+                self._values[row, p:] = enumerated(v, self.pairs_, 2)
         self._exact[rows] = design.exact
 
     def result(self) -> Estimate:
@@ -124,9 +120,7 @@ class MarginalMean(Solver):
         self._adds_up = design.adds_up
         contributions = design.contributions(values)
         r, n, p, k = contributions.shape
-        units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(
-            axis=2
-        )
+        units = contributions.reshape(r, -1, design.unit, p, k).mean(axis=2)
         self._scale.add(rows, contributions)
         sizes = design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p)
         for row, size, gained in zip(rows, sizes, contributions, strict=True):
@@ -138,24 +132,19 @@ class MarginalMean(Solver):
 
     def result(self) -> Estimate:
         """Return the means with a corrected sum, and standard errors over units."""
-        m, gain = self._moments, self.v_full_ - self.v_empty_
-        means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
-        if not self._adds_up:
-            return Estimate(
-                means, errors_over_units(m, np.ones(1), squares, self._scale)
-            )
-        gap = missed(means, gain)
+        m = self._moments
+        gain = self.v_full_ - self.v_empty_
+        means = m.mean[:, 0, 0]
+        squares = m.products[:, :, 0, 0]
+        gap = missed(means, gain) if self._adds_up else 0.0
         errors = errors_over_units(m, np.ones(1), squares, self._scale, gap=gap)
+        if not self._adds_up:
+            return Estimate(means, errors)
         variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
         values, shares = without_gap(means, variances, gain)
         errors = errors_without_gap(errors, shares, means, gain)
-        return Estimate(values, np.maximum(errors, np.abs(self._effects())))
-
-    def _effects(self) -> np.ndarray:
-        """Return the effects of the sizes of each player's coalitions, ``(r, p, k)``.
-
-        If few coalitions contain nearly all of the worth, most players have joined none
-        of these.
-        """
+        # If few coalitions contain nearly all of the worth, most players have joined none
+        # of these.
         rows = zip(self._joined, self._by_size, self._sums, strict=True)
-        return np.stack([position_effects(*row) for row in rows])
+        effects = np.stack([position_effects(*row) for row in rows])
+        return Estimate(values, np.maximum(errors, np.abs(effects)))

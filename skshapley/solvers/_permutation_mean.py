@@ -129,9 +129,9 @@ class SampledUnits:
             record = row, references, units, firsts[place]
             by_counts.setdefault((len(units), len(firsts)), []).append(record)
         for records in by_counts.values():
-            rows, *arrays = map(np.stack, zip(*records, strict=True))
+            rows, references, units, home = map(np.stack, zip(*records, strict=True))
             self._results[:, rows] = self._estimate(
-                *arrays, players=self._players[rows]
+                references, units, home, self._players[rows]
             )
         self._changed[changed] = False
 

@@ -24,8 +24,12 @@ from skshapley._tools._counting import log_binomial
 from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, SolverTask, SolverTraits
-from skshapley.solvers._kept import CoalitionSolver
+from skshapley.solvers._base import (
+    CoalitionSolver,
+    Estimate,
+    SolverTask,
+    SolverTraits,
+)
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._spread import filled, unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
@@ -84,12 +88,11 @@ class SampleReuse(CoalitionSolver):
     def _solve(
         self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        p, design, law = (
-            self.n_players_,
-            self._design,
-            size_law(self.index_, self.n_players_),
-        )
-        gain, baseline = self.v_full_[row] - self.v_empty_[row], self.v_empty_[row]
+        p = self.n_players_
+        design = self._design
+        law = size_law(self.index_, p)
+        baseline = self.v_empty_[row]
+        gain = self.v_full_[row] - baseline
         # the line gives each player a p-th of its total, by any index
         share = 1 / p
         if self.centre == "line":
@@ -130,9 +133,11 @@ def unit_sums(
     """
     m, p = coalitions.shape
     size = coalitions.sum(axis=1, keepdims=True)
-    with_it, without = 1 / size, 1 / (p - size)
+    with_it = 1 / size
+    without = 1 / (p - size)
     if law is not None:
-        with_it, without = p * law[size - 1] * with_it, p * law[size] * without
+        with_it = p * law[size - 1] * with_it
+        without = p * law[size] * without
     coefficient = np.where(coalitions, with_it, -without) / expected[:, None]
     contributions = coefficient[:, :, None] * values[:, None, :]
     return contributions.reshape(m // unit, unit, p, -1).sum(axis=1)
@@ -204,12 +209,14 @@ def errors_within(
     chapter 5). For a stratum with one draw, the squared contribution replaces the
     variance and the mean.
     """
-    variances, degrees = [np.zeros(parts.shape[1:])], [0]
+    variances = [np.zeros(parts.shape[1:])]
+    degrees = [0]
     for inside, expected_size, room in strata(coalitions, expected, unit):
         left = 1 - expected_size / room
         if left < 1e-9:
             continue
-        part, n = parts[inside], int(inside.sum())
+        part = parts[inside]
+        n = len(part)
         if n == 1:
             variances.append(left * part[0] ** 2)
         else:
@@ -391,16 +398,17 @@ class RegressionAdjustment(CoalitionSolver):
     def _solve(
         self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        p, unit = self.n_players_, self._design.unit
+        p = self.n_players_
+        unit = self._design.unit
         law = size_law(self.index_, p)
         # the line in the size is additive and known at both ends: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
-        left = (
-            values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
-        )
+        line = coalitions.sum(axis=1, keepdims=True) * share
+        left = values - self.v_empty_[row] - line
         n_units = len(coalitions) // unit
         fold = self._folds(coalitions, expected)
-        total, residuals = np.zeros((p, values.shape[1])), np.empty_like(left)
+        total = np.zeros((p, values.shape[1]))
+        residuals = np.empty_like(left)
         for k in range(min(self.folds, n_units)):
             inside = fold == k
             within = np.repeat(inside, unit)
@@ -422,10 +430,8 @@ class RegressionAdjustment(CoalitionSolver):
             parts = unit_sums(coalitions, expected, fold_residuals, unit, law)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
         parts = unit_sums(coalitions, expected, residuals, unit, law)
-        values, errors = (
-            total + share,
-            errors_of_sum(self._design, coalitions, expected, parts),
-        )
+        values = total + share
+        errors = errors_of_sum(self._design, coalitions, expected, parts)
         if is_complete(self._design, coalitions):
             return values, errors
         share = 1 / max(n_units - p, 1)
@@ -457,7 +463,8 @@ class RegressionAdjustment(CoalitionSolver):
         for size, expected_size, room in strata(
             coalitions, expected, self._design.unit
         ):
-            n, n_outside = (size & inside).sum(), (size & ~inside).sum()
+            n = (size & inside).sum()
+            n_outside = (size & ~inside).sum()
             if size.sum() < self.folds and expected_size < room * (1 - 1e-9):
                 continue
             drawn = expected_size / room

@@ -130,16 +130,15 @@ class ProjectedSGD(Solver):
         self._radius = np.inf if self.radius is None else self.radius
         check_radius(self._total, self._radius, p, "ProjectedSGD")
         share = (self._total / p)[:, None]
-        phi, none = (
-            np.repeat(share, p, axis=1),
-            np.zeros((len(share), p, share.shape[2])),
-        )
+        phi = np.repeat(share, p, axis=1)
+        none = np.zeros_like(phi)
         # the iterate, the weighted sum of all iterates, and this sum before the last
         # and the second last power of two; only weighted sums include the start
         self._state = np.stack(
             [phi, phi if self.averaging == "weighted" else none, none, none]
         )
-        self._steps, self._seen = np.zeros((2, len(share)), dtype=np.int64)
+        self._steps = np.zeros(len(share), dtype=np.int64)
+        self._seen = np.zeros(len(share), dtype=np.int64)
         self._path = [(0, phi, phi)]
 
     def update(
@@ -150,7 +149,9 @@ class ProjectedSGD(Solver):
         size = design.coalitions.sum(axis=2)
         weight = (p - 1) * m / (design.expected_draws * size * (p - size))
         target = values - self.v_empty_[rows, None]
-        state, steps, n_seen = self._state[:, rows], self._steps[rows], self._seen[rows]
+        state = self._state[:, rows]
+        steps = self._steps[rows]
+        n_seen = self._seen[rows]
         total = self._total[rows]
         # the squared length of x on the hyperplane of sum zero is l (d - l)/d
         scale = natural_step(p, (weight * size * (p - size) / p).max(axis=1))
@@ -168,27 +169,24 @@ class ProjectedSGD(Solver):
             steps = steps + 1
             state = self._with_next(state, phi, steps)
             if self.trace_every and steps[0] % self.trace_every == 0:
-                self._state[:, rows], self._steps[rows] = state, steps
+                self._state[:, rows] = state
+                self._steps[rows] = steps
                 self._path.append(
                     (n_seen[0], self._state[0].copy(), self.result().values)
                 )
-        self._state[:, rows], self._steps[rows] = state, steps
+        self._state[:, rows] = state
+        self._steps[rows] = steps
         self._seen[rows] = n_seen
 
     def _with_next(
         self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray
     ) -> np.ndarray:
         """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
-        _, total, recent, before = state
         t = steps[:, None, None]
-        # Sums at powers of two suffice for the tail mean, without storing iterates.
-        begins = t == _power_below(t)
-        before, recent = (
-            np.where(begins, recent, before),
-            np.where(begins, total, recent),
-        )
         weight = t + 1 if self.averaging == "weighted" else 1
-        return np.stack([phi, total + weight * phi, recent, before])
+        # Sums at powers of two suffice for the tail mean, without storing iterates.
+        tails = np.where(t == _power_below(t), state[1:3], state[2:])
+        return np.stack([phi, state[1] + weight * phi, *tails])
 
     def _step_sizes(
         self, scale: np.ndarray, seen: np.ndarray, batch: int
@@ -225,7 +223,8 @@ class ProjectedSGD(Solver):
             return Estimate(total * 2 / ((t + 1) * (t + 2)), None)
         n = t
         if self.averaging == "tail":
-            n, total = t + 1 - np.maximum(_power_below(t) // 2, 1), total - before
+            n = t + 1 - np.maximum(_power_below(t) // 2, 1)
+            total = total - before
         return Estimate(np.where(t > 0, total / np.maximum(n, 1), phi), None)
 
 

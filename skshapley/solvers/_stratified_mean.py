@@ -72,7 +72,8 @@ class StratifiedMean(Solver):
         units = contributions.reshape(r, -1, design.unit, k).mean(axis=2)
         n_strata = len(design.stratum_weights)
         if self._moments is None:
-            self._weights, self._certain = design.stratum_weights, design.certain
+            self._weights = design.stratum_weights
+            self._certain = design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
             self._moments = Moments(groups, (1, k))
             self._scale = Scale(len(self.v_empty_), self.n_players_, k)
@@ -100,9 +101,8 @@ class StratifiedMean(Solver):
         # Each stratum gets one more unit, with the mean spread of all strata of the
         # player: agreeing units may have missed events that other strata show.
         total = np.maximum(degrees.sum(axis=2, keepdims=True), 1)
-        together = (squares + squares.sum(axis=2, keepdims=True) / total) / (
-            degrees + 1
-        )
+        mean_square = squares.sum(axis=2, keepdims=True) / total
+        together = (squares + mean_square) / (degrees + 1)
         # Cells with a single unit have no spread, and enumerated ones no error: both
         # count as 0 here.
         per_draw = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0)
@@ -121,17 +121,16 @@ class StratifiedMean(Solver):
         most = np.maximum(degrees.sum(axis=2), 1)
         errors = pooled_errors(share.sum(axis=2), freedom, most)
         gain = self.v_full_ - self.v_empty_
-        sizes, single = self._scale.sizes, open_share * self._scale.single
+        sizes = self._scale.sizes
         # Contributions that are all zero miss the whole gain.
         sizes = np.where(sizes > 0, sizes, missed(values, gain))
-        errors = unseen(errors, sizes, open_share, single)
+        errors = unseen(errors, sizes, open_share, open_share * self._scale.single)
         variances = np.where(
             (degrees > 0) | self._certain[:, None], share, (weights * means) ** 2
         )
-        means = values
-        values, shares = without_gap(means, variances.sum(axis=2), gain)
-        errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))
-        return Estimate(values, np.where(estimable, errors, np.nan))
+        corrected, shares = without_gap(values, variances.sum(axis=2), gain)
+        errors = np.sqrt(errors**2 + unexplained(0.0, shares, values, gain))
+        return Estimate(corrected, np.where(estimable, errors, np.nan))
 
 
 def _by_player(
