@@ -73,8 +73,8 @@ class _Corrected:
         """Return the correction ``(p, k)``, or ``(p, m)`` for samples ``(n, m)``."""
         per_room = self._per_room[:, None]
         evaluated = self._noise[:, None] * per_room * solved
-        rest = (1 / n.reshape(len(n), -1) - per_room) * missed
-        return self._counts.T @ (evaluated + rest)
+        unevaluated = (1 / n.reshape(len(n), -1) - per_room) * missed
+        return self._counts.T @ (evaluated + unevaluated)
 
     def standard_errors(self) -> np.ndarray:
         """Return jackknife standard errors over pairs, within each size, ``(p, k)``.
