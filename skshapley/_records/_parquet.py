@@ -275,15 +275,6 @@ def _named(path: Path) -> Iterator[None]:
     """Replace errors caused by invalid content by one with the name of the file."""
     import pyarrow as pa
 
-    malformed = (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        NotImplementedError,
-        RecursionError,
-    )
     try:
         yield
     except FutureFormatError:
@@ -291,7 +282,17 @@ def _named(path: Path) -> Iterator[None]:
             f"{str(path)!r} was written by a later version of skshapley: install that "
             "one."
         ) from None
-    except (OSError, pa.ArrowException, *malformed) as error:
+    except (
+        OSError,
+        pa.ArrowException,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        NotImplementedError,
+        RecursionError,
+    ) as error:
         raise DamagedFileError(path, error) from error
 
 

@@ -36,8 +36,9 @@ def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
     # Frames of one numpy dtype are gathered as arrays, and get their names back at the
     # end.
     if len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype):
-        tables = np.asarray(X), np.asarray(background)
-        return ArrayPool(*tables, column_player, background.columns)
+        return ArrayPool(
+            np.asarray(X), np.asarray(background), column_player, background.columns
+        )
     return FramePool(X, background, column_player)
 
 

@@ -228,8 +228,8 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
         table["cohort"] = None if label is None else f"{label} (n = {len(part)})"
         tables.append(table.assign(data=None).rename(columns={"importance": "value"}))
     columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
-    directions = ["direction", "direction_error"]
-    return pd.concat(tables, ignore_index=True)[[*columns, *directions]]
+    columns += ["direction", "direction_error"]
+    return pd.concat(tables, ignore_index=True)[columns]
 
 
 def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
@@ -352,8 +352,12 @@ class WaterfallDisplay(ByRow, Display):
             # The pairs of single outputs differ, and are sorted with their features.
             folded = closed(fold(players, max_features, None if max_pairs else sizes))
             table = points(folded).drop(columns="row")
-            ends = float(whole.base_values[0]), float(whole.predictions[0])
-            return cls(table, *ends, response_name(whole))
+            return cls(
+                table,
+                float(whole.base_values[0]),
+                float(whole.predictions[0]),
+                response_name(whole),
+            )
 
         return cls._of_outputs(
             explanation,

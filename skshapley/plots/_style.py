@@ -469,6 +469,14 @@ def arrow_bars(ax, rows, start, value, height, colours) -> None:
         shoulder = last - np.sign(length) * min(longest, abs(length))
         bottom = row - height / 2
         top = row + height / 2
-        corners = [(first, bottom), (shoulder, bottom), (last, row), (shoulder, top)]
-        outline = Path([*corners, (first, top), (first, bottom)])
+        outline = Path(
+            [
+                (first, bottom),
+                (shoulder, bottom),
+                (last, row),
+                (shoulder, top),
+                (first, top),
+                (first, bottom),
+            ]
+        )
         box.set_clip_path(outline, transform=ax.transData)
