@@ -405,7 +405,8 @@ class Header:
         size : int
             Bytes of the file.
         """
-        columns, expected = metadata.schema.to_arrow_schema(), self.expected()
+        columns = metadata.schema.to_arrow_schema()
+        expected = self.expected()
         if columns.names != [*expected]:
             raise ValueError("its columns differ from its header")
         for name, kind in zip(columns.names, map(str, columns.types), strict=True):

@@ -85,7 +85,8 @@ class Interactions(Frozen):
         **others
             The other attributes.
         """
-        p, unknown = attributions.shape[1], np.isnan(errors).all()
+        p = attributions.shape[1]
+        unknown = np.isnan(errors).all()
         square = None if unknown else _square(errors, p)
         return cls(_square(pairs, p), square, attributions, **others)
 
@@ -102,7 +103,8 @@ class Interactions(Frozen):
         **others
             The other attributes.
         """
-        p, outputs = outcome.n_players, 0 if one_output else slice(None)
+        p = outcome.n_players
+        outputs = 0 if one_output else slice(None)
         entries = outcome.values, outcome.standard_errors, outcome.v_empty
         values, errors, base = (part[..., outputs] for part in entries)
         return cls.of_pairs(

@@ -81,7 +81,8 @@ def parts_of_shap(theirs: Any) -> dict:
     # In slices without such data, they are an array of None.
     tables = [data for data in (theirs.display_data, theirs.data) if np.ndim(data)]
     table = _table(tables[0] if tables else None, names, values.shape[:2], owner)
-    outputs, single = theirs.output_names, values.ndim == 2
+    outputs = theirs.output_names
+    single = values.ndim == 2
     if not single:
         outputs = np.array(
             range(values.shape[2]) if outputs is None else outputs, dtype=object

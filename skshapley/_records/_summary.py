@@ -244,7 +244,8 @@ def _sentences(explanation: Record) -> list[str]:
 
 
 def _title(explanation: Record) -> str:
-    n, names = len(explanation.feature_names), explanation.output_names
+    n = len(explanation.feature_names)
+    names = explanation.output_names
     left = "" if explanation.others is None else ", others left out"
     outputs = "" if names is None else f", {len(names)} outputs"
     size = f"{counted(len(explanation), 'row')}, {counted(n, 'feature')}"

@@ -140,7 +140,8 @@ def frame_to_bytes(frame: pd.DataFrame) -> bytes:
     """Return a frame as an Arrow file; the same bytes for the same frame."""
     pa = needed("pyarrow", "a frame in a skops file", "parquet")
     columns = [column_to_arrow(frame.iloc[:, place]) for place in range(frame.shape[1])]
-    levels, names = index_to_arrow(frame.index), frame.columns
+    levels = index_to_arrow(frame.index)
+    names = frame.columns
     content = {
         "names": [encoded(name) for name in names],
         "of": [encoded(name) for name in names.names],
@@ -163,7 +164,8 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
     pa = needed("pyarrow", "a frame in a skops file", "parquet")
     table = pa.ipc.open_file(BytesIO(data)).read_all()
     content = json.loads(table.schema.metadata[META])
-    names, p = [decoded(name) for name in content["names"]], len(content["names"])
+    names = [decoded(name) for name in content["names"]]
+    p = len(content["names"])
     pairs = [*zip(table.columns, content["notes"], strict=True)]
     keys = zip(content["levels"], pairs[p:], strict=True)
     index = index_from_arrow([(key, *pair) for key, pair in keys])

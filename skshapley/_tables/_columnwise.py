@@ -149,7 +149,8 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
         or the trial fails.
     """
     n, d = table.shape
-    pool, rows = row_pool(table, table, np.arange(d)), np.arange(n)
+    pool = row_pool(table, table, np.arange(d))
+    rows = np.arange(n)
     # One pass for the unchanged rows and for each changed column: the transformer is
     # called once.
     instances = np.repeat(

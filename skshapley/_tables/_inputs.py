@@ -270,7 +270,8 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         if sparse.issparse(X) == sparse.issparse(background):
             return X
         # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
-        (r, d), kind = X.shape, type(background)
+        r, d = X.shape
+        kind = type(background)
         return kind(
             (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d)
         )
@@ -278,7 +279,9 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     lost = [name for name in expected if name not in columns]
     extra = [name for name in columns if name not in expected]
     refuse_other_columns(lost, extra, owner, "the background")
-    X, wrong, recoded = in_order_of(X, expected), [], {}
+    X = in_order_of(X, expected)
+    wrong = []
+    recoded = {}
     for name, kind, expected_kind in zip(
         expected, column_types(X), column_types(background), strict=True
     ):

@@ -150,7 +150,8 @@ class ArrayPool(ColumnPool):
         # The common type, since integers of the background must not truncate floats of
         # the rows.
         kind = np.result_type(self.X, self.background)
-        (n, q), d = references.shape, present.shape[1]
+        n, q = references.shape
+        d = present.shape[1]
         mixed = np.empty((n, q, d), dtype=kind)
         # Pieces that fit into the cache take half the time.
         step = max(1, PIECE_BYTES // (q * d * kind.itemsize))
@@ -244,20 +245,18 @@ class SparsePool(RowPool):
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         instances, replacements = self.X[rows], self.background[references]
-        for part in (
-            instances,
-            replacements,
-        ):  # compare bits, so that missing equals missing
+        # The bits are compared, so that missing equals missing.
+        for part in (instances, replacements):
             part.data = part.data.astype(np.float64).view(np.int64)
         unequal = instances != replacements
         instances.data = np.ones(instances.nnz)
         replacements.data = np.ones(replacements.nnz)
-        return (
-            unequal + (instances != replacements)
-        ).toarray()  # one of them may store zeros
+        # One of them may store zeros.
+        return (unequal + (instances != replacements)).toarray()
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        q, b = references.shape[1], self.background.shape[0]
+        q = references.shape[1]
+        b = self.background.shape[0]
         # One number for each pair of rows; permutations mix the same pair many times.
         pairs, line = np.unique(rows[:, None] * b + references, return_inverse=True)
         # the entries of each pair of rows are sorted once, for all mixtures of the pair

@@ -3,16 +3,13 @@
 import numpy as np
 from scipy.special import digamma, ndtri, polygamma, stdtrit
 
-UNSEEN = (
-    1.5  # factor of the range over the number of draws: 3/n over 1.96 (rule of three)
-)
+# Factor of the range over the number of draws: 3/n over 1.96 (rule of three)
+UNSEEN = 1.5
 ROUNDING = 1e-12  # share of the largest variance: smaller ones are rounding errors
-LEAST_SPREAD = (
-    1e-3  # least variance of log variances: prior degrees of freedom are finite
-)
-LEAST_HALVED = (
-    2.0  # fewer degrees of freedom than this do not count half because of heavy tails
-)
+# Least variance of log variances: prior degrees of freedom are finite
+LEAST_SPREAD = 1e-3
+# Fewer degrees of freedom than this do not count half because of heavy tails
+LEAST_HALVED = 2.0
 
 
 def rule_of_three(share: np.ndarray) -> np.ndarray:

@@ -118,8 +118,7 @@ def _say(line: str) -> None:
 def _bar(**options: Any) -> Any:
     """Return tqdm's bar for this terminal or notebook."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # a notebook without ipywidgets has a bar of text
+        # A notebook without ipywidgets has a bar of text.
+        warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
     return tqdm(**options)

@@ -27,15 +27,14 @@ R = TypeVar("R")
 
 # Common names of budgets
 BUDGETS = (
-    *(
-        "nsamples",
-        "n_samples",
-        "num_samples",
-        "budget",
-        "npermutations",
-        "n_permutations",
-    ),
-    *("n_iter", "n_iterations"),
+    "nsamples",
+    "n_samples",
+    "num_samples",
+    "budget",
+    "npermutations",
+    "n_permutations",
+    "n_iter",
+    "n_iterations",
 )
 # Common names of parameters in other libraries. Among several, the first valid one is
 # suggested.
@@ -111,12 +110,8 @@ INSTEAD = {
     "approximate": "leave it out: values are exact wherever they can be",
     "check_additivity": "leave it out: values add up, and explanation.efficiency_gap shows it",
 }
-CALLS = (
-    "fit",
-    "explain",
-    "__call__",
-    "transform",
-)  # methods without parameters of their own
+# Methods without parameters of their own
+CALLS = ("fit", "explain", "__call__", "transform")
 DRAWN = ("row", "max_features", "ax")  # parameters of pictures
 LONGEST_VALUE = 30  # largest number of letters of a value in a message
 
@@ -214,7 +209,8 @@ class Hinting(metaclass=HintingClass):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            owner, attributes = type(self).__name__, dir(type(self))
+            owner = type(self).__name__
+            attributes = dir(type(self))
             if name in attributes:  # a property that needs `fit`
                 text = f"{owner} has no {name} yet: call fit(X_train) first."
             else:

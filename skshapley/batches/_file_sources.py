@@ -42,7 +42,8 @@ def _table_source(table: Any) -> Source:
         columns = {str(name): str(dtype) for name, dtype in types}
     else:
         columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
-    n, index = n_rows(table), getattr(table, "index", None)
+    n = n_rows(table)
+    index = getattr(table, "index", None)
     # An index that only counts is the position, which is recorded anyway.
     if index is not None and index.equals(pd.RangeIndex(n)):
         index = None
@@ -132,10 +133,10 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     # Hashing the content would read everything twice; batches are compared by content
     # later.
     sizes = [dataset.filesystem.get_file_info(file).size for file in files]
-    n, names = dataset.count_rows(), dataset.schema.names
-    for (
-        fragment
-    ) in dataset.get_fragments():  # a missing column would read as missing values
+    n = dataset.count_rows()
+    names = dataset.schema.names
+    # A missing column would read as missing values.
+    for fragment in dataset.get_fragments():
         of_folder = ds.get_partition_keys(fragment.partition_expression)
         # Columns from the names of folders are in no file.
         names = [

@@ -68,9 +68,8 @@ def described(value: Any) -> str:
             f"{name}={described(parameter)}" for name, parameter in parameters
         )
         return f"{type(value).__name__}({inner})"
-    if isinstance(
-        value, (set, frozenset)
-    ):  # sets have a different order in each process
+    # Sets have a different order in each process.
+    if isinstance(value, set | frozenset):
         return f"{type(value).__name__}({sorted(map(described, value))})"
     # NumPy shortens the text of arrays with more than a thousand numbers, so different
     # ones could look equal.
@@ -135,9 +134,8 @@ def explainer_facts(explainer: Any) -> dict:
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    numbers = {
-        "python": ".".join(map(str, sys.version_info[:2]))
-    }  # determines the code of functions
+    # The version of Python determines the code of functions.
+    numbers = {"python": ".".join(map(str, sys.version_info[:2]))}
     for name in LIBRARIES:
         try:
             numbers[name] = version(name)

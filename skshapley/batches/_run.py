@@ -43,9 +43,8 @@ CONSTRAINTS = {
     "on_error": OneOf(("raise", "skip")),
 }
 BATCH_ROWS = 4096
-BATCH_DOCUMENTS = (
-    256  # the tokens of all are the columns of an Explanation: about 10,000
-)
+# The tokens of all documents are the columns of an Explanation: about 10,000
+BATCH_DOCUMENTS = 256
 
 
 @overload
@@ -464,7 +463,8 @@ def _write(
                     "or restore the folder, and repeat the call to continue."
                 ) from error
             before += 0 if is_new else len(batch)
-            n_skipped, done = n_skipped + skipped, done + len(batch)
+            n_skipped = n_skipped + skipped
+            done = done + len(batch)
             report(done, before)
     refuse_no_rows(done)
     folder.end(done, batch)

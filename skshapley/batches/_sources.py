@@ -233,7 +233,8 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
         # of its pieces.
         stop = n_buffered if piece is None else n_buffered - n_buffered % batch_rows
         for start in range(0, stop, batch_rows):
-            rows, first = slice(start, start + batch_rows), number * batch_rows
+            rows = slice(start, start + batch_rows)
+            first = number * batch_rows
             part = take_rows(X, rows)
             labels = (
                 pd.RangeIndex(first, first + n_rows(part))

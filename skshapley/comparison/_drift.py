@@ -65,7 +65,8 @@ class Drift:
         return self.table[self.table["alarm"]].reset_index(drop=True)
 
     def __repr__(self) -> str:
-        n, periods = int(self.table["alarm"].sum()), self.table["period"].nunique()
+        n = int(self.table["alarm"].sum())
+        periods = self.table["period"].nunique()
         return f"<Drift of {self.kind}s over {periods} periods: {n} alarms>"
 
 
@@ -306,7 +307,8 @@ def _baseline_labels(baseline: Any, order: list) -> list:
 
 def _check_rows(counts: Counter, base: list, confidence: float) -> None:
     """Raise ValueError for a baseline and periods with too few rows to detect a change."""
-    n, later = sum(counts[label] for label in base), counts.keys() - set(base)
+    n = sum(counts[label] for label in base)
+    later = counts.keys() - set(base)
     most = max((counts[label] for label in later), default=n)
     # The smallest p-value of a permutation test is 1 / C(n + most, n): 1/20 for three
     # rows each.

@@ -47,7 +47,8 @@ def _method(
 
     It has the same signature, and its errors begin with the name of the method.
     """
-    display, owner = make.__self__.__name__, f"plot.{name}"  # type: ignore[attr-defined]
+    display = make.__self__.__name__
+    owner = f"plot.{name}"
     drawn = corrected(make, owner)
 
     def method(self: "PlotAccessor", *args: P.args, **kwargs: P.kwargs) -> R:

@@ -172,8 +172,7 @@ class HeatMapDisplay(Display):
             zorder=1,
         )
         if signal and self.image is not None:
-            twin = ax.twinx()
-            twin.plot(
+            ax.twinx().plot(
                 np.arange(width),
                 np.ravel(self.image),
                 color=style.ink(ax),

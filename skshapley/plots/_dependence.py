@@ -254,9 +254,15 @@ class DependenceDisplay(ByFeature, Display):
                 for place, colour in enumerate(category_colours(groups))
                 for in_category in [level == place]
             ]
-            place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
-            title = f"colour: {shorten(partner, BAR_LETTERS)}"
-            style.legend(ax, handles, groups, title=title, **place)
+            style.legend(
+                ax,
+                handles,
+                groups,
+                title=f"colour: {shorten(partner, BAR_LETTERS)}",
+                loc="upper left",
+                bbox_to_anchor=(1, 1),
+                markerscale=1.5,
+            )
         elif partner is None:
             ax.scatter(x, value, s=size, c=style.COLOURS[0], linewidth=0, zorder=3)
         else:
@@ -272,9 +278,13 @@ class DependenceDisplay(ByFeature, Display):
                 vmin=0,
                 vmax=1,
             )
-            label = f"colour: {shorten(partner, BAR_LETTERS)}"
-            ends = _ends(part["partner_data"])
-            style.colour_bar(ax, points, label, ends=ends, above=True)
+            style.colour_bar(
+                ax,
+                points,
+                f"colour: {shorten(partner, BAR_LETTERS)}",
+                ends=_ends(part["partner_data"]),
+                above=True,
+            )
         style.name_panel(ax, feature)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])

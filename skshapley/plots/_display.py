@@ -169,8 +169,8 @@ class ByRow(Drawn):
         return short_names(pd.unique(self.table["feature"]), letters)
 
     def _size(self, alone) -> tuple[float, float]:
-        n_rows = len(self._row_names())
-        return style.WIDTH, style.height_of_rows(self._row_height * n_rows)
+        n_rows = self._row_height * len(self._row_names())
+        return style.WIDTH, style.height_of_rows(n_rows)
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, or new ones, with the names of the rows beside them."""

@@ -131,8 +131,11 @@ class ImportanceDisplay(ByRow, Display):
         ValueError, TypeError
             For an invalid alpha, max_features or ax.
         """
-        options = {"alpha": alpha, "max_features": max_features, "ax": ax}
-        check_values(cls.__name__, options, cls._constraints)
+        check_values(
+            cls.__name__,
+            {"alpha": alpha, "max_features": max_features, "ax": ax},
+            cls._constraints,
+        )
         table = importance.importance(LEVEL)
         selected = table["p_adjusted"] <= alpha
         label = f"mean {response_name(importance.rows)}, with 95 % interval"
@@ -497,8 +500,11 @@ class DumbbellDisplay(ByRow):
         ValueError, TypeError
             For an invalid kind, output, max_features or ax.
         """
-        options = {"kind": kind, "max_features": max_features, "ax": ax}
-        check_values(cls.__name__, options, cls._constraints)
+        check_values(
+            cls.__name__,
+            {"kind": kind, "max_features": max_features, "ax": ax},
+            cls._constraints,
+        )
         check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(kind, confidence=LEVEL)
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
@@ -629,8 +635,9 @@ class RefitComparisonDisplay(ByRow):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        options = {"max_features": max_features, "ax": ax}
-        check_values(cls.__name__, options, cls._constraints)
+        check_values(
+            cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
+        )
         check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(confidence=LEVEL)
 

@@ -180,17 +180,19 @@ def curves(ax, table, x, by) -> dict[str, Any]:
     for place, (name, part) in enumerate(table.groupby(by, sort=False)):
         # Line styles distinguish the lines after the colours are used up.
         styles, place = divmod(place, len(COLOURS))
-        line = {
-            "color": COLOURS[place],
-            "linestyle": STYLES[styles % len(STYLES)],
-            "label": name,
-        }
         ax.fill_between(
             part[x], part["low"], part["high"], color=COLOURS[place], alpha=0.2, lw=0
         )
-        lines[name] = ax.plot(
-            part[x], part["value"], marker="o", ms=3.5, lw=1.3, **line
-        )[0]
+        (lines[name],) = ax.plot(
+            part[x],
+            part["value"],
+            marker="o",
+            markersize=3.5,
+            linewidth=1.3,
+            color=COLOURS[place],
+            linestyle=STYLES[styles % len(STYLES)],
+            label=name,
+        )
     return lines
 
 
