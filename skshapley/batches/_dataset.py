@@ -12,9 +12,9 @@ from skshapley._tools._constraints import Count, Maybe, check_values
 from skshapley._tools._params import needed
 from skshapley.batches._folder import (
     MANIFEST,
+    PART,
     BatchFile,
     batch_paths,
-    part_path,
     read_json,
     run_of,
 )
@@ -266,7 +266,7 @@ class ExplanationDataset:
         lost = sorted(set(range(n_batches)) - set(numbers))
         if lost:
             raise FileNotFoundError(
-                f"{str(part_path(self.path, lost[0]))!r} is missing ({len(lost)} in "
+                f"{str(self.path / PART.format(lost[0]))!r} is missing ({len(lost)} in "
                 "all): repeat the call of explain_batches to write them."
             )
 

@@ -29,20 +29,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MANIFEST = "_manifest.json"
+# The explanations of a batch, and its list of skipped rows, by its number
+PART = "part-{:08d}.parquet"
+SKIPPED = "_skipped-{:08d}.json"
 _NUMBER = r"(\d{8}|[1-9]\d{8,})"  # in the format `{:08d}`
 _PART = re.compile(rf"part-{_NUMBER}\.parquet")
 _SKIPPED = re.compile(rf"_skipped-{_NUMBER}\.json")
 CHANGED = "have changed since they were explained. Restore them"
-
-
-def part_path(folder: Path, number: int) -> Path:
-    """Return the path of the explanations of a batch."""
-    return folder / f"part-{number:08d}.parquet"
-
-
-def skipped_path(folder: Path, number: int) -> Path:
-    """Return the path of a batch's list of skipped rows."""
-    return folder / f"_skipped-{number:08d}.json"
 
 
 def batch_paths(folder: Path) -> dict[int, Path]:
@@ -321,9 +314,9 @@ class Folder:
             "n_rows": len(batch),
             "input": table_digest(batch.X, batch.index),
         }
-        skipped = skipped_path(self.path, batch.number)
+        skipped = self.path / SKIPPED.format(batch.number)
         # A damaged part is no error: the batch is explained again and replaces it.
-        for path in (part_path(self.path, batch.number), skipped):
+        for path in (self.path / PART.format(batch.number), skipped):
             try:
                 batch_file = BatchFile.read(path)
                 schema: Any = (
@@ -359,7 +352,7 @@ class Folder:
     def write(self, batch: Batch, attempt: Attempt) -> None:
         """Write the outcome of a batch, after `found`."""
         record = {**self._facts, "pieces": attempt.pieces, "failures": attempt.failures}
-        skipped = skipped_path(self.path, batch.number)
+        skipped = self.path / SKIPPED.format(batch.number)
         if attempt.explanation is None:
             write_json(skipped, asdict(BatchRecord(**record)))
             return
@@ -374,7 +367,7 @@ class Folder:
         # empty columns.
         table = table if self._schema is None else _as_before(table, self._schema)
         self._schema = table.schema
-        path = part_path(self.path, batch.number)
+        path = self.path / PART.format(batch.number)
         write_whole(path, lambda file: write_table(file, table, header, record))
         skipped.unlink(missing_ok=True)
 
