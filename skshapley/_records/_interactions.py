@@ -117,8 +117,11 @@ class Interactions(Frozen):
     def __getitem__(self, rows) -> "Interactions":
         """Return some rows: an int (one row, still 3-D), slice, positions or a mask."""
         rows = [rows] if isinstance(rows, (int, np.integer)) else rows
-        parts = changed(self, _BY_OUTPUT, lambda part: part[rows])
-        return replace(self, rows=self.rows[rows], **parts)
+        return replace(
+            self,
+            rows=self.rows[rows],
+            **changed(self, _BY_OUTPUT, lambda part: part[rows]),
+        )
 
     def output(self, name) -> "Interactions":
         """Return the interactions in one output of several.
@@ -144,8 +147,11 @@ class Interactions(Frozen):
             An int gives a record of a single output.
         """
         names = np.asarray(self.output_names)[places] if np.ndim(places) else None
-        parts = changed(self, _BY_OUTPUT, lambda part: part[..., places])
-        return replace(self, output_names=names, **parts)
+        return replace(
+            self,
+            output_names=names,
+            **changed(self, _BY_OUTPUT, lambda part: part[..., places]),
+        )
 
     @staticmethod
     def merge(records: Sequence["Interactions"]) -> "Interactions":

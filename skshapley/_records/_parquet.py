@@ -259,8 +259,10 @@ class ExplanationFile:
         """Return the lines of the file; every page is compared with its checksum."""
         import pyarrow.parquet as pq
 
-        checked = dict(page_checksum_verification=True)
-        with _named(self.path), pq.ParquetFile(self.path, **checked) as file:
+        with (
+            _named(self.path),
+            pq.ParquetFile(self.path, page_checksum_verification=True) as file,
+        ):
             return file.read()
 
     def parts(self, positions: np.ndarray | None = None) -> dict[str, Any]:

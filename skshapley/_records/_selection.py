@@ -78,9 +78,11 @@ def rows(explanation: SomeRecord, key: Any) -> SomeRecord:
             key, len(explanation), "row", "labels are chosen with .loc[label]"
         )
     pairs = None if explanation.interactions is None else explanation.interactions[key]
-    arrays = changed(explanation, BY_ROW, lambda part: part[key])
     return replace(
-        explanation, data=explanation.data.iloc[key], interactions=pairs, **arrays
+        explanation,
+        data=explanation.data.iloc[key],
+        interactions=pairs,
+        **changed(explanation, BY_ROW, lambda part: part[key]),
     )
 
 

@@ -154,8 +154,12 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
 
     def read(wanted: Wanted) -> Iterator[Piece]:
         # Reading further ahead would fill the memory while the model is slow.
-        ahead = dict(batch_size=PIECE_ROWS, batch_readahead=2, fragment_readahead=1)
-        for block in dataset.to_batches(columns=wanted.and_keys(names), **ahead):
+        for block in dataset.to_batches(
+            columns=wanted.and_keys(names),
+            batch_size=PIECE_ROWS,
+            batch_readahead=2,
+            fragment_readahead=1,
+        ):
             yield wanted.contained(pa.Table.from_batches([block])), None
 
     return Source(facts, read, pd.DataFrame(columns=names), n, from_files=True)

@@ -198,9 +198,15 @@ def curves(ax, table, x, by) -> dict[str, Any]:
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
     """Write a legend with literal names, which may begin with "_"."""
-    sizes = dict.fromkeys(("fontsize", "title_fontsize"), tick_size())
     # Placeholders first: matplotlib drops labels that begin with an underscore.
-    box = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
+    box = ax.legend(
+        handles,
+        ["name"] * len(handles),
+        frameon=False,
+        fontsize=tick_size(),
+        title_fontsize=tick_size(),
+        **where,
+    )
     for text, name in zip(box.get_texts(), names, strict=True):
         text.set(text=shorten(name, letters), parse_math=False)
     box.get_title().set_parse_math(False)
