@@ -47,7 +47,7 @@ def _method(
 
     It has the same signature, and its errors begin with the name of the method.
     """
-    display = make.__self__.__name__
+    display = make.__self__.__name__  # type: ignore[attr-defined]
     owner = f"plot.{name}"
     drawn = corrected(make, owner)
 
