@@ -10,10 +10,12 @@ from skshapley.samplers import Odd, SamplerTask
 from skshapley.solvers import GaussianProcess, SolverTask
 from skshapley.stopping import RelativeError, StandardError
 from skshapley.testing import (
+    CooperativeGame,
     DividendGame,
     RandomGame,
     WeightedVotingGame,
     as_instances,
+    brute_force,
     explain_game,
 )
 
@@ -313,6 +315,85 @@ def test_votes_do_not_stop_as_simpler_votes(game, seeds):
         assert (off <= 4 * result.standard_errors + 1e-9).all()
         if result.converged:
             assert off.max() <= 0.1 * np.ptp(game.shapley_values)
+
+
+class Rules(CooperativeGame):
+    """A function of the first q of p players."""
+
+    def __init__(self, function, q, p):
+        self.function, self.q, self.n_players = function, q, p
+        self._values = np.concatenate([brute_force(function, q), np.zeros(p - q)])
+
+    @property
+    def shapley_values(self):
+        return self._values
+
+    def __call__(self, coalitions):
+        return self.function(np.asarray(coalitions)[:, : self.q])
+
+
+def nested(S):
+    deepest = S[:, 2] & (S[:, 3] | (S[:, 4] & S[:, 5]))
+    return 1.0 * (S[:, 0] & (S[:, 1] | deepest))
+
+
+def branches(S):
+    left = np.where(S[:, 1] & S[:, 2], 1.0, 0.3 * S[:, 3])
+    return np.where(S[:, 0], left, np.where(S[:, 4] & ~S[:, 5], 0.8, 0.2 * S[:, 6]))
+
+
+def thresholds(S):
+    first, second = S @ [5, 4, 3, 3, 2, 2, 1, 1], S @ [1, 1, 2, 2, 3, 3, 4, 4]
+    return 1.0 * (first >= 11) + 0.5 * (second >= 14)
+
+
+def at_least(least, q, p):
+    return Rules(lambda S: 1.0 * (S.sum(axis=1) >= least), q, p)
+
+
+def floors(S):
+    return np.floor(S @ [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.6])
+
+
+JUMPS = [
+    at_least(3, 5, 20),
+    at_least(4, 7, 16),
+    Rules(nested, 6, 20),
+    Rules(branches, 7, 18),
+    Rules(thresholds, 8, 15),
+    Rules(floors, 10, 20),
+    WeightedVotingGame([12, 10, 9, 8, 7, 6, 5, 4, 3, 3, 2, 2, 1, 1], 37),
+    DividendGame(20, {(0, 1, 2): 1.0, (3, 4): 0.5, (5, 6, 7, 8): 0.7}),
+]
+
+
+@pytest.mark.slow
+def test_rows_of_games_with_jumps_rarely_stop_with_wrong_values():
+    """A value is wrong if it is off by more than the tolerance.
+
+    Of 298 stops of seven such games, two were wrong. At this rate, five of 128 are
+    wrong in one of 400 runs. No value was off by eight stated errors.
+    """
+    wrong, worst, n_stops = 0, 0.0, 0
+    for game in JUMPS:
+        for seed in range(4):
+            outcome = explain_game(
+                as_instances(game, 4),
+                sampler="auto",
+                max_evals=1000,
+                stopping=StandardError(rtol=0.1),
+                random_state=seed,
+            )
+            stopped = outcome.converged
+            off = np.abs(outcome.values[stopped, :, 0] - game.shapley_values)
+            errors = outcome.standard_errors[stopped, :, 0]
+            tolerance = 0.1 * np.ptp(game.shapley_values)
+            wrong += (off.max(axis=1, initial=0.0) > tolerance).sum()
+            worst = max(worst, (off / np.maximum(errors, 1e-9)).max(initial=0.0))
+            n_stops += stopped.sum()
+    assert n_stops > 80
+    assert wrong <= 0.02 * n_stops + 2
+    assert worst < 8
 
 
 def test_checks_change_no_estimate():
