@@ -13,8 +13,7 @@ from skshapley._trees._costs import MOST_BITS, MOST_NESTED_BITS, Costs, count_co
 from skshapley._trees._ensemble import Codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import GroupedTrees, make_blocks
-from skshapley._trees._nested_tables import nested_tables
-from skshapley._trees._pair_tables import pair_tables
+from skshapley._trees._leaf_tables import nested_tables, pair_tables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import LeafSums, References, each, grid_of, value_tables
 from skshapley._trees._walks import Layout

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from skshapley._tools._constraints import Constraint
 from skshapley.rewards._forest import ForestReward
+from skshapley.rewards._game import Known, Remainder
 from skshapley.rewards._gaussian import (
     LEAST_SHRINKAGE,
     chosen_factors,
@@ -19,15 +20,15 @@ from skshapley.rewards._gaussian import (
     shrunk,
 )
 from skshapley.rewards._linked import LINK
-from skshapley.rewards._quadratic import fitted_quadratic, known_part
-from skshapley.rewards._remainder import TransportGame
-from skshapley.rewards._reward import BackgroundReward, Reward
+from skshapley.rewards._quadratic import KnownPart, fitted_quadratic, known_part
+from skshapley.rewards._reward import BackgroundReward, InterventionalGame, Reward
 from skshapley.rewards._transport import (
     Margins,
     NormalMargins,
     NumericModel,
     RankMargins,
     TransportModel,
+    TransportPool,
     numbers,
 )
 
@@ -60,6 +61,56 @@ class NumericReward(BackgroundReward):
     @abstractmethod
     def _model(self, **parts: Any) -> NumericModel:
         """Return the model with these attributes."""
+
+
+class TransportGame(InterventionalGame):
+    """The mean response over moved rows, for given rows to explain."""
+
+    shared: TransportModel
+    _pool: TransportPool
+    parted_by_instance = True  # one factor serves a permutation
+
+    def remainder(self) -> Remainder | None:
+        """Return the game of the response minus its quadratic part, or None."""
+        part = self.shared.part
+        if part is None:
+            return None
+        full = part.left(self.instances.full, part.function(self._pool.given))
+        empty = part.left(self._empty, part.function(self._pool.scores))
+        v_empty = part.left(self._mean_empty, part.mean)
+        remaining = self.instances._replace(full=full)
+        game = RemainderGame(self.shared, empty, v_empty, remaining, self.row_order)
+        return Remainder(game, game.known)
+
+
+class RemainderGame(TransportGame):
+    """The remainder of a game after its quadratic part is subtracted."""
+
+    def remainder(self) -> None:
+        """Return None: nothing more is known."""
+
+    def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
+        pool = self._pool
+        known_part = cast(KnownPart, self.shared.part)
+        moves = pool.moves(coalitions, rows, references)
+        hybrid = pool.hybrid(coalitions, rows, references, moves)
+        raw = self.shared.response(hybrid, where=where)
+        # In place: the moves are the largest array of a batch, and are not used again.
+        moves += pool.scores[references]
+        part = known_part.function(moves.reshape(-1, moves.shape[2]))
+        return known_part.left(raw, part).reshape(*references.shape, -1)
+
+    def known(self, rows) -> Known:
+        """Return the Shapley values of the quadratic part."""
+        part = cast(KnownPart, self.shared.part)
+        shape = (len(rows), self.n_players, self.instances.full.shape[1])
+        winners = self.instances.winners[rows][:, None]
+        parts = []
+        for part_values in part.values(self._pool.given[rows]):
+            values = np.zeros(shape)
+            values[..., part.columns] = part_values
+            parts.append(self.shared.response.choose(values, winners))
+        return Known(*parts)
 
 
 class _TransportReward(NumericReward):

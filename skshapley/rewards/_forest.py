@@ -15,6 +15,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from skshapley._tables._keys import hashed
 from skshapley._tools._constraints import Count
 from skshapley.rewards._linked import WeightedGame
+from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._reward import BackgroundReward
 from skshapley.rewards._surrogate import HiddenColumns
 
@@ -107,6 +108,9 @@ class ForestReward(BackgroundReward):
         pairs = zip(self.numbers_.T, categorical, strict=True)
         self.targets_ = [_targets(column, codes) for column, codes in pairs]
         return self
+
+    def _prepared(self, raw) -> MaskedModel:
+        return raw
 
     def row_weights(self, numbers, coalition) -> NDArray[np.float64]:
         """Return the weights of background rows for rows to explain, ``(r, b)``.

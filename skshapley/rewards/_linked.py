@@ -153,7 +153,7 @@ class LinkedGame(WrappedGame):
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the links of the means, ``(r, m, k)``."""
-        return self._linked(self._game(coalitions, rows, None))
+        return linked(self.link, self._game(coalitions, rows, None))
 
     @property
     def means(self) -> Game | None:
@@ -163,42 +163,45 @@ class LinkedGame(WrappedGame):
     def of_means(self, means) -> NDArray[np.float64]:
         """Return the link of the mean over groups, plus each group's effect by the slope."""
         mean = means.mean(axis=1, keepdims=True)
-        values = self._linked(mean)
+        values = linked(self.link, mean)
         if means.shape[1] > 1:
-            values = values + self._slope(mean) * (means - mean)
-        return values
-
-    def _slope(self, mean) -> NDArray[np.float64]:
-        """Return the derivative of the link at means; by a central difference for a function."""
-        if self.link in SLOPES:  # a step from a mean next to 1 could leave the domain
-            return SLOPES[self.link](mean)
-        # Relative to the mean, with a floor for means of 0; the relative error is about
-        # STEP^2.
-        step = STEP * (np.abs(mean) + STEP)
-        return (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
-
-    def _linked(self, means) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            links = LINKS.get(self.link, self.link)(means)
-        values = np.asarray(links, dtype=np.float64)
-        if values.shape != np.shape(means) or not np.isfinite(values).all():
-            raise ModelOutputError(
-                f"link={self.link!r} returned no finite number for each mean response; "
-                f"they are between {np.min(means):.4g} and {np.max(means):.4g}. Choose "
-                "a link that accepts them, or link=None."
-            )
+            values = values + slope(self.link, mean) * (means - mean)
         return values
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the link of the mean over the background, ``(r, 1, k)``."""
-        return self._linked(super().empty(rows))
+        return linked(self.link, super().empty(rows))
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the link of the response of the rows, ``(r, k)``."""
-        return self._linked(super().full(rows))
+        return linked(self.link, super().full(rows))
 
 
-class InfluenceGame(LinkedGame):
+def linked(link: Any, means: np.ndarray) -> NDArray[np.float64]:
+    """Return the link of means, or raise ModelOutputError unless it is finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        links = LINKS.get(link, link)(means)
+    values = np.asarray(links, dtype=np.float64)
+    if values.shape != np.shape(means) or not np.isfinite(values).all():
+        raise ModelOutputError(
+            f"link={link!r} returned no finite number for each mean response; "
+            f"they are between {np.min(means):.4g} and {np.max(means):.4g}. Choose "
+            "a link that accepts them, or link=None."
+        )
+    return values
+
+
+def slope(link: Any, mean: np.ndarray) -> NDArray[np.float64]:
+    """Return the derivative of the link at means; by a central difference for a function."""
+    if link in SLOPES:  # a step from a mean next to 1 could leave the domain
+        return SLOPES[link](mean)
+    # Relative to the mean, with a floor for means of 0; the relative error is about
+    # STEP^2.
+    step = STEP * (np.abs(mean) + STEP)
+    return (linked(link, mean + step) - linked(link, mean - step)) / (2 * step)
+
+
+class InfluenceGame(WrappedGame):
     """The share of each part of the background in the error of a linked game (delta method).
 
     The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, with
@@ -207,19 +210,11 @@ class InfluenceGame(LinkedGame):
     """
 
     def __init__(self, game: Any, link: Any) -> None:
-        super().__init__(game, link)
+        super().__init__(game)
+        self.link = link
         folds = min(MOST_FOLDS, game.n_references)
         self._starts = np.arange(folds) * game.n_references // folds
         self.n_outputs = game.n_outputs * folds
-
-    @property
-    def means(self) -> None:
-        """None, because an influence is no function of means."""
-        return None
-
-    def of_means(self, means) -> NDArray[np.float64]:
-        """Return the influences unchanged."""
-        return means
 
     def errors(self, influences) -> NDArray[np.float64]:
         """Return the standard errors ``(r, p, k)`` due to the background.
@@ -244,7 +239,8 @@ class InfluenceGame(LinkedGame):
         responses = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
         mean = np.einsum("nbk,b->nk", responses, weights)
         away = weights[:, None] * (responses - mean[:, None])
-        parts = np.add.reduceat(away, self._starts, axis=1) * self._slope(mean)[:, None]
+        sums = np.add.reduceat(away, self._starts, axis=1)
+        parts = sums * slope(self.link, mean)[:, None]
         return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:

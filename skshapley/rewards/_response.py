@@ -18,15 +18,17 @@ from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (
     BY_CLASS,
     FUNCTION,
+    as_numpy,
+    asked_module,
     checked_method,
     final_estimator,
     in_dmatrix,
+    is_torch_module,
     is_xgboost_booster,
     log_odds,
     log_prediction,
     refuse_unfitted,
 )
-from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
 
 LARGEST = 1e306  # room for differences and sums
 

@@ -114,8 +114,7 @@ class Reward(Parametrised, ABC):
 class BackgroundReward(Portable, Reward):
     """Base class of rewards that average the response over mixed rows.
 
-    Subclasses may change how a row to explain and a background row are mixed
-    (`_prepared`).
+    Subclasses define how a row to explain and a background row are mixed (`_prepared`).
 
     Attributes
     ----------
@@ -203,9 +202,9 @@ class BackgroundReward(Portable, Reward):
         # rows.
         self.n_references_ = 1 if self.pooled or self.link is not None else n
 
+    @abstractmethod
     def _prepared(self, raw: MaskedModel) -> MaskedModel:
         """Return the model with a pool that makes the rows, from the model in raw columns."""
-        return raw
 
     def game(self, X) -> Game:
         """Return the game of the rows X; the model is called on them once."""

@@ -253,6 +253,9 @@ class SurrogateReward(BackgroundReward):
         )
         return self
 
+    def _prepared(self, raw) -> MaskedModel:
+        return raw
+
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:
             return self.regressor
