@@ -166,7 +166,7 @@ class Cohort:
         values = self.block.game.of_means(values)
         if self.groups is not None:
             values = self.groups.with_mean(values)
-        values = values.reshape(len(values), -1)
+        values = values.reshape(len(values), np.prod(values.shape[1:], dtype=int))
 
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
             if self.sample is not None:
