@@ -27,7 +27,7 @@ def record(values, errors=None, **parts):
         "standard_errors": errors,
         "base_values": ends,
         "predictions": ends + values.sum(axis=1),
-        "data": pd.DataFrame(np.zeros((n, p)), columns=names),
+        "data": pd.DataFrame(np.tile(np.arange(n), (p, 1)).T, columns=names),
         "feature_names": names,
         "output_names": None if values.ndim == 2 else np.arange(values.shape[2]),
         "n_evaluations": np.ones(n),
@@ -181,27 +181,64 @@ def test_intervals_cover_for_skewed_attributions(law, n, runs, share):
     assert np.mean(held) >= share
 
 
+def mixed(rng, n):
+    """Attributions: normal, lognormal, exponential, rare and of categories; some correlated."""
+    z = rng.multivariate_normal(np.zeros(3), 0.5 * np.eye(3) + 0.5, n)
+    u = rng.random((n, 3))
+    rare = 3.0 * ((u < [0.02, 0.03, 0.05]) - [0.02, 0.03, 0.05])
+    levels = np.array([-1.0, 0.5, 0.2, 1.5, -0.3])
+    category = levels[rng.choice(5, n, p=[0.4, 0.3, 0.2, 0.07, 0.03])]
+    scaled = rare[:, 1] * (1 + 0.3 * rng.normal(size=n))
+    lognormal = np.exp(np.column_stack([z[:, 2], rng.normal(size=n)])) - np.exp(0.5)
+    others = [z[:, 0], z[:, 1] * (1 + 0.3 * z[:, 0]), scaled, category]
+    values = np.column_stack([rare[:, [0, 2]], lognormal, *others])
+    data = pd.DataFrame(values, columns=[f"x{j}" for j in range(8)])
+    data["x6"] = u[:, 1] < 0.03
+    return record(values, data=data)
+
+
+@pytest.mark.parametrize(
+    ("runs", "share"), [(20, 0.8), pytest.param(300, 0.92, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("n", [30, 300])
+def test_intervals_of_mixed_columns_hold_together(n, runs, share):
+    """Three misses in 20 runs, or 24 in 300: at the nominal 5 %, more for 1 seed of 60 and 100.
+
+    Before, .83 of the charts of 30 rows held, and of 300 rows most ends were infinite.
+    """
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(8)]
+    truth = np.abs(mixed(np.random.default_rng(1), 400_000).values).mean(axis=0)
+    tables = [mixed(rng, n).importance(confidence=0.95).loc[names] for _ in range(runs)]
+    held = [
+        (table["low"].le(truth) & table["high"].ge(truth)).all() for table in tables
+    ]
+    finite = np.mean([np.isfinite(table["high"]) for table in tables], axis=0)
+    assert np.mean(held) >= share
+    assert finite[[2, 3, 4, 5, 7]].all()
+    assert n == 30 or finite.mean() > 0.99
+
+
 def test_unseen_attributions_leave_the_upper_end_open():
-    """Equal attributions, or a single different one, give no bound of the largest ones."""
+    """Equal attributions give no bound of the largest ones; a single different one does."""
     values = np.random.default_rng(0).normal(size=(200, 4))
     values[:, 1:3], values[0, 2], values[:, 3] = 0.02, 5.0, 0.0
     table = record(values).importance(confidence=0.95).loc[["x0", "x1", "x2", "x3"]]
-    assert np.isinf(table["high"]).tolist() == [False, True, True, False]
+    assert np.isinf(table["high"]).tolist() == [False, True, False, False]
+    # the limit of a share of which 1 in 200 is seen, by Clopper & Pearson: 3 to 4 %
+    assert 0.15 < table.loc["x2", "high"] < 0.25
     assert table.loc["x3", ["low", "high"]].tolist() == [0.0, 0.0]  # not used
     assert table["low"].ge(0).all()
-    assert table["best_rank"].tolist() == [1, 1, 1, 2]
+    assert table["best_rank"].tolist()[3] == 2
 
 
-@pytest.mark.parametrize(("n", "least", "most"), [(150, 0, 0.15), (1000, 0.98, 1)])
-def test_upper_ends_need_rows_enough_for_the_tail(n, least, most):
-    """Ten exponential columns: finite ends at 200 rows held all ten sizes in 92 % of samples."""
-    draws = np.random.default_rng(0).exponential(size=(10, n, 10)) - 1
-    tables = [record(values).importance(confidence=0.95) for values in draws]
-    assert (
-        least
-        <= np.mean([np.isfinite(table["high"]).mean() for table in tables])
-        <= most
-    )
+@pytest.mark.parametrize(("n", "infinite"), [(100, True), (300, False)])
+def test_a_feature_with_a_single_value_has_no_upper_end_in_few_rows(n, infinite):
+    values = np.random.default_rng(0).normal(size=(n, 2))
+    explanation = record(values)
+    explanation.data["x1"] = "never set"
+    table = explanation.importance(confidence=0.95)
+    assert np.isinf(table.loc[["x0", "x1"], "high"]).tolist() == [False, infinite]
 
 
 def test_bias_correction_widens_intervals():
@@ -226,13 +263,13 @@ def test_bias_correction_widens_intervals():
 
 
 def test_critical_value_of_independent_means_is_that_of_sidak():
-    means = Means(np.zeros(20), np.eye(20), 1e9, np.zeros(20))
+    means = Means(np.zeros(20), np.eye(20), 1e9, *np.zeros((3, 20)))
     low, high = intervals(means, 0.95, simultaneous=True)
     sidak = stats.norm.ppf((1 + 0.95 ** (1 / 20)) / 2)
     np.testing.assert_allclose(high, sidak, rtol=0.015)
     np.testing.assert_allclose(low, -high)
     _, high = intervals(
-        Means(np.zeros(20), np.ones((20, 20)), 1e9, np.zeros(20)),
+        Means(np.zeros(20), np.ones((20, 20)), 1e9, *np.zeros((3, 20))),
         0.95,
         simultaneous=True,
     )
@@ -242,7 +279,9 @@ def test_critical_value_of_independent_means_is_that_of_sidak():
 def test_possible_ranks():
     errors = np.diag([1e-4, 1e-4, 1e-4, 0.0])
     rank, best, worst = ranks(
-        Means(np.array([1.0, 5.0, 1.01, 0.0]), errors, 500, np.zeros(4)), 0.95, True
+        Means(np.array([1.0, 5.0, 1.01, 0.0]), errors, 500, *np.zeros((3, 4))),
+        0.95,
+        True,
     )
     assert rank.tolist() == [3, 1, 2, 4]
     assert best.tolist() == [2, 1, 2, 4]

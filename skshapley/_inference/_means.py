@@ -21,46 +21,58 @@ class Means:
         Number of rows, or the effective number of weighted rows.
     third : ndarray of shape (m,)
         Third central moments of the means.
+    below, above : ndarray of shape (m,)
+        Distances from the means to the smallest and to the largest number.
     """
 
     values: np.ndarray
     covariance: np.ndarray
     n: float
     third: np.ndarray
+    below: np.ndarray
+    above: np.ndarray
 
     @classmethod
     def of(cls, scores: np.ndarray, weights: np.ndarray) -> Self:
         """Return the weighted means of ``(n, m)`` numbers, by weights of sum 1."""
         values = weights @ scores
+        below = values - scores.min(axis=0)
+        above = scores.max(axis=0) - values
         centred = weights[:, None] * (scores - values)
         freedom = 1 - float(weights @ weights)
         if freedom <= 0:
             m = len(values)
-            return cls(values, np.full((m, m), np.nan), 1.0, np.zeros(m))
+            unknown = np.full((m, m), np.nan)
+            return cls(values, unknown, 1.0, np.zeros(m), below, above)
         third = (centred**3).sum(axis=0)
-        return cls(
-            values, centred.T @ centred / freedom, 1 / float(weights @ weights), third
-        )
+        covariance = centred.T @ centred / freedom
+        n = 1 / float(weights @ weights)
+        return cls(values, covariance, n, third, below, above)
 
     @classmethod
     def of_batches(cls, batches: Iterable[np.ndarray]) -> Self:
         """Return the means of ``(n, m)`` numbers, given some rows at a time."""
         n, origin = 0, np.zeros(0)
         sums: list = [np.zeros(0), np.zeros((0, 0)), np.zeros(0)]
+        least = most = np.zeros(0)
         for scores in filter(len, batches):
             if not n:  # powers around the first mean lose no digits to a large mean
                 origin, sums = scores.mean(axis=0), [0.0, 0.0, 0.0]
+                least = most = origin
+            least = np.minimum(least, scores.min(axis=0))
+            most = np.maximum(most, scores.max(axis=0))
             centred, n = scores - origin, n + len(scores)
             powers = centred.sum(axis=0), centred.T @ centred, (centred**3).sum(axis=0)
             sums = [total + power for total, power in zip(sums, powers, strict=True)]
         first, squares, cubes = (total / max(n, 1) for total in sums)
         third = cubes - 3 * first * np.diag(squares) + 2 * first**3
-        if n < 2:
-            return cls(
-                origin, np.full(squares.shape, np.nan), float(n), np.zeros(len(origin))
-            )
-        covariance = (squares - np.outer(first, first)) / (n - 1)
-        return cls(origin + first, covariance, float(n), third / n**2)
+        covariance = np.full(squares.shape, np.nan)
+        if n > 1:
+            covariance = (squares - np.outer(first, first)) / (n - 1)
+        values = origin + first
+        third /= max(n, 1) ** 2
+        below, above = values - least, most - values
+        return cls(values, covariance, float(n), third, below, above)
 
     def minus(self, other: "Means") -> "Means":
         """Return the differences to means over other rows, with Welch's degrees of freedom.
@@ -79,12 +91,16 @@ class Means:
             self.covariance + other.covariance,
             degrees + 1,
             self.third - other.third,
+            self.below + other.above,
+            self.above + other.below,
         )
 
     def part(self, which: np.ndarray | slice) -> "Means":
         """Return some of the means."""
         covariance = self.covariance[which][:, which]
-        return Means(self.values[which], covariance, self.n, self.third[which])
+        vectors = self.third, self.below, self.above
+        parts = [vector[which] for vector in vectors]
+        return Means(self.values[which], covariance, self.n, *parts)
 
     @property
     def errors(self) -> np.ndarray:

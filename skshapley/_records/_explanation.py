@@ -478,10 +478,11 @@ class Explanation(Hinting, Record):
 
             - ``low``, ``high``: the interval for these causes of error and for the
               training data (if there are refits), without the background error;
-              ``standard_error`` includes the training data, too. The interval is
-              infinite if the rows do not show how large attributions can be: for heavy
-              tails with less than some hundred rows, and for equal non-zero
-              attributions in all rows;
+              ``standard_error`` includes the training data, too. In long
+              tails and below 100 rows, ``high`` allows for the range of the sizes. It
+              is infinite if the rows do not show how large attributions can be: for
+              equal non-zero attributions in all rows, and below 300 rows for a feature
+              with a single value in all of them (and attributions that are not 0);
             - ``rank``, ``best_rank``, ``worst_rank``: the rank of the player in its
               output, and the limits of the ranks that the data allow.
 
@@ -511,8 +512,8 @@ class Explanation(Hinting, Record):
         >>> explanation.importance(confidence=0.95)[["low", "high"]].round(1)
                  low  high
         feature
-        x0       0.0   4.8
-        x1       0.0   inf
+        x0       0.0   5.0
+        x1       0.0  13.7
         """
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")

@@ -16,6 +16,9 @@ from skshapley._tables._texts import ordered_numbers
 from skshapley._tools._constraints import Flag, Number, check_values
 from skshapley._tools._degrees import widening
 
+# With fewer rows, a feature with a single value in all rows may have rare ones: 300 rows
+# show values of 1 % and more with probability .95.
+LEAST_SHOWN = 300
 DIRECTION = ["direction", "direction_error"]
 CONFIDENCE = {
     "confidence": Number(above=0, below=1, hint=".95, for example"),
@@ -159,12 +162,17 @@ def inferred_importance(
 
     means = Means.of_batches(scores())
     n = means.n
+    if n > 1:
+        constant = np.resize(constant_columns(sample), len(unit))
+        # rare data that no row has may have other attributions
+        unknown = constant & (n < LEAST_SHOWN) & (means.values != 0)
+        means = replace(means, above=np.where(unknown, np.inf, means.above))
     refit_errors = np.full(len(unit), np.nan)
     if len(of_refits):
         refits = refit_means(of_refits / n)
         means = means.minus(refits)
         refit_errors = refits.errors
-    table = inferences(means, confidence, simultaneous, sample)
+    table = inferences(means, confidence, simultaneous, sample, sizes=True)
     # A mean size is not negative, although its estimate without bias may be.
     table["low"] = table["low"].clip(lower=0.0)
     table.insert(2, "max_bias", bias / n)
@@ -183,14 +191,24 @@ def noise_of(sample: Record) -> Noise:
     return replace(noise, exempt=np.ones_like(noise.exempt)) if shrunk else noise
 
 
+def constant_columns(explanation: Record) -> np.ndarray:
+    """Return True for columns of the data with one value in all rows, ``(p,)``."""
+    texts = explanation.data.astype(str)
+    return (texts == texts.iloc[0]).all().to_numpy()
+
+
 def inferences(
-    means: Means, confidence: float, simultaneous: bool, explanation: Record
+    means: Means,
+    confidence: float,
+    simultaneous: bool,
+    explanation: Record,
+    sizes: bool = False,
 ) -> pd.DataFrame:
     """Return means, errors, intervals and ranks of players, in the order of the explanation.
 
     Ranks are among the players of each output.
     """
-    low, high = intervals(means, confidence, simultaneous)
+    low, high = intervals(means, confidence, simultaneous, sizes)
     table = pd.DataFrame(
         {
             "importance": means.values,
@@ -365,4 +383,5 @@ def refit_means(means: np.ndarray) -> Means:
     """
     covariance = np.atleast_2d(np.cov(means, rowvar=False))
     m = means.shape[1]
-    return Means(np.zeros(m), covariance, float(len(means)), np.zeros(m))
+    none = np.zeros(m)
+    return Means(none, covariance, float(len(means)), none, none, none)
