@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from skshapley.designs import PermutationDesign
 from skshapley.samplers import (
     SAMPLERS,
     Antithetic,
@@ -294,6 +295,7 @@ ELSEWHERE = {
     "exact",
     "odd-ranked",  # no random part: all runs of a game agree
 }
+ADJUSTED = "regression-adjustment"  # seconds a run: of permutations, only "antithetic"
 
 
 def table_games():
@@ -321,9 +323,11 @@ def pairs():
     for sampler, solver in product(SAMPLERS, SOLVERS):
         made = SAMPLERS[sampler].produces
         fits = issubclass(made, SOLVERS[solver].accepts)
+        slow = issubclass(made, PermutationDesign) and solver == ADJUSTED
         if (
             fits
             and sampler not in ELSEWHERE
+            and (sampler == "antithetic" or not slow)
             and SOLVERS[solver]().traits.standard_errors
         ):
             both.append((sampler, solver))
@@ -360,7 +364,7 @@ def measure_pairs(n_runs, enough):
             if key in done or enough():
                 continue
             runs, found = (
-                min(n_runs, GP_RUNS) if solver == "gp" else n_runs,
+                min(n_runs, GP_RUNS) if solver in ("gp", ADJUSTED) else n_runs,
                 (np.nan, np.nan),
             )
             if budget < 2**p and component.afford((budget - 2) * b, p, b).n_draws:

@@ -170,7 +170,7 @@ API = [
                 "RegressionAdjustment",
                 "GaussianProcess",
             ),
-            *("LeaveOneOutProcess", "ProjectedSGD"),
+            *("LeaveOneOutProcess", "ProjectedSGD", "InteractionMean"),
         ],
     ),
     (
@@ -217,6 +217,7 @@ API = [
                 "CoalitionDesign",
             ),
             *("LinearDesign", "MarginalDesign", "PairDesign", "FullDesign"),
+            "ExtendedDesign",
         ],
     ),
     (

@@ -81,12 +81,12 @@ def intervals(
         (1.0, means.below, means.above),
     ):
         lean = side * skewness * critical
-        few = sizes and side > 0 and means.n < LEAST_ROWS
+        small_sample = sizes and side > 0 and means.n < LEAST_ROWS
         half = errors * _hall(side * skewness, critical)
         tail = stdtr(means.degrees, -critical)
         farther = ahead * (1 + FARTHER / means.n)
         by_range = np.maximum(half, _to_limit(behind, farther, means.n, tail))
-        half = np.where((lean > MOST_LEAN) | few, by_range, half)
+        half = np.where((lean > MOST_LEAN) | small_sample, by_range, half)
         half = np.where(unseen | np.isinf(ahead), np.inf, half)
         ends.append(means.values + side * half)
     return ends[0], ends[1]
