@@ -73,6 +73,5 @@ def _changes(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarr
     changes = total[1:] / counts[1:] - total[0] / counts[0]
     # the pooled variance of both sets, as in Student's test
     spread = squares[0] + squares[1:] - (total[0] + total[1:]) ** 2 / n
-    return changes, np.sqrt(
-        np.maximum(spread, 0.0) / (n - 1) * (1 / counts[0] + 1 / counts[1:])
-    )
+    variance = np.maximum(spread, 0.0) / (n - 1)
+    return changes, np.sqrt(variance * (1 / counts[0] + 1 / counts[1:]))

@@ -27,8 +27,9 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     n = len(x)
     if n < LEAST_ROWS or x.min() == x.max() or y.min() == y.max():
         return np.nan, np.nan
-    groups_x = _groups(x)
-    groups_y = _groups(y)
+    # the number of each value among the sorted distinct values
+    groups_x = np.unique(x, return_inverse=True)[1]
+    groups_y = np.unique(y, return_inverse=True)[1]
     u = _centred_ranks(groups_x)
     v = _centred_ranks(groups_y)
     covariance = u @ v / n
@@ -43,11 +44,6 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     shares = influence_u / variance_u + influence_v / variance_v
     influence = influence / scale - correlation / 2 * shares
     return float(correlation), float(influence.std(ddof=1) / np.sqrt(n))
-
-
-def _groups(x: np.ndarray) -> NDArray[np.intp]:
-    """Return the number of each value among the sorted distinct values, ``(n,)``."""
-    return np.unique(x, return_inverse=True)[1]
 
 
 def _centred_ranks(groups: np.ndarray) -> NDArray[np.float64]:

@@ -34,10 +34,10 @@ LEFT = 2 / (np.pi * BAND)  # largest remaining bias, in standard errors
 
 # Making the table takes 50 ms, once. Its corrections are off by at most 9e-5 standard
 # errors, compared with a table of 40,000 sizes and 8,192 frequencies.
-KNOTS, FREQUENCIES = 4000, 512
-WIDEST = (
-    1.5  # in medians of a player's errors: larger errors are bounds rather than errors
-)
+KNOTS = 4000
+FREQUENCIES = 512
+# In medians of a player's errors: larger errors are bounds rather than errors.
+WIDEST = 1.5
 BOUNDS = 0.5  # share of the median error: if values vary less, the errors are bounds
 FARTHEST = 40.0  # beyond it, the correction is less than a thousandth of the error
 
@@ -102,10 +102,8 @@ class Noise:
     @classmethod
     def of(cls, values: np.ndarray, errors: np.ndarray) -> Self:
         """Return the noise from values and errors ``(n, m)`` of some rows."""
-        limits, exempt = (
-            np.full(values.shape[1], np.nan),
-            np.zeros(values.shape[1], dtype=bool),
-        )
+        limits = np.full(values.shape[1], np.nan)
+        exempt = np.zeros(values.shape[1], dtype=bool)
         finite = np.isfinite(errors).any(axis=0) if len(values) else exempt
         if finite.any():
             allowed = np.median(np.abs(values[:, finite]), axis=0) / MEDIAN_SIZE

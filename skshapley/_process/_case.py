@@ -187,12 +187,11 @@ def by_rank(every: Pairs, ranked: np.ndarray) -> Estimates:
     """Return values and errors by a process that is made once for players by rank."""
     posterior = ranked_posterior(every, ranked)
     means, errors = blended(posterior, posterior.means, standard_errors(posterior))
-    out = np.empty((2, *means.shape))
-    out[0, ranked] = means
-    out[1, ranked] = allowing_for_steps(posterior, errors)
+    errors = allowing_for_steps(posterior, errors)
     if len(every) - 1 < LEAST_PAIRS * every.n_players:
-        out[1] = np.nan
-    return out[0], out[1]
+        errors[:] = np.nan
+    places = np.argsort(ranked)
+    return means[places], errors[places]
 
 
 def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
@@ -208,16 +207,15 @@ def by_enumeration(
 ) -> np.ndarray:
     """Return exact values of players, and of their pairs if requested, from all pairs."""
     number = (odd.signs > 0) @ (1 << np.arange(odd.n_players))
+    values = np.empty((2**odd.n_players, odd.values.shape[1]))
     exact = []
     for order, requested in ((1, index), (2, pairs)):
-        if requested is None:
-            continue
-        f, g = odd.values, even.values
-        if (
-            requested.symmetric
-        ):  # one part of the game has no effect, and not even its rounding
-            f, g = (f, 0 * g) if order == 1 else (0 * f, g)
-        values = np.empty((2**odd.n_players, f.shape[1]))
-        values[number], values[2**odd.n_players - 1 - number] = g + f, g - f
-        exact.append(enumerated(values, requested, order))
+        if requested is not None:
+            # for a symmetric index, one part of the game has no effect, and not even
+            # its rounding
+            odd_values = odd.values * (order == 1 or not requested.symmetric)
+            even_values = even.values * (order == 2 or not requested.symmetric)
+            values[number] = even_values + odd_values
+            values[~number] = even_values - odd_values  # the complements
+            exact.append(enumerated(values, requested, order))
     return np.concatenate(exact)

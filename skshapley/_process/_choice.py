@@ -31,21 +31,21 @@ def choose_pairs(
     -------
     chosen : ndarray of shape (at most n,), int
     """
-    kernel, (m, p) = process.kernel, pool.shape
+    kernel = process.kernel
+    m, p = pool.shape
     points = Pairs(pool, np.empty((m, 0)))
     evaluated = process.halves(kernel.cross(pool, process.points.signs))
     explained = process.halves(process.witnessed)
-    gain = (
-        process.functional.covariances(kernel, points, process.entries)
-        - explained.T @ evaluated
-    )
+    gain = process.functional.covariances(kernel, points, process.entries)
+    gain = gain - explained.T @ evaluated
     between = kernel.cross(pool, pool)
     prior = np.diag(between) + kernel.noise_at(points)
     between -= evaluated.T @ evaluated
     variance = np.diag(between) + kernel.noise_at(points)
     size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
     n_of_size = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
-    open_, columns = np.ones(m, dtype=bool), np.empty((min(n, m), m))
+    open_ = np.ones(m, dtype=bool)
+    columns = np.empty((min(n, m), m))
     places = []
     for step in range(len(columns)):
         usable = open_ & (variance > 1e-9 * prior)
@@ -53,8 +53,8 @@ def choose_pairs(
             break
         required = usable & (n_of_size[size] > 0)
         usable = required if required.any() else usable
-        score = np.einsum("pm,pm->m", gain, gain) / np.where(usable, variance, np.inf)
-        at = int(score.argmax())
+        reduction = np.einsum("pm,pm->m", gain, gain)
+        at = int((reduction / np.where(usable, variance, np.inf)).argmax())
         places.append(at)
         n_of_size[size[at]] -= 1
         open_[at] = False

@@ -30,7 +30,8 @@ POOLED = 0.25
 # a factor of 1 they cover 70 %. A factor of 6 covers more (95.9 % of all values), but
 # widens all intervals by 9 %. The second term matters only for games that are silent at
 # all evaluated pairs.
-JUMPS, SILENT = 3.0, 0.05
+JUMPS = 3.0
+SILENT = 0.05
 # Factor of the largest value over n squared, as few pairs may agree by chance. A factor
 # of 2 widens all intervals by 13 %, and covers .3 % more of the values.
 FEW = 0.5
@@ -47,7 +48,8 @@ PREDICTED = 1e-2
 # of 5 after 200 evaluations, and errors were 38 times too small.
 LEAST_STEP = 2.0
 # Largest share of distinct values in a game with steps, and digits of the comparison.
-MOST_DISTINCT, DIGITS = 0.5, 9
+MOST_DISTINCT = 0.5
+DIGITS = 9
 TINY = np.finfo(float).tiny
 
 
@@ -64,9 +66,8 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     counted = process.points.unseen + LEAST_UNSEEN
     if process.functional.least_counted:
         counted = np.ones(len(squared))
-    scale = np.maximum(
-        _widened(squared, counted), _widened(squared, counted * influence)
-    )
+    influential = _widened(squared, counted * influence)
+    scale = np.maximum(_widened(squared, counted), influential)
     scale *= (1 + process.kernel.n_fitted / len(process.points)) ** SPENT
     variance = (1 - POOLED) * process.variance + POOLED * process.variance.mean()
     return np.sqrt(variance[:, None] * scale)
@@ -111,28 +112,27 @@ def overlooked(
     least : float, default=0.0
         Factor of the largest change by one pair, for any game.
     """
-    process, values = posterior.process, posterior.values
-    inner, weight = process.points.roughness > 0, process.functional.least_counted
-    n, largest, repeated = inner.sum(), np.abs(values).max(axis=0), _repeated(values)
+    process = posterior.process
+    values = posterior.values
+    weight = process.functional.least_counted
+    inner = process.points.roughness > 0
+    n = inner.sum()
+    repeated = _repeated(values)
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
     influence = np.maximum(influence, weight / n)
     reach = influence * process.points.unseen[inner]
     largest_change = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
-    silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
+    silent = np.hypot(SILENT * repeated, FEW / n) * np.abs(values).max(axis=0) / n
     wide = span(posterior.witnesses)
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * wide / np.sqrt(n)
     hidden = in_steps(values) & (agree | (weight > 0))
     # largest distance between neighbouring values, zero included
-    step = np.diff(np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0), axis=0).max(
-        axis=0
-    )
+    ascending = np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0)
+    step = np.diff(ascending, axis=0).max(axis=0)
     hidden_change = np.maximum(wide, max(weight, LEAST_STEP) * step)
     silent = np.maximum(silent, hidden * UNSEEN * hidden_change / n)
-    return np.sqrt(
-        errors**2
-        + (np.maximum(JUMPS * repeated, least) * largest_change) ** 2
-        + silent**2
-    )
+    jump = np.maximum(JUMPS * repeated, least) * largest_change
+    return np.sqrt(errors**2 + jump**2 + silent**2)
 
 
 def in_steps(values: np.ndarray) -> np.ndarray:
@@ -153,13 +153,11 @@ def background_errors(posterior: Posterior) -> np.ndarray | float:
     The error due to the choice of background rows. It needs blocks of rows: NaN
     without.
     """
-    process, blocks = posterior.process, posterior.process.points.blocks
+    process = posterior.process
+    blocks = process.points.blocks
     if blocks is None:
         return np.nan
     variances = process.functional.variances
-    background_variance, common = (
-        variances(process.kernel, process.entries, of) for of in (blocks, None)
-    )
-    return np.sqrt(
-        np.maximum(background_variance - common, 0.0)[:, None] * posterior.scale
-    )
+    common = variances(process.kernel, process.entries, None)
+    background_variance = variances(process.kernel, process.entries, blocks) - common
+    return np.sqrt(np.maximum(background_variance, 0.0)[:, None] * posterior.scale)

@@ -109,7 +109,8 @@ class EvenKernel(Kernel):
     def interactions(self, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
         """Return the covariances of interactions of two, and of four and more."""
         full = np.ones((1, a.shape[1]))
-        a, b = np.vstack([a, full]), np.vstack([b, full])
+        a = np.vstack([a, full])
+        b = np.vstack([b, full])
         parts = self._two(a, b), self.higher(a, b)
         # covariances of the differences to the full coalition
         return [x[:-1, :-1] - x[:-1, -1:] - x[-1:, :-1] + x[-1, -1] for x in parts]
@@ -118,27 +119,28 @@ class EvenKernel(Kernel):
         """Return the sum over pairs of players of their shares times s_i s_j t_i t_j."""
         if self.each is not None:
             return (products(a) * self.each) @ products(b).T
-        share = (
-            self.share
-        )  # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
+        # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
+        share = self.share
         return (((a * share) @ b.T) ** 2 - share @ share) / (2 * self._pairs_scale)
 
     @property
     def scales(self) -> list[float]:
         """The variances of all parts, single players after the size."""
-        lowest, higher, size, *own = super().scales
-        return [lowest, higher, size, self.single, *own]
+        scales = super().scales
+        return [*scales[:3], self.single, *scales[3:]]
 
     @classmethod
     def beside(cls, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
         """Return the covariances of the size, and of single players."""
-        x, y = lone_player(a), lone_player(b)
-        return [cls.of_size(a, b), ((x[:, None] == y) & (y >= 0)).astype(float)]
+        players = lone_player(b)
+        same = lone_player(a)[:, None] == players
+        return [cls.of_size(a, b), (same & (players >= 0)).astype(float)]
 
     @staticmethod
     def of_size(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the covariance of a Brownian motion in |2 s - p|/p, from the full coalition."""
-        x, y = (np.abs(signs.sum(axis=1)) / a.shape[1] for signs in (a, b))
+        x = np.abs(a.sum(axis=1)) / a.shape[1]
+        y = np.abs(b.sum(axis=1)) / a.shape[1]
         return 1 - np.maximum(x[:, None], y)
 
 
@@ -153,6 +155,7 @@ def lone_player(signs: np.ndarray) -> np.ndarray:
 
     With two players in the game, both qualify.
     """
-    p, total = signs.shape[1], signs.sum(axis=1)
+    p = signs.shape[1]
+    total = signs.sum(axis=1)
     lone = (signs * np.sign(total)[:, None]).argmin(axis=1)
     return np.where((np.abs(total) == p - 2) & (p > 2), lone, -1)

@@ -17,7 +17,9 @@ from skshapley._process._pairs import Pairs
 # errors. Fewer iterations, (150, 8) and (200, 3), take .55 of the time; intervals of
 # nominal 95 % then hold 70 % of the values of a random game of ten players at 20 to 30
 # evaluations a player, and 88 % with these
-COLD, WARM, BLOCKED = (200, 25), (200, 12), (200, 20)
+COLD = 200, 25
+WARM = 200, 12
+BLOCKED = 200, 20
 LEAST_BLOCKS = 4
 EVEN = (300, 25)
 # Squared errors relative to no round, on games outside the benchmark: .92 after one
@@ -51,12 +53,15 @@ class Evidence:
     ) -> None:
         largest = np.abs(points.values).max(axis=0)
         self._values = points.values[:, largest > 0] / largest[largest > 0]
-        self.points, self._kernel, self.prior = points, kernel, prior
+        self.points = points
+        self.prior = prior
+        self._kernel = kernel
         self._beside = kernel(prior.start).beside(points.signs, points.signs)
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and gradient at the vector `theta`."""
-        points, kernel = self.points, self._kernel(theta)
+        points = self.points
+        kernel = self._kernel(theta)
         parts = [*kernel.interactions(points.signs, points.signs), *self._beside]
         if points.same_block is not None:
             parts += [part * points.same_block for part in parts[:2]]
@@ -70,10 +75,8 @@ class Evidence:
         fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
         off = theta - self.prior.mean
         prior_gradient = self.prior.precision @ off
-        value = (
-            0.5 * (off @ prior_gradient + n * np.log(fit).mean())
-            + np.log(np.diag(factor)).sum()
-        )
+        value = 0.5 * (off @ prior_gradient + n * np.log(fit).mean())
+        value += np.log(np.diag(factor)).sum()
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         # the lower triangle, doubled: its products with symmetric matrices are those of
         # the whole
@@ -83,10 +86,13 @@ class Evidence:
 
     def climbed(self, start: np.ndarray | None, iterations: int) -> np.ndarray:
         """Return the vector after some iterations of L-BFGS, from `start` or the prior's."""
-        start, bounds = self.prior.start if start is None else start, self.prior.bounds
-        how = {"maxiter": iterations, "maxcor": 20}
         return minimize(
-            self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=how
+            self,
+            self.prior.start if start is None else start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=self.prior.bounds,
+            options={"maxiter": iterations, "maxcor": 20},
         ).x
 
 
@@ -116,9 +122,9 @@ def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     start : ndarray or None
         The vector of an earlier fit.
     """
-    most, iterations = (
-        BLOCKED if pairs.block is not None else COLD if start is None else WARM
-    )
+    most, iterations = COLD if start is None else WARM
+    if pairs.block is not None:
+        most, iterations = BLOCKED
     return odd_evidence(thinned(pairs, most)).climbed(start, iterations)
 
 
@@ -166,20 +172,15 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
     other_parts = kernel.gram(points) - (features * shared) @ features.T
     variances = shared
     for _ in range(STEPS):
-        factor = cho_factor(
-            other_parts + (features * variances) @ features.T,
-            lower=True,
-            check_finite=False,
-        )
+        covariance = other_parts + (features * variances) @ features.T
+        factor = cho_factor(covariance, lower=True, check_finite=False)
         solved = cho_solve(factor, points.values, check_finite=False)
-        scale = np.maximum(
-            np.einsum("nk,nk->k", points.values, solved) / n, np.finfo(float).tiny
-        )
+        scale = np.einsum("nk,nk->k", points.values, solved) / n
+        scale = np.maximum(scale, np.finfo(float).tiny)
         mean = variances[:, None] * (features.T @ solved)
         solved_features = cho_solve(factor, features, check_finite=False)
-        variance = variances - variances**2 * np.einsum(
-            "nm,nm->m", features, solved_features
-        )
+        explained = np.einsum("nm,nm->m", features, solved_features)
+        variance = variances - variances**2 * explained
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
         variances = (shared + expected) / 2
     return replace(kernel, each=variances / kernel.lowest)
@@ -197,9 +198,8 @@ def thinned(pairs: Pairs, most: int) -> Pairs:
         ends = np.cumsum(np.bincount(pairs.block))
         blocks = max(LEAST_BLOCKS, int(np.searchsorted(ends, most, side="right")))
         places = np.flatnonzero(pairs.block < blocks)
-    if (
-        pairs.block is None or len(places) > 1.2 * most
-    ):  # few and large blocks: some points of each
+    # few and large blocks: some points of each
+    if pairs.block is None or len(places) > 1.2 * most:
         places = places[np.linspace(0, len(places) - 1, most).round().astype(int)]
     if not pairs.values[places].any():
         places = np.append(places, np.abs(pairs.values).max(axis=1).argmax())

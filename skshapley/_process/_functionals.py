@@ -55,9 +55,8 @@ class Functional:
 
     def entries(self, p: int) -> np.ndarray:
         """Return the players of each entry, ``(order, e)``."""
-        return np.array(list(combinations(range(p), self.order))).T.reshape(
-            self.order, -1
-        )
+        sets = np.array(list(combinations(range(p), self.order)))
+        return sets.T.reshape(self.order, -1)
 
     def witnesses(self, p: int) -> np.ndarray:
         """Return the positions of the entries that calibrate the errors, ``(m,)``."""
@@ -71,7 +70,8 @@ class Functional:
         self, kernel: Kernel, points: Pairs, entries: np.ndarray
     ) -> np.ndarray:
         """Return covariances of entries, for all rows, with the observed values, ``(e, n)``."""
-        p, signs = points.n_players, points.signs
+        p = points.n_players
+        signs = points.signs
         if kernel.sign < 0:
             lowest, higher = self._orders(kernel, signs, entries)
         else:  # differences to the full coalition
@@ -85,21 +85,20 @@ class Functional:
         if kernel.sign > 0:
             lone = lone_player(signs)[:, None]
             contains = (lone[:, :, None] == entries).any(axis=1)
-            parts.append(
-                np.where(lone >= 0, np.where(contains, *self._by_single(p)), 0.0)
-            )
+            single = np.where(contains, *self._by_single(p))
+            parts.append(np.where(lone >= 0, single, 0.0))
         return weighted_sum(kernel.scales, parts).T
 
     def variances(
         self, kernel: Kernel, entries: np.ndarray, blocks: Blocks | None
     ) -> np.ndarray:
         """Return the prior variances of entries, for the whole background, ``(e,)``."""
-        p, rho = len(kernel.reach), kernel.rho
+        p = len(kernel.reach)
+        rho = kernel.rho
         lowest, low = self._lowest_squared(kernel, entries)
         squared = _squared(rho, *self._powers(rho), entries) - low
-        higher = (
-            4**self.order * rho[entries].prod(axis=0) * squared / kernel.higher_scale
-        )
+        higher = 4**self.order * rho[entries].prod(axis=0) * squared
+        higher = higher / kernel.higher_scale
         lowest = 4**self.order * lowest
         if blocks is not None:
             lowest, higher = kernel.with_own(lowest, higher, blocks.whole)
@@ -107,9 +106,8 @@ class Functional:
         parts = [lowest, higher, law @ kernel.of_size(_sizes(p), _sizes(p)) @ law]
         if kernel.sign > 0:
             own_weight, other_weight = self._by_single(p)
-            parts.append(
-                self.order * own_weight**2 + (p - self.order) * other_weight**2
-            )
+            of_others = (p - self.order) * other_weight**2
+            parts.append(self.order * own_weight**2 + of_others)
         return weighted_sum(kernel.scales, parts)
 
     def _orders(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
@@ -149,9 +147,11 @@ class Functional:
         """Return the weights of a player and its complement in its own and in others' entries."""
         if p < 3:
             return 0.0, 0.0
-        law, sign = self.index.size_law(p - self.order), (-1) ** self.order
-        own_weight, other_weight = law[0] + sign * law[-1], law[-2] + sign * law[1]
-        return -sign * float(own_weight), float(other_weight) / (p - self.order)
+        law = self.index.size_law(p - self.order)
+        sign = (-1) ** self.order
+        own_weight = float(law[0] + sign * law[-1])
+        other_weight = float(law[-2] + sign * law[1])
+        return -sign * own_weight, other_weight / (p - self.order)
 
 
 class OddValues(Functional):
@@ -174,14 +174,16 @@ class EvenValues(Functional):
         return values * (self.index.moments(2)[1] / 2)
 
     def _lowest(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
-        mean, low = self.index.moments(2)[1], signs * kernel.rho
+        mean = self.index.moments(2)[1]
+        low = signs * kernel.rho
         low = low.sum(axis=1, keepdims=True) - low
         return mean * (signs @ kernel.shares)[:, entries[0]], mean * low[:, entries[0]]
 
     def _lowest_squared(self, kernel: Kernel, entries: np.ndarray) -> Two:
-        mean, rho = self.index.moments(2)[1], kernel.rho
-        lowest, low = kernel.shares.sum(axis=1), rho.sum() - rho
-        return mean**2 * lowest[entries[0]], mean**2 * low[entries[0]]
+        factor = self.index.moments(2)[1] ** 2
+        lowest = kernel.shares.sum(axis=1)
+        low = kernel.rho.sum() - kernel.rho
+        return factor * lowest[entries[0]], factor * low[entries[0]]
 
 
 class Interactions(Functional):
@@ -209,17 +211,15 @@ def _others(
     """Return the means over u of prod (1 + u rho_l s_l), l outside each entry, ``(n, e)``."""
     scaled = u[:, None] * rho
     flat = 1 - scaled**2
-    product = (
-        np.exp(signs @ np.arctanh(scaled).T + 0.5 * np.log(flat).sum(axis=1)) * weight
-    )
+    log_product = signs @ np.arctanh(scaled).T + 0.5 * np.log(flat).sum(axis=1)
+    product = np.exp(log_product) * weight
     # division by the factors of the entry: 1/(1 + u rho s) = (1 - u rho s)/(1 - u^2
     # rho^2)
     inverse = (1 / flat)[:, entries].prod(axis=1)
     inside = -(rho * signs)[:, entries]
     out = product @ inverse
-    for power, factor in enumerate(
-        [inside.sum(axis=1), inside.prod(axis=1)][-len(entries) :], 1
-    ):
+    factors = [inside.sum(axis=1), inside.prod(axis=1)][-len(entries) :]
+    for power, factor in enumerate(factors, 1):
         out += factor * (product @ (u[:, None] ** power * inverse))
     return out
 

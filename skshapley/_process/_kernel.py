@@ -127,9 +127,8 @@ class Kernel(ABC):
     def higher_scale(self) -> float:
         """The normalizer: the summed variances of all interactions above the lowest order."""
         total = self.reach.sum()
-        total_variance = np.exp(self.log_norm + total) + self.sign * np.exp(
-            self.log_norm - total
-        )
+        reverse = self.sign * np.exp(self.log_norm - total)
+        total_variance = np.exp(self.log_norm + total) + reverse
         return float(total_variance / 2 - self.low(self.rho.sum()))
 
     def higher(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -174,7 +173,8 @@ class Kernel(ABC):
 
     def gram(self, points: Pairs) -> np.ndarray:
         """Return the covariance matrix of observed values, with noise and jitter, ``(n, n)``."""
-        signs, n = points.signs, len(points)
+        signs = points.signs
+        n = len(points)
         out = np.empty((n, n))
         for start in range(0, n, PANEL):
             panel = slice(start, start + PANEL)
@@ -201,21 +201,18 @@ class Kernel(ABC):
         """
         diagonal = np.diag(pull)
         pairs = zip(self.scales, parts, strict=False)
-        lowest, _, *others_slopes = (
-            scale * np.vdot(pull, part) for scale, part in pairs
-        )
-        lowest += JITTER * self.lowest * diagonal.sum()
+        slopes = np.array([scale * np.vdot(pull, part) for scale, part in pairs])
+        slopes[0] += JITTER * self.lowest * diagonal.sum()
         if points.block is not None:
-            lowest += others_slopes[-2]
-        return np.array(
-            [lowest, self.noise * (diagonal @ points.roughness), *others_slopes]
-        )
+            slopes[0] += slopes[-2]
+        # the variance of the higher orders is 1; the noise has its place
+        slopes[1] = self.noise * (diagonal @ points.roughness)
+        return slopes
 
     def with_own(self, lowest: Any, higher: Any, own: Any) -> tuple[Any, Any]:
         """Return quantities of both orders plus blocks' own parts, at `own` times these."""
-        return lowest * (1 + self.lowest_spread * own), higher * (
-            1 + self.higher_spread * own
-        )
+        higher_factor = 1 + self.higher_spread * own
+        return lowest * (1 + self.lowest_spread * own), higher * higher_factor
 
 
 def weighted_sum(scales: list[float], parts: list[np.ndarray]) -> np.ndarray:

@@ -23,9 +23,8 @@ SPARE = 2
 # probability 3 % may be unseen, and its size is unknown, so the error is unknown, too.
 ENOUGH_ZEROS = 100
 MOST_KEPT = 16  # regressions, for processes that serve many rows
-LEAST_LEFT = (
-    1e-3  # least 1 - leverage: a point that determines its own fit has no useful error
-)
+# Least 1 - leverage: a point that determines its own fit has no useful error.
+LEAST_LEFT = 1e-3
 
 
 def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -47,18 +46,15 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         True if least squares does not explain the values, or there are too few pairs to
         decide.
     """
-    p, largest = odd.n_players, np.abs(odd.values).max(axis=0)
+    p = odd.n_players
+    largest = np.abs(odd.values).max(axis=0)
     values, residual = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
-    # without a fit, zeros at all points of all blocks are the witnesses
-    spare = (
-        len(odd) - len(odd.by_block()) - p if residual.all() else _least(odd) - (p + 1)
-    )
-    residual &= largest > 0
-    return (
-        values,
-        _unwitnessed(values, span(values), np.full(len(largest), spare)),
-        residual,
-    )
+    spare = _least(odd) - (p + 1)
+    if residual.all():
+        # without a fit, zeros at all points of all blocks are the witnesses
+        spare = len(odd) - len(odd.by_block()) - p
+    errors = _unwitnessed(values, span(values), np.full(len(largest), spare))
+    return values, errors, residual & (largest > 0)
 
 
 def pairwise(
@@ -87,21 +83,17 @@ def pairwise(
     points = relative(even)
     first, second = np.triu_indices(even.n_players, 1)
     scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
-    size, n_least = np.abs(points.values).max(axis=0), _least(points)
+    size = np.abs(points.values).max(axis=0)
     flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
     least = np.maximum(NOTHING * size, ROUNDING * scale)
     interactions, residual = _fitted(
         points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least
     )
-    interactions, residual = np.where(flat, 0.0, interactions), residual & ~flat
-    values = of_pairs(interactions)
-    worth, *_ = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)
+    values = of_pairs(np.where(flat, 0.0, interactions))
+    worth = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)[0]
     spread = np.where(values.any(axis=0), span(values), span(worth))
-    return (
-        values,
-        _unwitnessed(values, spread, np.where(flat, n_least, n_least - len(first))),
-        residual,
-    )
+    n_witnesses = _least(points) - np.where(flat, 0, len(first))
+    return values, _unwitnessed(values, spread, n_witnesses), residual & ~flat
 
 
 def _least(points: Pairs) -> int:
@@ -120,23 +112,22 @@ def _fitted(
     With too few points in a block, or with blocks that do not make up the background,
     all residuals are True.
     """
-    blocks, n_unknowns = points.blocks, features(points.signs[:1]).shape[1]
+    blocks = points.blocks
+    n_unknowns = features(points.signs[:1]).shape[1]
     complete = blocks is None or blocks.complete
     enough = _least(points) - known - n_unknowns >= SPARE and complete
-    solution, residual = (
-        np.zeros((n_unknowns, len(least))),
-        np.full(len(least), not enough),
-    )
+    solution = np.zeros((n_unknowns, len(least)))
+    residual = np.full(len(least), not enough)
     if not enough:
         return solution, residual
     share = np.ones(1) if blocks is None else blocks.share
     for at, weight in zip(points.by_block(), share, strict=True):
-        design, values = features(points.signs[at]), points.values[at]
+        design = features(points.signs[at])
+        values = points.values[at]
         coefficients, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
+        residual |= np.abs(values - design @ coefficients).max(axis=0) > least
         # no point may separate some players or some pairs
-        residual |= (np.abs(values - design @ coefficients).max(axis=0) > least) | (
-            rank < n_unknowns
-        )
+        residual |= rank < n_unknowns
         if residual.all():
             break
         solution += weight * coefficients
@@ -175,8 +166,8 @@ class Regression:
     @classmethod
     def of(cls, signs: np.ndarray, weights: np.ndarray) -> "Regression":
         """Return the regression on points ``(n, p)``, the full coalition first."""
-        total, p = signs.sum(axis=1, keepdims=True), signs.shape[1]
-        design = (signs - total / p) / 2
+        total = signs.sum(axis=1, keepdims=True)
+        design = (signs - total / signs.shape[1]) / 2
         weighted = design.T * (weights / weights.max())
         influence = np.linalg.pinv(weighted @ design, hermitian=True) @ weighted
         leverage = np.einsum("pn,np->n", influence, design)
@@ -233,11 +224,11 @@ def blended(
         Estimates of the Gaussian process.
     """
     regressed, variance = kernel_regression(posterior.process)(posterior.values)
-    total = (errors**2).sum(axis=0), variance.sum(axis=0)
-    share = total[0] / np.maximum(total[0] + total[1], 1e-300)
-    return values + share * (regressed - values), (
-        1 - share
-    ) * errors + share * np.sqrt(variance)
+    own_variance = (errors**2).sum(axis=0)
+    total = own_variance + variance.sum(axis=0)
+    share = own_variance / np.maximum(total, 1e-300)
+    errors = (1 - share) * errors + share * np.sqrt(variance)
+    return values + share * (regressed - values), errors
 
 
 def remainder(
@@ -268,9 +259,7 @@ def remainder(
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = np.append(0.0, 1 / (size * (p - size) * expected))
     change, variance = Regression.of(signs, weights)(left)
-    share = (errors**2).sum(axis=0) / np.maximum(
-        (errors**2 + variance).sum(axis=0), 1e-300
-    )
-    return values + share * change, np.sqrt(
-        (1 - share) ** 2 * errors**2 + share**2 * variance
-    )
+    total = (errors**2 + variance).sum(axis=0)
+    share = (errors**2).sum(axis=0) / np.maximum(total, 1e-300)
+    squares = (1 - share) ** 2 * errors**2 + share**2 * variance
+    return values + share * change, np.sqrt(squares)

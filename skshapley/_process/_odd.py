@@ -18,7 +18,8 @@ from skshapley._process._pairs import Pairs
 # Bounds of the reaches; the least one is SHORTEST/p. From .1/p on, inactive players
 # keep interactions: the squared error is 1.5 times as large. With reaches up to .6 it
 # is 1.06 times as large, and up to 2.5 it is .98 times as large.
-SHORTEST, LONGEST = 0.01, 1.2
+SHORTEST = 0.01
+LONGEST = 1.2
 # Start of the fit: from the prior's mean, -6, it rarely finds a strong effect of the
 # size.
 SIZE_START = -2.0
@@ -82,28 +83,32 @@ class OddKernel(Kernel):
         p = a.shape[1]
         levels = np.arange(2 - p % 2, p + 1, 2)
         spread = np.sqrt(np.diff(levels, prepend=0) / p)
-        totals = (signs.sum(axis=1)[:, None] for signs in (a, b))
-        x, y = (np.sign(total) * (np.abs(total) >= levels) * spread for total in totals)
-        return x @ y.T
+
+        def increments(signs: np.ndarray) -> np.ndarray:
+            total = signs.sum(axis=1)[:, None]
+            return np.sign(total) * (np.abs(total) >= levels) * spread
+
+        return increments(a) @ increments(b).T
 
     def slopes(
         self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs
     ) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta for each entry of the vector."""
-        signs, on_linear, on_higher = points.signs, pull, pull
-        if points.same_block is not None:
-            on_linear, on_higher = self.with_own(pull, pull, points.same_block)
-        by_linear = _by_player(on_linear, signs)
+        same_block = 0.0 if points.same_block is None else points.same_block
+        on_linear, on_higher = self.with_own(pull, pull, same_block)
+        by_linear = _by_player(on_linear, points.signs)
         reach = self.lowest * self.share * (by_linear - self.share @ by_linear)
-        reach += self.reach * self._by_reach(on_higher, parts[1], signs)
+        reach += self.reach * self._by_reach(on_higher, parts[1], points.signs)
         return np.concatenate([reach, super().slopes(pull, parts, points)])
 
     def _by_reach(
         self, pull: np.ndarray, higher: np.ndarray, signs: np.ndarray
     ) -> np.ndarray:
         """Return sum_ij pull_ij d higher_ij/d a, ``(p,)``."""
-        rho, total = self.rho, self.reach.sum()
-        grown, shrunk = np.exp(self.log_norm + total), np.exp(self.log_norm - total)
+        rho = self.rho
+        total = self.reach.sum()
+        grown = np.exp(self.log_norm + total)
+        shrunk = np.exp(self.log_norm - total)
         flat = 1 - rho**2
         scale = (grown + shrunk) / 2 - rho * (grown - shrunk) / 2 - flat
         sinh = self.higher_scale * higher + (signs * rho) @ signs.T

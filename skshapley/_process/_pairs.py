@@ -132,7 +132,8 @@ class Pairs:
         """Share of all pairs of the same size that are not among these, ``(n,)``; 1 with blocks."""
         if self.block is not None:
             return np.ones(len(self))
-        p, size = self.n_players, (self.signs > 0).sum(axis=1)
+        p = self.n_players
+        size = (self.signs > 0).sum(axis=1)
         size = np.minimum(size, p - size)
         of_size = np.exp(log_binomial(p, size)) / np.where(2 * size == p, 2, 1)
         return np.maximum(1 - np.bincount(size)[size] / of_size, 0.0)
@@ -200,24 +201,19 @@ Seen = tuple[OddDesign, int, NDArray[np.float64]]
 
 def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     """Return the odd and the even part of one row's values, and the pairs' `OddDesign.drawn`."""
-    signs = np.concatenate(
-        [np.where(x.coalitions[i, ::2], 1.0, -1.0) for x, i, _ in seen]
-    )
+    present = np.concatenate([design.coalitions[i, ::2] for design, i, _ in seen])
+    signs = np.where(present, 1.0, -1.0)
     values = np.concatenate([values for *_, values in seen])
-    odd, even = (values[::2] - values[1::2]) / 2, (values[::2] + values[1::2]) / 2
+    even = (values[::2] + values[1::2]) / 2
+    odd = (values[::2] - values[1::2]) / 2
     odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
-    placed = [np.full(len(values) // 2, np.nan) for *_, values in seen]
-    drawn = [
-        p if x.drawn is None else x.drawn[i]
-        for p, (x, i, _) in zip(placed, seen, strict=True)
-    ]
+    drawn = np.full(len(signs), np.nan)
+    random = [design.drawn[i] for design, i, _ in seen if design.drawn is not None]
+    if random:
+        drawn = np.concatenate(random)
     block = [design.block[i] for design, i, _ in seen if design.block is not None]
-    design, row, _ = seen[0]
-    blocks = (
-        (np.concatenate(block), design.blocks[row]) if block and design.blocks else ()
-    )
-    return (
-        Pairs(signs, odd, *blocks),
-        Pairs(signs, even, *blocks),
-        np.concatenate(drawn),
-    )
+    first, row, _ = seen[0]
+    if not block or not first.blocks:
+        return Pairs(signs, odd), Pairs(signs, even), drawn
+    blocks = np.concatenate(block), first.blocks[row]
+    return Pairs(signs, odd, *blocks), Pairs(signs, even, *blocks), drawn

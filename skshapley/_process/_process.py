@@ -25,7 +25,9 @@ class Process:
     """
 
     def __init__(self, points: Pairs, kernel: Kernel, functional: Functional) -> None:
-        self.points, self.kernel, self.functional = points, kernel, functional
+        self.points = points
+        self.kernel = kernel
+        self.functional = functional
         self.factor = cholesky(kernel.gram(points), lower=True, check_finite=False)
         self.entries = functional.entries(points.n_players)
         self.witnesses = functional.witnesses(points.n_players)
@@ -56,7 +58,8 @@ class Process:
 
     def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield all entries and their covariances with the values, in parts of bounded size."""
-        total, step = self.entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
+        total = self.entries.shape[1]
+        step = max(1, CHUNK_NUMBERS // len(self.points))
         if total == len(self.witnesses):
             yield self.entries, self.witnessed
             return
@@ -71,9 +74,8 @@ class Process:
         for entries, covariances in self._chunks():
             explained = self.halves(covariances)
             prior = self.functional.variances(self.kernel, entries, self.points.blocks)
-            out.append(
-                np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0)
-            )
+            variance = prior - np.einsum("ne,ne->e", explained, explained)
+            out.append(np.maximum(variance, 0.0))
         return np.concatenate(out)
 
     def means(self, weights: np.ndarray) -> np.ndarray:
@@ -87,13 +89,13 @@ class Process:
         """The variances of values predicted from all other values, at scale 1, ``(n,)``."""
         # 1/(K^-1)_jj. The diagonal of the inverse needs the inverse factor only: a
         # third of the operations of the whole inverse
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        inverse = lapack.dtrtri(self.factor, lower=1)[0]
         return 1 / np.einsum("mn,mn->n", inverse, inverse)
 
     @cached_property
     def inverse(self) -> np.ndarray:
         """The inverse of the covariance matrix of the observed values, ``(n, n)``."""
-        lower, _ = lapack.dpotri(self.factor, lower=1)
+        lower = lapack.dpotri(self.factor, lower=1)[0]
         return np.tril(lower) + np.tril(lower, -1).T
 
 
@@ -112,7 +114,8 @@ class Posterior:
     """
 
     def __init__(self, process: Process, values: np.ndarray) -> None:
-        self.process, self.values = process, values
+        self.process = process
+        self.values = values
         self._weights = process.solve(values)
         self.scale = np.einsum("nk,nk->k", values, self._weights) / len(values)
 

@@ -19,11 +19,16 @@ from skshapley._process._process import Posterior, Process
 # Sum of the reaches and variances of the parts. Sums of 1 and 3, variances of 30 and 300
 # for single players, noises of .002 and .03 and size effects of 10 and 100 change the
 # squared error by at most 10 % on 42 games of models (.06 to .0001 for 3 to 10 p)
-TOTAL_REACH, LOWEST, NOISE, SIZE = 2.0, 100.0, 0.01, 30.0
+TOTAL_REACH = 2.0
+LOWEST = 100.0
+NOISE = 0.01
+SIZE = 30.0
 # Reaches are in proportion to exp(-rate rank/p) + LEAST_REACH. Squared errors of the
 # rates 2 and 5 alone are 1.4 and 1.2 times as large at 10 p, and those of equal reaches
 # 2.3 times
-RATES, DESIGN_RATE, LEAST_REACH = (2.0, 5.0, 10.0, 20.0), 3.0, 0.01
+RATES = 2.0, 5.0, 10.0, 20.0
+DESIGN_RATE = 3.0
+LEAST_REACH = 0.01
 LONGEST = 1.2
 # Processes are kept for this number of sets of points: a set of 500 pairs takes 10 MB
 MOST_KEPT = 16

@@ -233,11 +233,9 @@ class Sampler(Parametrised, ABC):
         -------
         self
         """
-        self.n_players_, self.n_draws_, self.rngs_ = (
-            task.n_players,
-            task.n_draws,
-            task.rngs,
-        )
+        self.n_players_ = task.n_players
+        self.n_draws_ = task.n_draws
+        self.rngs_ = task.rngs
         self.reference_weights_ = task.reference_weights
         self._awaits_tell = False
         self._start(task)

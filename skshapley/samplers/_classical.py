@@ -76,17 +76,15 @@ class Classical(Sampler):
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
         itself = np.eye(p, dtype=bool)
         for i, row in enumerate(rows):
-            draw = self.rngs_[row].random(
-                (n, p, p)
-            )  # for each player and each other player
+            # for each player and each other player
+            draw = self.rngs_[row].random((n, p, p))
             # The number of the player itself is free, so it chooses the size.
             size[i] = np.searchsorted(law.cumsum()[:-1], draw[:, itself], side="right")
             # The player itself ranks last, so it is never among the first `size` of the
             # others.
             draw[:, itself] = np.inf
-            coalitions[i, :, :, 0] = (
-                draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]
-            )
+            ranks = draw.argsort(axis=2).argsort(axis=2)
+            coalitions[i, :, :, 0] = ranks < size[i, :, :, None]
             coalitions[i, :, :, 1] = coalitions[i, :, :, 0] | itself
         weights = None if self.law is None else 1 / (p * law[size])
         return MarginalDesign(coalitions.reshape(len(rows), -1, p), weights=weights)

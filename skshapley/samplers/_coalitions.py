@@ -144,12 +144,7 @@ class CoalitionSampler(Sampler):
         # Rounded at random, so that the expected numbers hold exactly and the estimate
         # has no bias.
         counts = rounded(rng, half)
-        pairs = [
-            distinct_of_size(rng, s, count, p)
-            for s, count in enumerate(counts)
-            if count
-        ]
-        coalitions = np.concatenate(pairs)
+        coalitions = distinct_by_size(rng, counts, p)
         return with_complements(coalitions[rng.permutation(len(coalitions))])
 
 
@@ -211,6 +206,14 @@ def distinct_of_size(
         coalitions = np.concatenate([coalitions, draws])
         coalitions = coalitions[first_of_each(coalitions)]
     return coalitions
+
+
+def distinct_by_size(
+    rng: np.random.Generator, counts: np.ndarray, p: int
+) -> np.ndarray:
+    """Return ``counts[s]`` different coalitions of each size s, sorted by size."""
+    sizes = np.flatnonzero(counts).tolist()
+    return np.concatenate([distinct_of_size(rng, s, counts[s], p) for s in sizes])
 
 
 class Leverage(CoalitionSampler):
@@ -459,7 +462,9 @@ class OuterSizes(Kernel):
 
     def _ask(self, rows: np.ndarray, n: int) -> CoalitionDesign:
         p = self.n_players_
-        law, left, whole = self._law.copy(), n, []
+        law = self._law.copy()
+        left = n
+        whole = []
         for size in range(1, p // 2 + 1):
             sizes = sorted({size, p - size})
             count = sum(comb(p, s) for s in sizes)
@@ -470,15 +475,12 @@ class OuterSizes(Kernel):
             left -= count
             law[sizes] = 0.0
         expected = np.array([comb(p, s) if law[s] == 0 else 0.0 for s in range(p + 1)])
-        draws = [whole] * len(rows)
+        draws = [np.empty((0, p), dtype=bool) for _ in rows]
         if left:
             probabilities = law / law.sum()
             expected += left * probabilities
-            draws = [
-                [*whole, self._with_replacement(row, left, probabilities)]
-                for row in rows
-            ]
-        coalitions = np.stack([np.concatenate(drawn) for drawn in draws])
+            draws = [self._with_replacement(row, left, probabilities) for row in rows]
+        coalitions = np.stack([np.concatenate([*whole, drawn]) for drawn in draws])
         return CoalitionDesign(
             coalitions,
             expected_draws=expected[coalitions.sum(axis=2)],

@@ -19,9 +19,7 @@ from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler, with_reverses
 from skshapley.samplers._quadrature import bayesian_weights
 
-ENTROPY = (
-    2022  # seed of the generators of sets, beside their size and number of players
-)
+ENTROPY = 2022  # seed of the sets, beside their size and number of players
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -183,13 +183,10 @@ def _from_edges(
         (ones, (directed[0], directed[1])), shape=(n_nodes, n_nodes)
     ).tocsr()
     # one index type gives equal graphs equal bytes
-    indices, indptr = (
-        adjacency.indices.astype(np.int32),
-        adjacency.indptr.astype(np.int32),
-    )
-    return Graph(
-        sparse.csr_array((adjacency.data, indices, indptr), adjacency.shape), grid
-    )
+    indices = adjacency.indices.astype(np.int32)
+    indptr = adjacency.indptr.astype(np.int32)
+    arrays = adjacency.data, indices, indptr
+    return Graph(sparse.csr_array(arrays, adjacency.shape), grid)
 
 
 class Patch(NamedTuple):

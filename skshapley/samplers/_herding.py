@@ -69,9 +69,8 @@ class Herding(PermutationCode):
     kernel: str | PermutationKernel = "mallows"
     candidates: int = 25
 
-    _most_in_unit = (
-        2**10
-    )  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
+    # choosing n permutations takes n^2 or n^3 steps: one or two seconds
+    _most_in_unit = 2**10
     _by_variance = False
     _constraints = {
         **PermutationCode._constraints,

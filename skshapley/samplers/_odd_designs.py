@@ -10,14 +10,13 @@ from skshapley._process._pairs import Blocks, Pairs
 from skshapley._process._process import Process
 from skshapley._tools._counting import rounded, shared_out
 from skshapley.samplers._coalitions import (
-    distinct_of_size,
+    distinct_by_size,
     first_of_each,
     pairs_by_size,
 )
 
-WALKS_BELOW = (
-    1.3  # pairs per player; with fewer, a permutation tells more than other pairs
-)
+# Pairs per player; with fewer, a permutation tells more than other pairs.
+WALKS_BELOW = 1.3
 
 
 # Candidates for a choice of pairs: in total, and for each pair.
@@ -66,17 +65,19 @@ def filled(
 ) -> np.ndarray:
     """Return n distinct pairs outside `seen`: those `wanted`, then others by leverage score."""
     previous = wanted[:0] if seen is None else seen
-    p, n_seen = previous.shape[1], len(previous)
+    p = previous.shape[1]
+    n_seen = len(previous)
+    n_total = n_seen + n
     distinct = _different(np.concatenate([previous, wanted]))
     everything = n_all_pairs(p)
-    while len(distinct) < n_seen + n:
+    while len(distinct) < n_total:
         # two more than needed, because some repeat known pairs
-        missing = n_seen + n - len(distinct) + 2
-        if 2 * (n_seen + n) > everything:  # many pairs are taken: enumerate all
+        missing = n_total - len(distinct) + 2
+        if 2 * n_total > everything:  # many pairs are taken: enumerate all
             missing = everything
         random_pairs = leverage_pairs(rng, p, min(missing, everything))[0]
         distinct = _different(np.concatenate([distinct, random_pairs]))
-    return distinct[n_seen : n_seen + n]
+    return distinct[n_seen:n_total]
 
 
 def next_pairs(
@@ -148,11 +149,8 @@ def leverage_pairs(
     n = min(n, n_all_pairs(p))
     expected = _by_leverage(p, n, least_size)
     counts = rounded(rng, expected)
-    parts = [
-        distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count
-    ]
     # in random order, because callers take the beginning
-    pairs = np.concatenate(parts)[rng.permutation(counts.sum())]
+    pairs = distinct_by_size(rng, counts, p)[rng.permutation(counts.sum())]
     size = pairs.sum(axis=1)
     return pairs, expected[np.minimum(size, p - size)]
 
@@ -165,7 +163,8 @@ def sizes_missing(
     They fill the sizes in which the known and the new pairs lack pairs by leverage
     score.
     """
-    p, size = seen.shape[1], seen.sum(axis=1)
+    p = seen.shape[1]
+    size = seen.sum(axis=1)
     # the size of a pair is the smaller one of its coalitions
     counts = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
     missing = np.maximum(_by_leverage(p, len(seen) + n) - counts, 0.0)
@@ -196,21 +195,23 @@ MOST_BLOCK_PAIRS = 1500  # pairs of all blocks together
 # Up to this number of blocks, more pairs pay. With 100 rows of 20 columns and 70
 # evaluations per player, four blocks have .7 times the squared error of two, and .6
 # times that of all rows
-FEW_BLOCKS, MOST_IN_FEW = 10, 3000
+FEW_BLOCKS = 10
+MOST_IN_FEW = 3000
 # Share of all pairs from which on pairs against all rows are more informative than
 # blocks.
 ENOUGH = 1 / 3
-LEAST_ROWS = (
-    8  # from this number on, blocks need fewer pairs than one permutation on each row
-)
+# From this number of rows on, blocks need fewer pairs than one permutation on each row.
+LEAST_ROWS = 8
 # Smallest number of rows for which blocks gain, counted as 1/sum of squared weights: in
 # total, and per pair per player. At 4 evaluations per player, blocks have .9 and .5
 # times the squared error of all rows with 16 and 24 rows. At 10 evaluations it is 1.3,
 # 1.5 and .7 times with 16, 24 and 40 rows, at 25 nine times with 40.
-LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR = 16, 5
+LEAST_EFFECTIVE = 16
+EFFECTIVE_PER_PAIR = 5
 # With more rows, fewer per pair are sufficient: with 100 rows of 18 columns, the two
 # errors cross at 70 evaluations per player. Below that, blocks have the smaller error.
-MANY_EFFECTIVE, MORE_PER_PAIR = 25, 2
+MANY_EFFECTIVE = 25
+MORE_PER_PAIR = 2
 # Largest unseen share of the variance of single rows' games, with blocks of unequal
 # rows. With .0001, .003 and .015 and 10 evaluations per player, blocks have .7, 1.5 and
 # 6 times the error of all rows.
@@ -246,16 +247,15 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
 def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     """Return whether this number of blocks is more informative than pairs against all rows."""
     least_of_many = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
-    least = max(
-        LEAST_EFFECTIVE, min(EFFECTIVE_PER_PAIR * pairs_per_player, least_of_many)
-    )
+    least = min(EFFECTIVE_PER_PAIR * pairs_per_player, least_of_many)
+    least = max(LEAST_EFFECTIVE, least)
     # 1 / sum of squared weights is the effective number of rows (Kish).
     if weights @ weights * least > 1 + 1e-9:
         return False
-    b, q = len(weights), len(weights) // count
-    places = (
-        np.arange(count * q) * b // (count * q)
-    )  # the rows left out have various weights
+    b = len(weights)
+    q = b // count
+    # the rows left out have various weights
+    places = np.arange(count * q) * b // (count * q)
     blocks = Blocks.of(np.argsort(weights)[places].reshape(count, q), weights)
     return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
 

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 MOST_IDEALS = 2**14  # sets closed downward; counting them takes a tenth of a second
-DISTANCE = (
-    0.001  # distance of the chain from the uniform distribution, in total variation
-)
+# Distance of the chain from the uniform distribution, in total variation.
+DISTANCE = 0.001
 BLOCK_STEPS = 1024  # steps per block of random numbers
 
 

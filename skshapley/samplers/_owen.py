@@ -84,7 +84,8 @@ class Owen(Sampler):
         )
 
     def _ask(self, rows: np.ndarray, n: int) -> PairDesign:
-        p, unit = self.n_players_, self._masks_per_unit
+        p = self.n_players_
+        unit = self._masks_per_unit
         nodes, weights, counts = self._nodes(n // unit)
         stratum = np.repeat(np.arange(len(nodes)), counts)
         density = nodes[stratum][:, None]
@@ -100,7 +101,8 @@ class Owen(Sampler):
 
     def _nodes(self, n_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return nodes, their weights, and the units at each."""
-        masks, most = self._masks_per_unit, max(1, n_units // 2)
+        masks = self._masks_per_unit
+        most = max(1, n_units // 2)
         top = 1 / masks  # a complement stands for the density above 1/2
         if self.rule == "uniform":
             nodes = np.linspace(0, top, most) if most > 1 else np.array([top / 2])
@@ -108,11 +110,13 @@ class Owen(Sampler):
         else:
             enough = -(-self.n_players_ // 2)
             nodes, weights = np.polynomial.legendre.leggauss(min(masks * most, enough))
-            nodes, weights = (nodes + 1) / 2, weights / 2
+            nodes = (nodes + 1) / 2
             # Below 1/2, a node also stands for its mirror image; the middle node is its
             # own.
-            weights = np.where(nodes < top - TINY, masks, 1) * weights
-            nodes, weights = nodes[nodes < top + TINY], weights[nodes < top + TINY]
+            weights = np.where(nodes < top - TINY, masks, 1) * (weights / 2)
+            inside = nodes < top + TINY
+            nodes = nodes[inside]
+            weights = weights[inside]
         return nodes, weights, _shares(weights, n_units)
 
 

@@ -61,9 +61,7 @@ class PermutationSampler(Sampler):
 
     produces = PermutationDesign
     _sets_per_row = 1  # the fewest units on each background row, or on all of them
-    _most_in_unit = (
-        2**11
-    )  # permutations that are weighed together, by as many equations
+    _most_in_unit = 2**11  # permutations that are weighed together
     _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
 
     @abstractmethod
@@ -205,11 +203,12 @@ class _Rows:
         references: str,
         order: RowOrder | None,
     ) -> None:
-        self._rng, self._weights, self._random = rng, weights, references == "random"
-        self._row_order, self._places, self._rest = (
-            order,
-            *np.empty((2, 0), dtype=np.intp),
-        )
+        self._rng = rng
+        self._weights = weights
+        self._random = references == "random"
+        self._row_order = order
+        self._places = np.empty(0, dtype=np.intp)
+        self._rest = np.empty(0, dtype=np.intp)
 
     def take(self, n: int) -> np.ndarray:
         b = len(self._weights)
@@ -223,11 +222,10 @@ class _Rows:
                 self._rest = np.concatenate([self._rest, permutations])
         else:
             rounds = max(0, -(-(n - len(self._rest)) // b))
-            orders = self._rng.permuted(
-                np.tile(np.arange(b), (rounds, 1)), axis=1
-            ).ravel()
-            self._rest = np.concatenate([self._rest, orders])
-        result, self._rest = self._rest[:n], self._rest[n:]
+            orders = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1)
+            self._rest = np.append(self._rest, orders)
+        result = self._rest[:n]
+        self._rest = self._rest[n:]
         return result
 
     def _sampled(self, order: RowOrder, n: int) -> np.ndarray:
@@ -235,12 +233,13 @@ class _Rows:
         if not len(self._places):
             self._places = order.shuffled(self._rng)
         n_sets = min(-(-n // (ONCE_AGAIN + 1)), len(self._places) // ONCE_AGAIN)
-        if not n_sets:
-            places, self._places = self._places, self._places[:0]
-            return places
-        sets = self._places[: n_sets * ONCE_AGAIN].reshape(n_sets, ONCE_AGAIN)
         # Places that do not fill a set are kept for the next call.
-        self._places = self._places[n_sets * ONCE_AGAIN :]
+        n_places = n_sets * ONCE_AGAIN or len(self._places)
+        places = self._places[:n_places]
+        self._places = self._places[n_places:]
+        if not n_sets:
+            return places
+        sets = places.reshape(n_sets, ONCE_AGAIN)
         # A random place of each set, so that the repeated rows represent all others.
         again = sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)]
         return np.column_stack([sets, again]).ravel()
@@ -381,7 +380,8 @@ class Orthogonal(PermutationSampler):
     def _unit(self, n_draws: int, n_references: int) -> int:
         if self.traits.one_shot:
             return super()._unit(n_draws, n_references)
-        pairs, dimension = n_draws // 2, max(1, self.n_players_ - 1)
+        pairs = n_draws // 2
+        dimension = max(1, self.n_players_ - 1)
         if not self._single(n_references):
             # Equal blocks: the fewest that hold all pairs, each with at most p - 1
             # directions.
@@ -393,7 +393,8 @@ class Orthogonal(PermutationSampler):
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
-        p, pairs = self.n_players_, unit // 2
+        p = self.n_players_
+        pairs = unit // 2
         size = min(pairs, max(1, p - 1))
         blocks = -(-pairs // size)
         directions = orthogonal_directions(rng, n_units * blocks, size, p)

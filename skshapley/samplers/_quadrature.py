@@ -52,7 +52,8 @@ def greedy_permutations(
         drawn = uniform_permutations(rng, candidates, p)
         drawn_features = kernel.features(drawn)
         pick = choose(kernel.matrix(drawn_features, features[:, :k], p))
-        permutations[k], features[:, k] = drawn[pick], drawn_features[:, pick]
+        permutations[k] = drawn[pick]
+        features[:, k] = drawn_features[:, pick]
     return permutations
 
 

@@ -113,5 +113,6 @@ def _sphere(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
         points[:, j] = radius * (1 - 2 * t)
         radius = radius * 2 * np.sqrt(t * (1 - t))
     angle = 2 * np.pi * u[:, p - 3]
-    points[:, p - 3], points[:, p - 2] = radius * np.cos(angle), radius * np.sin(angle)
+    points[:, p - 3] = radius * np.cos(angle)
+    points[:, p - 2] = radius * np.sin(angle)
     return points

@@ -75,7 +75,8 @@ class Stratified(Sampler):
         its stratum, and costs one evaluation instead of two. Two players have four
         contributions in total, and each coalition occurs in two of them.
         """
-        p, two_players = n_players, n_players == 2
+        p = n_players
+        two_players = p == 2
         n_sampled = p * max(0, p - 2)
         return Price(
             draw=2 * n_references,
@@ -111,14 +112,14 @@ class Stratified(Sampler):
         """Return the cells player * p + size of `n` draws, with repetitions."""
         p = self.n_players_
         cells = np.arange(p * p).reshape(p, p)
-        certain_cells, open_cells = (
-            cells[:, [0, p - 1]].ravel(),
-            cells[:, 1 : p - 1].ravel(),
-        )
-        count, spread = np.zeros(len(open_cells)), np.ones(len(open_cells))
+        certain_cells = cells[:, [0, p - 1]].ravel()
+        open_cells = cells[:, 1 : p - 1].ravel()
+        count = np.zeros(len(open_cells))
+        spread = np.ones(len(open_cells))
         drawn = self._cells
         if drawn is not None and drawn.units[row].any():
-            certain_cells, count = certain_cells[:0], drawn.units[row, open_cells]
+            certain_cells = certain_cells[:0]
+            count = drawn.units[row, open_cells]
             neyman = self.allocation == "neyman"
             squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
             variance = _variances(squares, count, PRIOR if neyman else 0)
@@ -154,9 +155,8 @@ def _others(
 ) -> np.ndarray:
     """Return one uniform coalition of each size among the other players, ``(n, p)``."""
     keys = rng.random((len(players), p))
-    keys[np.arange(len(players)), players] = (
-        2.0  # comes last, so it is in no coalition of p - 1
-    )
+    # comes last, so it is in no coalition of p - 1
+    keys[np.arange(len(players)), players] = 2.0
     return keys.argsort(axis=1).argsort(axis=1) < sizes[:, None]
 
 
