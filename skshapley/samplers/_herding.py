@@ -32,6 +32,11 @@ class Herding(PermutationCode):
         Similarity of two permutations. The Mallows kernel has lam 4 by name.
     candidates : int, default=25
         Number of uniform permutations (or pairs) for each choice.
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each set; see `PermutationSampler`.
+    weights : {"equal", "bayesian"}, default="equal"
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few
+        players.
     paired : bool, default=True
         Choose pairs of a permutation and its reverse. Games with interactions of at
         most two players are then exact. False: single permutations, as in the paper.
@@ -39,11 +44,6 @@ class Herding(PermutationCode):
     replicates : int, default=1
         Sets per row to explain (and per background row). Two or more give standard
         errors.
-    references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each set; see `PermutationSampler`.
-    weights : {"equal", "bayesian"}, default="equal"
-        Weights of the permutations; "bayesian" gives the least discrepancy, for few
-        players.
 
     References
     ----------
@@ -110,16 +110,16 @@ class SequentialBayesianQuadrature(Herding):
         has a matrix of rank at most p, so neither has weights.
     candidates : int, default=25
         Number of uniform permutations (or pairs) for each choice.
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each set; see `PermutationSampler`.
+    weights : {"bayesian", "equal"}, default="bayesian"
+        Weights of the permutations.
     paired : bool, default=True
         Choose pairs of a permutation and its reverse. False: single permutations, as in
         the paper.
     replicates : int, default=1
         Sets per row to explain (and per background row). Two or more give standard
         errors.
-    references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each set; see `PermutationSampler`.
-    weights : {"bayesian", "equal"}, default="bayesian"
-        Weights of the permutations.
 
     References
     ----------

@@ -34,17 +34,17 @@ class Sobol(PermutationCode):
         From the cube to directions: "sphere" inverts the distribution functions of the
         spherical coordinates of p - 2 numbers, as in the paper; "gaussian" takes normal
         quantiles of p - 1, which is cheaper and as good.
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each sequence; see `PermutationSampler`.
+    weights : {"equal", "bayesian"}, default="equal"
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few
+        players.
     paired : bool, default=True
         Add the reverse of each permutation. Games with interactions of at most two
         players are then exact. False: the paper's sequence.
     replicates : int, default=1
         Sequences per row to explain (and per background row). Two or more give standard
         errors.
-    references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each sequence; see `PermutationSampler`.
-    weights : {"equal", "bayesian"}, default="equal"
-        Weights of the permutations; "bayesian" gives the least discrepancy, for few
-        players.
 
     References
     ----------

@@ -54,7 +54,7 @@ def check_game_attributes(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
     """Values, ends and flags have their shapes and types, and are finite, for rows in any order."""
-    rows = _rows(game)
+    rows = _spread(game.n_rows)
     again = np.array([-1, 0, 0])  # the last row, and the first one twice
     for selection in (rows, rows[again]):
         for references in (None, _references(game, len(selection))):
@@ -69,7 +69,7 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
     """Repeated calls return the same bits, also after other calls, and do not change arguments."""
     # A game may keep results of earlier calls. A repeated call must then return the
     # same bits. A copy that was first asked for other coalitions may round differently.
-    fresh, rows = deepcopy(game), _rows(game)
+    fresh, rows = deepcopy(game), _spread(game.n_rows)
     inputs = _coalitions(game, len(rows)), rows, _references(game, len(rows))
     before = deepcopy(inputs)
     different = _coalitions(game, len(rows), seed=1)
@@ -95,7 +95,7 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
     """A pickled game has the same values, also if `shared` is sent separately."""
-    rows = _rows(game)
+    rows = _spread(game.n_rows)
     coalitions = _coalitions(game, len(rows))
     expected = values_of(game, coalitions, rows)
     assert_close(
@@ -163,8 +163,9 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_references(game: Game, rtol: float = RTOL) -> None:
     """Values against all references are weighted means of single ones; against q, plain means."""
-    rows = _rows(game)
-    coalitions, references = _coalitions(game, len(rows)), _references(game, len(rows))
+    rows = _spread(game.n_rows)
+    coalitions = _coalitions(game, len(rows))
+    references = _references(game, len(rows))
     singles = _against_each(game, coalitions, rows)
     mean = (game.reference_weights[:, None] * singles).sum(axis=2)
     assert_close(
@@ -182,12 +183,10 @@ def check_game_references(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_ends(game: Game, rtol: float = RTOL) -> None:
     """`empty` and `full` are the values of the empty and the full coalition."""
-    rows = _rows(game)
+    rows = _spread(game.n_rows)
     nobody = np.zeros((len(rows), 1, game.n_players), dtype=bool)
-    empty, full = (
-        game.empty(rows),
-        np.repeat(game.full(rows)[:, None], game.n_references, axis=1),
-    )
+    empty = game.empty(rows)
+    full = np.repeat(game.full(rows)[:, None], game.n_references, axis=1)
     # compared with the values themselves, because their mean may be 0
     mean = (game.reference_weights[:, None] * empty).sum(axis=1, keepdims=True)
     computed = np.concatenate([empty_values(game, rows)[:, None], empty], axis=1)
@@ -211,7 +210,7 @@ def check_game_ends(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_active(game: Game, rtol: float = RTOL) -> None:
     """Players that are not `active` change no value, against all references or single ones."""
-    rows = _rows(game, SEARCHED_ROWS)
+    rows = _spread(game.n_rows, SEARCHED_ROWS)
     active = game.active(rows)
     partial_rows = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
     for values in (values_of, _against_each):
@@ -222,7 +221,7 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     """Players that are not `differing` from a reference change no value against it."""
-    rows = _rows(game, SEARCHED_ROWS)
+    rows = _spread(game.n_rows, SEARCHED_ROWS)
     differing = _differing(game, rows)
     if differing is None:
         return
@@ -240,7 +239,7 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_batch(game: Game, rtol: float = RTOL) -> None:
     """A value does not depend on the other coalitions, rows and references of the call."""
-    rows = _rows(game)
+    rows = _spread(game.n_rows)
     coalitions = _coalitions(game, len(rows))
     order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
     n, lines = len(order), np.repeat(rows, N_COALITIONS)
@@ -262,12 +261,7 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
             assert_close(np.concatenate(batches), expected, rtol, f"{how}, values")
 
 
-def _rows(game: Game, most: int = N_ROWS) -> np.ndarray:
-    """Return the positions of a few rows."""
-    return _spread(game.n_rows, most)
-
-
-def _spread(n: int, most: int) -> np.ndarray:
+def _spread(n: int, most: int = N_ROWS) -> np.ndarray:
     """Return at most the given number of n positions, including the first and the last."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
