@@ -416,8 +416,8 @@ class WaterfallDisplay(ByRow, Display):
         first, last = (number(amount, scale=scale) for amount in ends)
         texts = [number(amount, signed=True, scale=scale) for amount in value]
         reach = np.copysign(np.fmax(np.nan_to_num(half), widest), value)
-        # The part of the bar without the interval
-        free = np.abs(value) - np.abs(reach)
+        # The part of the bar without the interval; 0 where the interval is longer
+        free = np.maximum(np.abs(value) - np.abs(reach), 0)
         inside = style.write_inside(ax, start, rows, texts, np.sign(value) * free)
         outside = [
             "" if within else text for within, text in zip(inside, texts, strict=True)
