@@ -1,85 +1,12 @@
-"""Solver "gp-leave-one-out": closed form compared with refits, bias, coverage, its sampler."""
-
-from math import comb
+"""Solver "gp-leave-one-out": bias, coverage, its sampler."""
 
 import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._process._functionals import OddValues
-from skshapley._process._odd import OddKernel
-from skshapley._process._pairs import Pairs
-from skshapley._process._process import Posterior, Process
-from skshapley._tools._degrees import effective_degrees, widening
 from skshapley.samplers import OddLeverage, SamplerTask
-from skshapley.samplers._odd_designs import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
-from skshapley.solvers._gp_left_out import _Corrected
 from skshapley.testing import RandomGame, check_unbiased
-
-P = 7
-KERNEL = OddKernel.from_vector(np.r_[np.linspace(-3, -1, P), 3.0, -2.0, -4.0], P)
-
-
-def posterior_of(pairs):
-    return Posterior(Process(pairs, KERNEL, OddValues()), pairs.values)
-
-
-def drawn_pairs(n, seed):
-    """Return pairs by leverage score, the full coalition first, with values of two outputs."""
-    rng = np.random.default_rng(seed)
-    coalitions = np.vstack([np.ones((1, P), dtype=bool), leverage_pairs(rng, P, n)[0]])
-    signs = np.where(coalitions, 1.0, -1.0)
-    rough = rng.normal(size=(n + 1, 2))
-    return Pairs(
-        signs,
-        signs @ rng.normal(size=(P, 2)) + signs[:, :3].prod(axis=1)[:, None] + rough,
-    )
-
-
-def by_refits(pairs):
-    """Return phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)], word by word."""
-    posterior = posterior_of(pairs)
-    out = posterior.means
-    coalitions = pairs.signs > 0
-    sizes = np.minimum(coalitions.sum(axis=1), P - coalitions.sum(axis=1))
-    missed = pairs.values - posterior.mean(pairs.signs)
-    for j in range(1, len(pairs)):
-        others = np.arange(len(pairs)) != j
-        rest = posterior_of(pairs.take(others))
-        outside = pairs.values[j] - rest.mean(pairs.signs[j : j + 1])[0]
-        size = coalitions[j].sum()
-        q = 2 * np.where(coalitions[j], 1 / size, -1 / (P - size)) / comb(P, size)
-        room, n = comb(P, size), (sizes == sizes[j]).sum()
-        out = out + q[:, None] * (missed[j] + (room / n - 1) * outside)
-    return out, sizes
-
-
-@pytest.mark.parametrize("n", [P - 1, 12, 40])
-def test_values_agree_with_refits(n):
-    pairs = drawn_pairs(n, seed=n)
-    found = _Corrected(posterior_of(pairs)).values
-    np.testing.assert_allclose(found, by_refits(pairs)[0], rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("n", [12, 40])
-def test_standard_errors_are_a_jackknife_of_refits(n):
-    pairs = drawn_pairs(n, seed=n)
-    values, sizes = by_refits(pairs)
-    parts, counts = [], []
-    for size in (1, 2, 3):
-        members = np.flatnonzero(sizes == size)
-        away = [by_refits(pairs.take(np.arange(n + 1) != j))[0] for j in members]
-        m = len(members)
-        scale = (1 - m / comb(P, size)) * (m - 1) / m
-        parts.append(scale * ((np.array(away) - values) ** 2).sum(axis=0))
-        counts.append(m)
-    freedom = effective_degrees(
-        np.array([parts]), np.array(counts)[None, :, None, None]
-    )[0]
-    expected = np.sqrt(np.sum(parts, axis=0)) * widening(freedom)
-    found = _Corrected(posterior_of(pairs)).standard_errors()
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_bias_is_smaller_than_that_of_the_posterior_mean():

@@ -195,8 +195,13 @@ class OneWay:
     interacts_in_pairs = prefers_pairs
 
 
-def solver_by(way, *given, **named):
+def tree_values(trees, players=None, **options):
+    """Return the solver of exact values of trees that were read."""
+    return TreeValues(trees, players, **options)
+
+
+def solver_by(way, trees, players=None, index="shapley", **options):
     """Exact values that go one way."""
-    solver = TreeValues(*given, **named)
+    solver = tree_values(trees, players, index=index, **options)
     solver._costs = OneWay(way)
     return solver

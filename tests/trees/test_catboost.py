@@ -6,9 +6,10 @@ import pytest
 from scipy.special import logit
 
 from skshapley import ShapleyExplainer, TreeExplainer
-from skshapley._trees import TreeValues
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
+
+from .conftest import tree_values
 
 catboost = pytest.importorskip("catboost")
 
@@ -89,7 +90,7 @@ def rows(X, start, stop):
 def test_trees_predict_like_catboost(name):
     model, X, _ = fitted(name)
     trees = read_trees(model)
-    ours = TreeValues(trees).predict(trees.to_matrix(X))
+    ours = tree_values(trees).predict(trees.to_matrix(X))
     np.testing.assert_allclose(ours, trees.raw_response(X), rtol=0, atol=1e-12)
 
 
@@ -110,7 +111,7 @@ def test_rows_at_thresholds_and_missing_values(name):
             rng.integers(0, 3, len(Z)), np.arange(len(Z))
         ]
     Z[rng.random(Z.shape) < 0.1] = np.nan if name != "numbers" else 0.0
-    ours = TreeValues(trees).predict(trees.to_matrix(Z))
+    ours = tree_values(trees).predict(trees.to_matrix(Z))
     np.testing.assert_allclose(ours, trees.raw_response(Z), rtol=0, atol=1e-12)
 
 
@@ -191,7 +192,7 @@ def test_nullable_columns_equal_columns_with_nan(backend, sampler):
 
 def test_equal_tests_of_a_level_share_a_bit():
     trees = read_trees(fitted("numbers")[0])
-    values = TreeValues(trees).fit(NUMBERS[:B])
+    values = tree_values(trees).fit(NUMBERS[:B])
     values._divide()
     chunks = [chunk for block in values._blocks for chunk in block.chunks]
     # a tree of depth 4 has 15 nodes, but four comparisons

@@ -6,15 +6,14 @@ import sklearn
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
-from skshapley._trees import TreeValues
 from skshapley.trees import read_trees
 
-from .conftest import xgb
+from .conftest import tree_values, xgb
 from .test_values import chain, deep_forest
 
 
 def costs_of(model):
-    return TreeValues(read_trees(model))._costs
+    return tree_values(read_trees(model))._costs
 
 
 def test_small_trees_use_tables_except_for_tiny_backgrounds():
@@ -31,7 +30,7 @@ def test_small_trees_use_tables_except_for_tiny_backgrounds():
 def test_tables_of_fit_do_not_depend_on_the_rows():
     """No bit depends on the rows that come with one."""
     X, y = make_friedman1(300, 10, random_state=0)
-    solver = TreeValues(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:200])
+    solver = tree_values(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:200])
     np.testing.assert_array_equal(solver.values(X[:1]), solver.values(X)[:1])
 
 
@@ -41,7 +40,7 @@ def test_deep_trees_use_tables_for_many_rows():
     assert costs.prefers_pairs(3, 50)
     assert not costs.prefers_pairs(100_000, 1_000)
     assert costs.prefers_pairs(1500, 1)
-    solver = TreeValues(read_trees(model)).fit(X[:50])
+    solver = tree_values(read_trees(model)).fit(X[:50])
     many = solver.values(np.tile(X, (3, 1)))
     np.testing.assert_allclose(solver.values(X[:3]), many[:3], atol=1e-12)
 
@@ -55,7 +54,7 @@ def test_leaf_counts_are_correct():
 
 def test_paths_with_many_players_use_no_tables():
     trees, _ = chain(65)
-    costs = TreeValues(trees)._costs
+    costs = tree_values(trees)._costs
     for b in (10**9, None):
         assert not costs.keeps_tables(b)
         assert costs.prefers_pairs(10**9, b)
@@ -101,7 +100,7 @@ def test_visited_nodes_agree_with_the_estimate(depth, d):
             for root in trees.roots
         ]
     )
-    assert 0.5 < counted * trees.n_trees / TreeValues(trees)._costs.visits < 2
+    assert 0.5 < counted * trees.n_trees / tree_values(trees)._costs.visits < 2
 
 
 def test_little_memory_uses_no_tables():
@@ -117,14 +116,14 @@ def test_little_memory_uses_no_tables():
 def test_tables_are_made_when_single_rows_have_cost_as_much():
     """All rows of a service count, and the values agree to rounding."""
     model, X = deep_forest(20, n=1500, n_estimators=2)
-    solver = TreeValues(read_trees(model)).fit(X[:50])
+    solver = tree_values(read_trees(model)).fit(X[:50])
     assert solver._tables is None
     first = solver.values(X[:1])
     for _ in range(30):
         solver.values(X[:100])
     assert solver._tables is not None
     np.testing.assert_allclose(solver.values(X[:1]), first, rtol=0, atol=1e-12)
-    fresh = TreeValues(read_trees(model)).fit(X[:50])
+    fresh = tree_values(read_trees(model)).fit(X[:50])
     np.testing.assert_array_equal(
         fresh.values(np.tile(X, (2, 1)))[:1], solver.values(X[:1])
     )
@@ -132,7 +131,7 @@ def test_tables_are_made_when_single_rows_have_cost_as_much():
 
 def test_many_rows_against_one_background_row_have_the_same_bits_alone():
     X, y = make_friedman1(300, 10, random_state=0)
-    solver = TreeValues(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:1])
+    solver = tree_values(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:1])
     together = solver.values(X[:100])
     assert solver._tables is None
     np.testing.assert_array_equal(solver.values(X[5:6]), together[5:6])

@@ -8,11 +8,10 @@ import pytest
 import xgboost
 from sklearn.ensemble import GradientBoostingRegressor
 
-from skshapley._trees import TreeValues
 from skshapley.indices import PAIR_INDICES
 from skshapley.trees import TreeExplainer, read_trees
 
-from .conftest import D, OneWay, game_values, solver_by
+from .conftest import D, OneWay, game_values, solver_by, tree_values
 from .test_values import PLAYERS, deep_forest, references
 
 # of a coalition of the others, of that size (Grabisch & Roubens 1999; Tsai, Yeh &
@@ -91,7 +90,7 @@ def test_pairs_of_rows_agree_with_tables(d):
 
 def test_few_rows_use_pairs_and_many_use_tables():
     model, _ = deep_forest(10, n=600, n_estimators=2)
-    costs = TreeValues(read_trees(model))._costs
+    costs = tree_values(read_trees(model))._costs
     assert costs.interacts_in_pairs(1, 10)
     assert costs.interacts_in_pairs(1, None)
     assert not costs.interacts_in_pairs(1000, 1000)

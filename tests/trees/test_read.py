@@ -18,16 +18,15 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
-from skshapley._trees import TreeValues
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
 
-from .conftest import RECIPES, lgb, make_data, xgb
+from .conftest import RECIPES, lgb, make_data, tree_values, xgb
 
 
 def our_response(trees, X):
     """The sum of the trees."""
-    return TreeValues(trees).predict(trees.to_matrix(X))
+    return tree_values(trees).predict(trees.to_matrix(X))
 
 
 def assert_reads(trees, X):

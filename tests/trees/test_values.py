@@ -11,10 +11,17 @@ import xgboost
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
-from skshapley._trees import TreeValues
 from skshapley.trees import read_trees
 
-from .conftest import RECIPES, D, game_values, shapley_by_definition, solver_by, xgb
+from .conftest import (
+    RECIPES,
+    D,
+    game_values,
+    shapley_by_definition,
+    solver_by,
+    tree_values,
+    xgb,
+)
 
 PLAYERS = {
     "features": np.arange(D),
@@ -80,7 +87,7 @@ def test_banzhaf_values_agree_with_the_definition(fitted, name, way):
 def test_unknown_index(fitted):
     model, _ = fitted("xgboost")
     with pytest.raises(ValueError, match=r"index as one of .* got 'nash'"):
-        TreeValues(read_trees(model), index="nash")
+        tree_values(read_trees(model), index="nash")
 
 
 def deep_forest(d, n=500, n_estimators=5):
@@ -106,7 +113,9 @@ def test_values_agree_with_shap(fitted, name):
     model, X = fitted(name)
     trees = read_trees(model)
     ours = (
-        TreeValues(trees).fit(trees.to_matrix(X[:60])).values(trees.to_matrix(X[60:90]))
+        tree_values(trees)
+        .fit(trees.to_matrix(X[:60]))
+        .values(trees.to_matrix(X[60:90]))
     )
     theirs = np.reshape(shap_values(model, X[:60], X[60:90]), ours.shape)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
@@ -186,8 +195,8 @@ def test_weights_equal_repeated_rows(fitted):
     model, X = fitted("hist gradient boosting")
     trees = read_trees(model)
     times = np.arange(10) % 4
-    weighted = TreeValues(trees).fit(X[:10], times)
-    repeated = TreeValues(trees).fit(np.repeat(X[:10], times, axis=0))
+    weighted = tree_values(trees).fit(X[:10], times)
+    repeated = tree_values(trees).fit(np.repeat(X[:10], times, axis=0))
     np.testing.assert_allclose(weighted.values(X), repeated.values(X), atol=1e-13)
 
 
@@ -195,7 +204,7 @@ def test_unused_players_get_zero():
     X, y = make_friedman1(200, 12, random_state=0)
     X[:, 11] = 0.0
     model = xgb(max_depth=3).fit(X, y)
-    values = TreeValues(read_trees(model)).fit(X[:20]).values(X)
+    values = tree_values(read_trees(model)).fit(X[:20]).values(X)
     assert not values[:, 11].any()
 
 
@@ -359,7 +368,7 @@ def test_long_paths_of_the_training_data(depth, way):
 
 def test_groups_of_columns_shorten_paths():
     trees, _ = chain(65)
-    solver = TreeValues(trees, np.arange(65) // 5).fit(np.zeros((1, 65)))
+    solver = tree_values(trees, np.arange(65) // 5).fit(np.zeros((1, 65)))
     np.testing.assert_allclose(solver.values(np.ones((1, 65))).sum(), 65.0**2)
 
 
@@ -375,8 +384,8 @@ def test_groups_of_columns_shorten_paths():
 def test_trees_without_splits(model):
     X = np.arange(30.0)[:, None] * [1.0, -1.0]
     trees = read_trees(model.fit(X, np.full(30, 2.0)))
-    solver = TreeValues(trees).fit(X[:3])
+    solver = tree_values(trees).fit(X[:3])
     np.testing.assert_allclose(solver.base_values, 2.0)
     assert not solver.values(X).any()
     assert not solver.pairs(X).any()
-    assert not TreeValues(trees).fit().values(X).any()
+    assert not tree_values(trees).fit().values(X).any()
