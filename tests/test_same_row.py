@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._tables._keys import row_keys
@@ -176,6 +177,7 @@ class TestKeys:
             pd.DataFrame(numbers).astype("Int64"),
             pd.DataFrame({"a": [1, 0], "b": [2.0, 3.0]}),
             np.array([[1.0, 2.0], [-0.0, 3.0]]),
+            sparse.csr_array(numbers),
         ):
             np.testing.assert_array_equal(row_keys(other), expected)
 

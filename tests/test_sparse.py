@@ -11,8 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley._references import RowOrder
-from skshapley._tables._keys import row_keys
 from skshapley._tables._rows import SparsePool
 from skshapley.background import herd
 from skshapley.rewards import InterventionalReward, Players, Response
@@ -211,11 +209,6 @@ def test_xgboost_treats_absent_entries_as_missing():
     )
 
 
-def test_keys_equal_those_of_the_dense_array():
-    rows = table(9)
-    np.testing.assert_array_equal(row_keys(sparse.csr_array(rows)), row_keys(rows))
-
-
 def test_equal_rows_are_explained_alike():
     background, rows = (
         sparse.csr_array(table(200, seed=3)),
@@ -241,18 +234,9 @@ def test_duplicate_entries_are_summed():
     assert twice.nnz == 2
 
 
-def test_wide_matrices_are_ordered_by_random_projections(monkeypatch):
+def test_wide_matrices_are_explained_with_random_projections(monkeypatch):
     monkeypatch.setattr("skshapley._references._columns.MOST_CELLS", 100)
     background, rows = sparse.csr_array(table(200)), sparse.csr_array(table(2, seed=1))
-    row_order = RowOrder.balanced(
-        background,
-        np.zeros((200, 1)),
-        np.full(200, 1 / 200),
-        np.arange(D),
-        np.random.default_rng(0),
-    )
-    assert sorted(row_order.places) == list(range(200))
-    assert row_order.traits is None
     made = (
         ShapleyExplainer(Products(), max_rows=300, random_state=0)
         .fit(background)

@@ -1,5 +1,6 @@
 """A table with keys, a model that needs sampling, and explainers for every container."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 from skshapley import ShapleyExplainer
+from skshapley.batches._folder import write_json
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -29,6 +31,13 @@ def fitted(background, **parameters):
 def contents(folder):
     """The bytes of every file but the lock."""
     return {p.name: p.read_bytes() for p in Path(folder).iterdir() if p.name != "_lock"}
+
+
+def rewritten(manifest, **changes):
+    """Change a manifest as a run would write it, with the hash of its new content."""
+    content = json.loads(manifest.read_text())
+    del content["hash"]
+    write_json(manifest, content | changes)
 
 
 def picky(X):

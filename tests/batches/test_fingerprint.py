@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
-from skshapley.batches._fingerprint import code_digest, described, state_digest
+from skshapley.batches._fingerprint import code_digest, described
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
@@ -128,15 +128,18 @@ def test_models_that_raise_on_resume(rows, background, tmp_path):
     assert contents(tmp_path) == whole
 
 
-def test_predictions_of_mixed_rows_distinguish_models(background):
+def test_predictions_of_mixed_rows_distinguish_models(background, table, tmp_path):
     """Two functions that agree on every background row and have no state."""
     alike = background.assign(b=background["a"])
 
-    def digest(add):
+    def explain(add):
         explainer = fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"]))
-        return state_digest(explainer._way.state())
+        explain_batches(explainer, table, tmp_path)
 
-    assert digest(0.0) == digest(0.0) != digest(1e-9)
+    explain(0.0)
+    explain(0.0)
+    with pytest.raises(FileExistsError, match="explainer"):
+        explain(1e-9)
 
 
 # --- functions ------------------------------------------------------------------------

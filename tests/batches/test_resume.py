@@ -13,11 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skshapley import ShapleyExplainer, TreeExplainer
-from skshapley.batches import ExplanationDataset, _folder, explain_batches
-from skshapley.batches._fingerprint import versions
+from skshapley.batches import ExplanationDataset, explain_batches
 from skshapley.exceptions import BatchError
 
-from .conftest import NAMES, contents, fitted, model
+from .conftest import NAMES, contents, fitted, model, rewritten
 from .killed_runs import trials
 
 
@@ -152,12 +151,9 @@ def test_settings_without_effect_on_values_may_change(table, background, tmp_pat
     assert contents(tmp_path) == whole
 
 
-def test_different_library_versions_are_refused(
-    table, explainer, tmp_path, monkeypatch
-):
-    with monkeypatch.context() as patched:
-        patched.setattr(_folder, "versions", lambda: {**versions(), "numpy": "1.0"})
-        explain_batches(explainer, table, tmp_path)
+def test_different_library_versions_are_refused(table, explainer, tmp_path):
+    versions = explain_batches(explainer, table, tmp_path).manifest["versions"]
+    rewritten(tmp_path / "_manifest.json", versions=versions | {"numpy": "1.0"})
     with pytest.raises(FileExistsError, match=r"versions\.numpy was 1\.0 and is "):
         explain_batches(explainer, table, tmp_path)
 

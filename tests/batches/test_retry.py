@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from skshapley.batches import ExplanationDataset, _run, explain_batches
-from skshapley.batches._folder import read_json, write_json
 from skshapley.exceptions import BatchError
 
-from .conftest import NAMES, contents, fitted, model, picky, spoilt
+from .conftest import NAMES, contents, fitted, model, picky, rewritten, spoilt
 
 ARGUMENTS = dict(batch_rows=5, keys="key")
 ASIDE = pytest.mark.filterwarnings("ignore:explain_batches set .* rows aside")
@@ -152,8 +151,7 @@ def test_a_shorter_source_is_refused_after_a_skipped_batch(background, table, tm
         None,
         25,
     ):  # a run that was killed before it had finished, and one that had
-        content = read_json(tmp_path / "_manifest.json") | {"n_rows": n_rows}
-        write_json(tmp_path / "_manifest.json", content)
+        rewritten(tmp_path / "_manifest.json", n_rows=n_rows)
         with pytest.raises(
             FileExistsError, match="the source ends after 20 rows, and it had more"
         ):

@@ -19,7 +19,6 @@ from sklearn.linear_model import LogisticRegression
 
 from skshapley import Explanation, ShapleyExplainer, TreeExplainer
 from skshapley.batches import ExplanationDataset, explain_batches
-from skshapley.batches._folder import PART
 from skshapley.exceptions import BatchError, PartialExplanationError
 
 from .conftest import NAMES, fitted, model, picky, spoilt
@@ -219,7 +218,7 @@ def test_grown_trees_continue_with_the_same_bits(interactions, n_rows, tmp_path)
     used.explain(X[:500])
     explain_batches(used, rows, tmp_path / "twice", batch_rows=5)
     for number in (1, 3):
-        (tmp_path / "twice" / PART.format(number)).unlink()
+        (tmp_path / "twice" / f"part-{number:08}.parquet").unlink()
     resumed = explain_batches(fresh(), rows, tmp_path / "twice", batch_rows=5).read()
     alone = next(explain_batches(used, rows, batch_rows=n_rows))
     for other in (resumed, alone):

@@ -81,13 +81,10 @@ def test_values_agree_with_a_loop():
     )
     held_out = table.iloc[:5] + 0.5
     found = conditional_error(
-        explainer, ["interventional"], held_out, n_coalitions=8, random_state=rng_of(3)
+        explainer, ["interventional"], held_out, n_coalitions=8, random_state=3
     )
-    from skshapley._tools._random import entropy_from, generator
-
-    drawn = kernel_coalitions(
-        generator(entropy_from(rng_of(3), "test"), 1), 40, 2
-    ).reshape(5, 8, 2)
+    stream = np.random.SeedSequence(3, spawn_key=(0, 1))
+    drawn = kernel_coalitions(np.random.default_rng(stream), 40, 2).reshape(5, 8, 2)
     squares = np.zeros((5, 8))
     for i, j in np.ndindex(5, 8):
         mixed = table.copy()
@@ -100,10 +97,6 @@ def test_values_agree_with_a_loop():
     assert found.loc["interventional", "standard_error"] == pytest.approx(
         each.std(ddof=1) / np.sqrt(5)
     )
-
-
-def rng_of(seed):
-    return np.random.default_rng(seed)
 
 
 def test_the_explainer_is_not_modified(explainer):

@@ -145,6 +145,12 @@ def test_number(value, text):
         (-3, "−3"),
         (1234567, "1234567"),
         (0.123456, "0.1235"),
+        # rounding keeps the integer part
+        (1304000.4, "1304000"),
+        (-640423.0, "−640423"),
+        (12.3456, "12.35"),
+        (8.0, "8"),
+        (1e12, "1e+12"),
         (pd.Timestamp("2024-03-01"), "2024-03-01"),
         ("a category with a long name", "a categ…ong name"),
     ],
@@ -157,6 +163,18 @@ def test_value_text(value, text):
 def test_unnamed_features_show_their_value():
     frame = pd.DataFrame({"feature": ["", "\n"], "data": [1.5, 2.0]})
     assert [line.strip()[-3:] for line in named_values(frame)] == ["1.5", "= 2"]
+
+
+def test_a_long_name_leaves_room_for_its_value():
+    name = (
+        "Average monthly household expenditure on durable consumer goods and services"
+    )
+    frame = pd.DataFrame(
+        {"feature": [name, "age"], "data": ["a category with a name", 3]}
+    )
+    long, short = named_values(frame)
+    assert long == "Average mo…d services = a categ…h a name"
+    assert short == "age = 3"
 
 
 ALIKE = {

@@ -10,7 +10,6 @@ from matplotlib.colors import to_rgba
 
 from skshapley import ShapleyExplainer
 from skshapley.plots import BarDisplay, BeeswarmDisplay, WaterfallDisplay
-from skshapley.plots._places import swarm
 
 # The colours that the displays share
 NEGATIVE = "#2B83BA"
@@ -394,18 +393,6 @@ def test_beeswarm_greys_values_without_an_order(explanation):
     assert grey[frame["feature"] == "x0"].all()
     missing = frame.loc[grey & (frame["feature"] != "x0"), ["row", "feature"]]
     assert missing.to_numpy().tolist() == [["row 0", "x1"]]
-
-
-def test_swarm_points_do_not_overlap():
-    x = np.repeat([0.0, 1.0, 5.0], [40, 7, 2])
-    rows = np.repeat([0, 1], [20, 29])
-    y = swarm(x, rows)
-    assert np.abs(y).max() <= 0.4 + 1e-12
-    for row in (0, 1):
-        points = np.column_stack([x, y])[rows == row]
-        assert len(np.unique(points.round(9), axis=0)) == len(points)
-        assert np.abs(points[:20, 1].mean()) < 0.02
-    np.testing.assert_array_equal(swarm(np.array([1.0, 2.0, 3.0]), np.zeros(3, int)), 0)
 
 
 def test_missing_matplotlib_is_reported_with_the_install_command(

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from skshapley._tables._texts import named_values
 from skshapley.comparison import compare, drift
 from skshapley.plots import (
     ComparisonDisplay,
@@ -252,15 +251,6 @@ def test_long_method_names_leave_room_for_curves():
     drawn = MaskingCurveDisplay(table).plot()
     assert_clear(drawn.figure_)
     assert drawn.ax_.get_window_extent().width > 0.7 * drawn.figure_.bbox.width
-
-
-def test_a_long_name_leaves_room_for_its_value():
-    frame = pd.DataFrame(
-        {"feature": [NAMES[0], "age"], "data": ["a category with a name", 3]}
-    )
-    name, short = named_values(frame)
-    assert name == "Average mo…d services = a categ…h a name"
-    assert short == "age = 3"
 
 
 def test_long_tokens_are_wrapped():

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from skshapley import ShapleyExplainer
-from skshapley._report._content import content
 from skshapley.plots import OverOutputsDisplay
 
 TIMES = [0.5, 1.0, 4.0]
@@ -58,8 +57,3 @@ def test_other_outputs_are_refused(columns):
         ValueError, match="over_outputs got outputs that are not ascending numbers"
     ):
         explanation.plot.over_outputs(0)
-    assert content(explanation)["places"] is None
-
-
-def test_the_report_has_their_places(over_time):
-    assert content(over_time)["places"] == TIMES

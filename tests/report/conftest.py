@@ -2,6 +2,8 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -66,6 +68,13 @@ def make_explanation(n_rows=40, n_features=6, *, outputs=None, pairs=False):
         output_names=explanation.output_names,
     )
     return replace(explanation, interactions=interactions)
+
+
+def report_text(explanation, **options):
+    """The text of the report of an explanation."""
+    with TemporaryDirectory() as folder:
+        path = explanation.report(Path(folder, "report.html"), **options)
+        return path.read_text(encoding="utf-8")
 
 
 def make_awkward():

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley._report import report_html
+from skshapley import ShapleyExplainer
 from skshapley._report._columns import column
-from skshapley._report._content import content
+
+from .conftest import report_text
 
 
 class Page(HTMLParser):
@@ -55,7 +56,7 @@ def close(written, known, digits):
 @pytest.mark.parametrize("kind", ["plain", "awkward"])
 def test_numbers_agree_with_the_explanation(kind, request):
     explanation = request.getfixturevalue(kind)
-    shown = content_of(report_html(explanation))
+    shown = content_of(report_text(explanation))
     names = [str(name) for name in explanation.feature_names]
     assert sorted(shown["features"]) == sorted(names)
     assert shown["rows"] == [str(label) for label in explanation.index]
@@ -75,7 +76,7 @@ def test_numbers_agree_with_the_explanation(kind, request):
 
 
 def test_the_strongest_features_come_first_and_others_are_summed(plain):
-    shown = content_of(report_html(plain, max_features=3, max_rows=10))
+    shown = content_of(report_text(plain, max_features=3, max_rows=10))
     order = plain.importance().index
     assert shown["features"] == order[:3].tolist()
     assert (shown["n_others"], len(shown["rows"]), shown["n_explained"]) == (3, 10, 40)
@@ -92,13 +93,13 @@ def test_the_strongest_features_come_first_and_others_are_summed(plain):
 
 
 def test_a_single_feature_is_not_summed(plain):
-    shown = content_of(report_html(plain, max_features=5))
+    shown = content_of(report_text(plain, max_features=5))
     assert (len(shown["features"]), shown["n_others"]) == (6, 0)
 
 
 def test_selections_sum_the_other_features_and_sizes_have_no_report(awkward):
     names = awkward.feature_names[:2].tolist()
-    shown = content(awkward[names])
+    shown = content_of(report_text(awkward[names]))
     left_out = awkward.values[:, 2:].sum(axis=1)
     for number_of, output in enumerate(shown["outputs"]):
         last = shown["features"].index("features left out")
@@ -106,11 +107,11 @@ def test_selections_sum_the_other_features_and_sizes_have_no_report(awkward):
         np.testing.assert_allclose(output["values"][last], known, rtol=1e-5, atol=1e-9)
         assert not output["gap"]
     with pytest.raises(ValueError, match="as by abs, do not add up to a prediction"):
-        content(abs(awkward))
+        report_text(abs(awkward))
 
 
 def test_pairs_are_the_strongest_interactions(awkward):
-    shown = content_of(report_html(awkward))
+    shown = content_of(report_text(awkward))
     names = [str(name) for name in awkward.feature_names]
     places = [names.index(name) for name in shown["features"]]
     for written, known in zip(shown["outputs"], by_output(awkward), strict=True):
@@ -129,7 +130,7 @@ def test_pairs_are_the_strongest_interactions(awkward):
 
 
 def test_names_are_escaped(awkward, evil):
-    page = Page(report_html(awkward, title=f"</title>{evil}"))
+    page = Page(report_text(awkward, title=f"</title>{evil}"))
     assert "img" not in page.tags
     assert page.tags.count("script") == 2
     assert len(page.scripts) == 2  # what ends a script early would be a third
@@ -138,7 +139,7 @@ def test_names_are_escaped(awkward, evil):
 
 
 def test_the_page_loads_no_other_file(awkward):
-    text = report_html(awkward)
+    text = report_text(awkward)
     assert "://" not in text
     assert not re.search(r"@import|\burl\(|fetch\(|XMLHttp|innerHTML|eval\(", text)
     page = Page(text)
@@ -149,7 +150,7 @@ def test_the_page_loads_no_other_file(awkward):
 
 
 def test_a_thousand_rows_of_thirty_features_are_small(thousand):
-    assert len(report_html(thousand).encode()) < 2_500_000
+    assert len(report_text(thousand).encode()) < 2_500_000
 
 
 # Bytes of script, style and frame before there were panels and comparisons
@@ -157,18 +158,18 @@ FRAME_BYTES = 58_000
 
 
 def test_parts_are_embedded_on_demand(plain, awkward):
-    page = report_html(plain)
+    page = report_text(plain)
     frame = page.replace(re.findall(r'id="content">(.*?)</script>', page)[0], "")
     assert len(frame.encode()) < FRAME_BYTES
     labels = awkward.output_names[np.arange(len(awkward)) % 2]
-    full = report_html(awkward, beside=awkward, y=labels)
+    full = report_text(awkward, beside=awkward, y=labels)
     for word in ("drawBeside", "drawInteractions", "True value"):
         assert word in full
         assert word not in page
 
 
 def facts_of(explanation):
-    return dict(content_of(report_html(explanation))["outputs"][0]["facts"])
+    return dict(content_of(report_text(explanation))["outputs"][0]["facts"])
 
 
 def test_the_page_shows_standard_errors(plain):
@@ -185,13 +186,13 @@ def test_the_page_shows_standard_errors(plain):
     facts = facts_of(exact)
     assert facts["Standard errors"].startswith("0: ")
     assert facts["Background errors"].startswith("computed on request")
-    assert content_of(report_html(exact))["outputs"][0]["errors"] is None
+    assert content_of(report_text(exact))["outputs"][0]["errors"] is None
     unknown = replace(plain, standard_errors=None, predictions=plain.predictions + 0.5)
     facts = facts_of(unknown)
     assert facts["Standard errors"].startswith("not known")
     assert facts["Adds up"].startswith("no: ")
     assert "0.500" in facts["Adds up"]
-    assert content_of(report_html(unknown))["outputs"][0]["gap"]
+    assert content_of(report_text(unknown))["outputs"][0]["gap"]
 
 
 COLUMNS = {
@@ -230,12 +231,28 @@ def test_columns(values, known):
     json.dumps(written, allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "places"),
+    [
+        ([0.5, 1.0, 4.0], [0.5, 1.0, 4.0]),
+        (["a", "b", "c"], None),
+        ([0, 1, 2], None),
+        ([2.0, 1.0, 3.0], None),
+    ],
+)
+def test_outputs_that_are_ascending_numbers_have_places(outputs, places):
+    slopes = np.array([[1.0, 2.0, 3.0], [0.0, -5.0, 1.0], [0.1, 0.1, 0.1]])
+    explainer = ShapleyExplainer(lambda X: pd.DataFrame(X @ slopes, columns=outputs))
+    explanation = explainer.fit(np.zeros((1, 3))).explain(np.eye(3))
+    assert content_of(report_text(explanation))["places"] == places
+
+
 def test_duplicate_names(plain):
     """Features with equal names, such as tokens, are distinguished by position."""
     names = np.array(["the"] * 6, dtype=object)
     twice = replace(plain, feature_names=names, data=plain.data.set_axis(names, axis=1))
-    shown = content_of(report_html(twice))
-    again = content_of(report_html(plain))
+    shown = content_of(report_text(twice))
+    again = content_of(report_text(plain))
     assert shown["features"] == ["the"] * 6
     assert shown["outputs"][0]["importance"] == again["outputs"][0]["importance"]
 
@@ -249,7 +266,7 @@ def test_file(plain, tmp_path):
 
 
 def test_one_row(plain):
-    shown = content_of(report_html(plain[0]))
+    shown = content_of(report_text(plain[0]))
     assert shown["rows"] == ["row 0"]
     assert shown["outputs"][0]["importance"][0][1] is None  # no spread to judge by
 
@@ -291,14 +308,14 @@ def test_invalid_arguments_are_refused(given, error, written, plain, tmp_path):
 )
 def test_base_values_in_log_odds_show_the_probability(plain, settings, written):
     explanation = replace(plain, settings=replace(plain.settings, **settings))
-    (output,) = content_of(report_html(explanation))["outputs"]
+    (output,) = content_of(report_text(explanation))["outputs"]
     assert dict(output["facts"])["Base value"] == written
     assert output["logit"] == ("probability" in written)
 
 
 def test_absent_features_are_explained_in_plain_words(plain):
     settings = replace(plain.settings, reward="InterventionalReward()")
-    (output,) = content_of(report_html(replace(plain, settings=settings)))["outputs"]
+    (output,) = content_of(report_text(replace(plain, settings=settings)))["outputs"]
     written = dict(output["facts"])["Absent features"]
     assert (
         written == "interventional: absent features take the values of background rows"
@@ -306,6 +323,6 @@ def test_absent_features_are_explained_in_plain_words(plain):
 
 
 def test_the_page_has_contents_filters_and_a_download(plain):
-    page = Page(report_html(plain))
+    page = Page(report_text(plain))
     ids = {value for name, value in page.attributes if name == "id"}
     assert {"contents", "filter", "least", "most", "download"} <= ids

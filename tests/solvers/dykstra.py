@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from skshapley.solvers._projections import project_on_sum
+
+def on_hyperplane(points: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Return the nearest points whose coordinates have a sum, with equal steps."""
+    missing = total - points.sum(axis=1)
+    return points + missing[:, None] / points.shape[1]
 
 
 def dykstra(
@@ -47,7 +51,7 @@ def dykstra(
             length > radius, radius / np.maximum(length, 1e-300), 1.0
         )
         from_ball = shifted - beta
-        following = project_on_sum(beta + from_plane, total)
+        following = on_hyperplane(beta + from_plane, total)
         from_plane = beta + from_plane - following
         moved = np.abs(following - alpha).max(initial=0.0)
         alpha = following

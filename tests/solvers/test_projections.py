@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from skshapley.solvers._projections import check_radius, project, project_on_sum
+from skshapley.solvers._projections import check_radius, project
 
-from .dykstra import dykstra
+from .dykstra import dykstra, on_hyperplane
 
 RNG = np.random.default_rng(20200825)
 
@@ -54,7 +54,7 @@ def test_optimality_check_sees_a_wrong_point():
         kkt_residual(points, project(points, total, 1.01 * radius), total, radius)
         > 1e-3
     )
-    assert kkt_residual(points, project_on_sum(points, total), total, radius) > 1e-3
+    assert kkt_residual(points, on_hyperplane(points, total), total, radius) > 1e-3
 
 
 def test_agrees_with_dykstra():
@@ -78,7 +78,7 @@ def test_points_of_the_set_are_unchanged():
 def test_without_a_ball_points_are_projected_on_the_hyperplane():
     points, total = RNG.normal(size=(3, 4, 2)), RNG.normal(size=(3, 2))
     np.testing.assert_allclose(
-        project(points, total, 1e9), project_on_sum(points, total), rtol=0, atol=1e-14
+        project(points, total, 1e9), on_hyperplane(points, total), rtol=0, atol=1e-14
     )
 
 
