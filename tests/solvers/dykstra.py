@@ -4,7 +4,7 @@ import numpy as np
 
 
 def on_hyperplane(points: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the nearest points whose coordinates have a sum, with equal steps."""
+    """Project on a hyperplane: equal steps of all coordinates to the given sum."""
     missing = total - points.sum(axis=1)
     return points + missing[:, None] / points.shape[1]
 
