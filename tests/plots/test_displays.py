@@ -460,16 +460,18 @@ def test_repr_describes_the_display(explanation, explanation_maker):
     assert repr(several.plot.beeswarm()) == "<BeeswarmDisplay of 2 outputs: cat, dog>"
 
 
+@pytest.mark.parametrize("precision", [1, 10])
 @pytest.mark.parametrize("display", [WaterfallDisplay, BarDisplay])
-def test_numbers_stand_beyond_the_intervals(display, explanation):
-    drawn = display.from_explanation(explanation, row=0)
+def test_numbers_stand_beyond_the_intervals(display, precision, explanation):
+    errors = explanation.standard_errors / precision
+    drawn = display.from_explanation(replace(explanation, standard_errors=errors), 0)
     frame = drawn.frame()
     ends = frame["end"] if display is WaterfallDisplay else frame["value"]
     reach = 1.96 * np.sign(frame["value"]) * frame["standard_error"]
     texts = drawn.ax_.texts
     at = {text.get_text(): text.xy[0] for text in texts if hasattr(text, "xy")}
     inside = {text.get_text() for text in texts if not hasattr(text, "xy")}
-    assert (len(inside) > 0) == (display is WaterfallDisplay)
+    assert (len(inside) > 0) == (display is WaterfallDisplay and precision == 10)
     for value, end in zip(frame["value"], ends + reach, strict=True):
         number = f"{value:+.3g}".replace("-", "−")
         if number not in inside:
