@@ -56,6 +56,7 @@ API = [
                 "Sum",
                 "Part",
                 "View",
+                "view_by",
             ),
         ],
     ),

@@ -461,8 +461,9 @@ def test_intervals_cover_the_true_values(sampler, solver):
 
 
 def test_standard_errors_of_every_solver_are_tested():
-    # exact; and processes, in tests/solvers/test_gp.py and test_gp_left_out.py
-    elsewhere = {"linear", "gp", "gp-leave-one-out"}
+    # exact; processes, in tests/solvers/test_gp.py and test_gp_left_out.py; and pairs,
+    # in tests/solvers/test_interaction_mean.py
+    elsewhere = {"linear", "gp", "gp-leave-one-out", "interaction-mean"}
     claiming = {
         name for name, solver in EVERY_SOLVER.items() if solver.traits.standard_errors
     }

@@ -213,6 +213,15 @@ def test_two_asks_with_references_equal_one_of_the_sum(sampler, references):
         np.testing.assert_array_equal(joined, getattr(whole, name))
 
 
+def test_a_second_ask_needs_the_values_of_the_first():
+    sampler = started(MonteCarlo(), b=4)
+    sampler.ask(np.arange(3), 6)
+    with pytest.raises(
+        RuntimeError, match="MonteCarlo.ask was called twice: call tell"
+    ):
+        sampler.ask(np.arange(3), 6)
+
+
 def test_each_row_has_its_own_order_of_references():
     design = started(MonteCarlo(), b=8).ask(np.arange(3), 8)
     assert len(np.unique(design.references, axis=0)) == 3

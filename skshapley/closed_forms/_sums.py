@@ -50,7 +50,23 @@ class View:
 
 
 def view_by(function: Callable[..., Any], source: Any, width: int, *args: Any) -> View:
-    """Return a view: ``function(*args, X)`` makes its columns, each from one column of X."""
+    """Return a view with columns that a function makes, each from one column of X.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(*args, X)`` returns an array of shape (n, D).
+    source : array-like of shape (D,), int
+        The input column of each column.
+    width : int
+        Number of columns d of X.
+    *args : object
+        First arguments of the function. It can be saved if they can.
+
+    Returns
+    -------
+    view : View
+    """
     transformer = FunctionTransformer(partial(function, *args))
     return View(np.asarray(source), width, (transformer,))
 
