@@ -217,7 +217,7 @@ def test_a_second_ask_needs_the_values_of_the_first():
     sampler = started(MonteCarlo(), b=4)
     sampler.ask(np.arange(3), 6)
     with pytest.raises(
-        RuntimeError, match="MonteCarlo.ask was called twice: call tell"
+        RuntimeError, match=r"MonteCarlo\.ask was called twice: call tell"
     ):
         sampler.ask(np.arange(3), 6)
 
