@@ -1,11 +1,18 @@
 """Shapley values by their definition, for tests of the whole package."""
 
+from importlib.metadata import entry_points
 from itertools import combinations
 from math import factorial
 
 import numpy as np
 import pandas as pd
 import pytest
+
+
+def run_command(words):
+    """Run the installed command ``skshapley``, and return its exit status."""
+    (script,) = entry_points(group="console_scripts", name="skshapley")
+    return script.load()(words)
 
 
 @pytest.fixture(scope="session")

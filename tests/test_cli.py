@@ -23,11 +23,10 @@ from sklearn.linear_model import LogisticRegression
 
 import skshapley
 from skshapley import ShapleyExplainer
-from skshapley._cli import main
-from skshapley._cli._explain import read_config
 from skshapley.batches import ExplanationDataset
 from skshapley.samplers import Antithetic
-from skshapley.stopping import StandardError
+
+from .conftest import run_command
 
 TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
@@ -76,7 +75,7 @@ def explain(folder, out, *more, model="model.skops", data="rows.parquet"):
     arguments = [
         word for option, name in files.items() for word in (option, str(folder / name))
     ]
-    return main(["explain", *arguments, "--out", str(out), *more])
+    return run_command(["explain", *arguments, "--out", str(out), *more])
 
 
 def test_explain_writes_a_folder(folder, tmp_path, capsys):
@@ -269,11 +268,11 @@ def test_invalid_commands(files, more, message, folder, tmp_path, capsys):
 # --- configuration --------------------------------------------------------------------
 
 
-def test_configuration(tmp_path):
+def test_configuration(folder, tmp_path):
     text = """
     max_rows = 300
     stopping = { rtol = 0.05 }
-    groups = { petal = ["length", "width"] }
+    groups = { petal = ["petal length (cm)", "petal width (cm)"] }
     [sampler]
     name = "antithetic"
     references = "all"
@@ -281,10 +280,15 @@ def test_configuration(tmp_path):
     (tmp_path / "c.toml").write_text(text)
     (tmp_path / "c.json").write_text(json.dumps(tomllib.loads(text)))
     for name in ("c.toml", "c.json"):
-        config = read_config(tmp_path / name)
-        assert repr(config.pop("sampler")) == repr(Antithetic(references="all"))
-        assert repr(config.pop("stopping")) == repr(StandardError(rtol=0.05))
-        assert config == {"max_rows": 300, "groups": {"petal": ["length", "width"]}}
+        out = tmp_path / name.replace(".", "_")
+        assert explain(folder, out, "--config", str(tmp_path / name), "--quiet") == OK
+        dataset = ExplanationDataset(out)
+        settings = dataset.read().settings
+        assert dataset.read().feature_names[-1] == "petal"
+        assert settings.sampler == repr(Antithetic(references="all"))
+        assert settings.max_rows == 300
+        stopping = dataset.manifest["explainer"]["stopping"]
+        assert stopping == "StandardError(atol=0.0, confidence=0.95, rtol=0.05)"
 
 
 CONFIGS = {
@@ -344,7 +348,8 @@ PLOTS = {
 def test_plots(kind, phi, tmp_path, capsys):
     picture = tmp_path / "new" / f"{kind}.png"
     assert (
-        main(["plot", phi, "--kind", kind, "--out", str(picture), *PLOTS[kind]]) == OK
+        run_command(["plot", phi, "--kind", kind, "--out", str(picture), *PLOTS[kind]])
+        == OK
     )
     assert capsys.readouterr().out == f"{picture}\n"
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -384,7 +389,7 @@ WRONG_PLOTS = {
 def test_invalid_plots(more, status, message, phi, tmp_path, capsys):
     source, more = (str(tmp_path), ()) if more == ("--folder",) else (phi, more)
     assert (
-        main(
+        run_command(
             ["plot", source, "--kind", "beeswarm", "--out", str(tmp_path / "x"), *more]
         )
         == status
@@ -408,9 +413,9 @@ def test_pictures_are_not_overwritten(phi, tmp_path, capsys):
         "--out",
         str(picture),
     ]
-    assert main(command) == USAGE
+    assert run_command(command) == USAGE
     assert re.search(r"x\.png' exists; .*--overwrite", capsys.readouterr().err)
-    assert main([*command, "--overwrite"]) == OK
+    assert run_command([*command, "--overwrite"]) == OK
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert not picture.is_symlink()
     assert thesis.read_text() == "Once upon a time"
@@ -432,16 +437,19 @@ def test_report(phi, tmp_path, capsys):
         "--max-rows",
         "5",
     ]
-    assert main(command) == OK
+    assert run_command(command) == OK
     assert capsys.readouterr().out == f"{path}\n"
     text = path.read_text(encoding="utf-8")
     assert "<h1>Irises</h1>" in text
     shown = json.loads(text.partition('id="content">')[2].partition("</script>")[0])
     assert (len(shown["rows"]), shown["n_explained"], shown["n_rows"]) == (5, 5, 15)
-    assert main(command) == USAGE
+    assert run_command(command) == USAGE
     assert re.search(r"report\.html' exists; .*--overwrite", capsys.readouterr().err)
-    assert main([*command, "--overwrite"]) == OK
-    assert main(["report", str(tmp_path), "--out", str(tmp_path / "x.html")]) == USAGE
+    assert run_command([*command, "--overwrite"]) == OK
+    assert (
+        run_command(["report", str(tmp_path), "--out", str(tmp_path / "x.html")])
+        == USAGE
+    )
     assert "holds no _manifest.json" in capsys.readouterr().err
 
 
@@ -449,7 +457,7 @@ def test_report(phi, tmp_path, capsys):
 
 
 def test_status_of_a_complete_folder(phi, capsys):
-    assert main(["status", phi]) == OK
+    assert run_command(["status", phi]) == OK
     message = capsys.readouterr()
     assert (message.out, message.err) == (
         f"{phi}: finished, 15 rows explained, 0 set aside\n",
@@ -461,13 +469,15 @@ def test_status_names_damaged_and_lost_files(folder, tmp_path, capsys):
     arguments = [tmp_path / "phi", "--quiet", "--batch-rows", "4", "--on-error", "skip"]
     assert explain(folder, *arguments, data="bad.parquet") == FAILED
     capsys.readouterr()
-    assert main(["status", str(tmp_path / "phi")]) == FAILED  # one row is set aside
+    assert (
+        run_command(["status", str(tmp_path / "phi")]) == FAILED
+    )  # one row is set aside
     assert "finished, 14 rows explained, 1 set aside" in capsys.readouterr().out
     whole = contents(tmp_path / "phi")
     part = tmp_path / "phi" / "part-00000000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"?")
     (tmp_path / "phi" / "part-00000001.parquet").unlink()
-    assert main(["status", str(tmp_path / "phi")]) == FAILED
+    assert run_command(["status", str(tmp_path / "phi")]) == FAILED
     message = capsys.readouterr()
     assert message.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
     lost, damaged = message.err.splitlines()
@@ -483,10 +493,10 @@ def test_status_of_an_interrupted_run(folder, tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(ShapleyExplainer, "explain", interrupted)
     assert explain(folder, tmp_path / "phi") == FAILED
-    assert main(["status", str(tmp_path / "phi")]) == FAILED
+    assert run_command(["status", str(tmp_path / "phi")]) == FAILED
     assert "not finished, 0 rows explained, 0 set aside" in capsys.readouterr().out
     (tmp_path / "phi" / "_manifest.json").write_text("{}")
-    assert main(["status", str(tmp_path / "phi")]) == FAILED
+    assert run_command(["status", str(tmp_path / "phi")]) == FAILED
     assert "_manifest.json' is damaged" in capsys.readouterr().err
 
 
@@ -495,7 +505,7 @@ def test_status_of_an_interrupted_run(folder, tmp_path, capsys, monkeypatch):
     [("gone", "does not exist"), (".", "holds no _manifest"), (LONG, "too long")],
 )
 def test_status_of_other_folders(path, message, tmp_path, capsys):
-    assert main(["status", str(tmp_path / path)]) == USAGE
+    assert run_command(["status", str(tmp_path / path)]) == USAGE
     assert re.search(message, capsys.readouterr().err)
 
 
@@ -507,14 +517,14 @@ def test_status_of_other_folders(path, message, tmp_path, capsys):
 )
 def test_usage_errors_exit_with_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as end:
-        main(arguments)
+        run_command(arguments)
     assert end.value.code == USAGE
     assert "usage: skshapley" in capsys.readouterr().err
 
 
 def test_without_arguments_the_commands_are_listed(capsys):
     with pytest.raises(SystemExit) as end:
-        main([])
+        run_command([])
     assert end.value.code == USAGE
     text = capsys.readouterr().err
     for part in (
@@ -562,7 +572,7 @@ def test_unusable_lock_files(make, folder, tmp_path, capsys):
 @pytest.mark.parametrize("command", [[], ["explain"], ["status"], ["plot"], ["report"]])
 def test_help_is_a_manual(command, capsys):
     with pytest.raises(SystemExit) as end:
-        main([*command, "--help"])
+        run_command([*command, "--help"])
     assert end.value.code == OK
     text = capsys.readouterr().out
     for section in ("examples:", "exit status:", "  2  the "):
@@ -573,7 +583,7 @@ def test_manual_names_every_column(folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi") == OK
     columns = pd.read_parquet(tmp_path / "phi").columns
     with pytest.raises(SystemExit):
-        main(["explain", "--help"])
+        run_command(["explain", "--help"])
     results = (
         capsys.readouterr().out.partition("results:")[2].partition("configuration:")[0]
     )
@@ -623,7 +633,6 @@ def test_the_script_is_installed(capsys):
         "project"
     ]
     module, function = project["scripts"]["skshapley"].split(":")
-    assert getattr(import_module(module), function) is main
     with pytest.raises(SystemExit):
-        main(["--version"])
+        getattr(import_module(module), function)(["--version"])
     assert capsys.readouterr().out == f"{skshapley.__version__}\n"

@@ -5,12 +5,14 @@ import pytest
 import sklearn
 from joblib import parallel_config
 
-from skshapley._run._evaluate import BATCH_ROWS, Evaluator, Requests
+from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._memory import Ledger
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 from skshapley.rewards._game import Unvalued
 from skshapley.testing import parametrize_contract
+
+BATCH_ROWS = 8192
 
 
 class Numbered(Game):

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from skshapley import Explanation, ShapleyExplainer
-from skshapley._cli._main import main
 from skshapley.batches import ExplanationDataset, explain_batches
+
+from .conftest import run_command
 
 resource = pytest.importorskip("resource", reason="limits of POSIX")
 TABLE = pd.DataFrame(np.arange(60.0).reshape(20, 3) % 7, columns=list("abc"))
@@ -123,7 +124,7 @@ def test_commands_on_a_full_disk_keep_the_old_page(tmp_path, capsys):
     explain_batches(fitted(), TABLE, folder, verbose=False)
     page.write_text("old")
     with full_disk():
-        status = main(["report", str(folder), "--out", str(page), "--overwrite"])
+        status = run_command(["report", str(folder), "--out", str(page), "--overwrite"])
     assert status == 1
     assert "skshapley: 'page.html' cannot be written into" in capsys.readouterr().err
     assert page.read_text() == "old"

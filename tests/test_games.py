@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
-from skshapley.samplers._exact import shapley_weights
+from skshapley import shapley_values
 from skshapley.testing import (
     AdditiveGame,
     AirportGame,
@@ -75,10 +75,10 @@ def test_large_games_stay_exact():
 def test_enumeration_agrees_with_the_exact_sampler():
     """Two implementations of the definition: by marginal contributions and by coalitions."""
     game = RandomGame(7, seed=11)
-    coalitions = (np.arange(2**7)[:, None] >> np.arange(7)) & 1 == 1
+    exact = shapley_values(game, sampler="exact", max_evals=2**7)
     np.testing.assert_allclose(
         brute_force(game, 7),
-        shapley_weights(coalitions) @ game(coalitions),
+        exact.values,
         rtol=0,
         atol=1e-13,
     )

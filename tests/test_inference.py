@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from skshapley import Explanation, GlobalExplanation, ShapleyExplainer, TreeExplainer
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._inference._simultaneous import intervals, ranks
-from skshapley._inference._sizes import LEFT, Noise, debiased_sizes
+from skshapley._inference._sizes import Noise, debiased_sizes
 from skshapley.batches import explain_batches
 
 
@@ -38,6 +38,8 @@ def record(values, errors=None, **parts):
 
 
 # --- the size of noisy numbers --------------------------------------------------------
+
+LEFT = 0.2546  # 2 / (2.5 pi), the largest bias of a kernel with a band of 2.5
 
 
 def mean_over_noise(size, phi, s=1.0):

@@ -1,5 +1,6 @@
 """Labels of models in records: their repr in one line."""
 
+import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestRegressor, VotingRegressor
@@ -9,7 +10,19 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from skshapley._records._outcome import label
+from skshapley import ShapleyExplainer
+
+NUMBERS = np.random.default_rng(0).normal(size=(40, 3))
+
+
+def label(model):
+    """The model in the record of an explanation, with a function for its predictions."""
+    explainer = ShapleyExplainer(model, response_method=first_column).fit(NUMBERS[:2])
+    return explainer.explain(NUMBERS[:1]).settings.model
+
+
+def first_column(model, X):
+    return X[:, 0]
 
 
 @pytest.mark.parametrize(
@@ -20,7 +33,10 @@ from skshapley._records._outcome import label
             ColumnTransformer([("a", OneHotEncoder(drop="first"), ["a", "b"])]), Ridge()
         ),
         VotingRegressor(
-            [("one", RandomForestRegressor(5)), ("two", FrozenEstimator(Ridge(2.0)))]
+            [
+                ("one", RandomForestRegressor(5)),
+                ("two", FrozenEstimator(Ridge(2.0))),
+            ]
         ),
     ],
     ids=["perceptron", "pipeline", "voting"],

@@ -9,7 +9,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
 from skshapley import ShapleyExplainer
-from skshapley._ways._margins import Margins
 
 RNG = np.random.default_rng(0)
 P = 6
@@ -91,7 +90,7 @@ def test_known_values_are_those_of_the_log_odds():
 
 def test_rows_with_a_probability_next_to_one_do_without():
     """Where single precision ends, the log-odds differ from the sum of the trees."""
-    margins = Margins.of(ShapleyExplainer(MODEL, max_rows=2001).fit(TABLE).reward_)
+    margins = ShapleyExplainer(MODEL, max_rows=2001).fit(TABLE)._way.margins
     known = margins(ROWS[:2], np.array([[0.5], [1 - 1e-8]]))
     assert np.isfinite(known[0]).all()
     assert np.isnan(known[1]).all()

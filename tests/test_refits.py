@@ -20,7 +20,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import AmortizedExplainer, Explanation, RefitExplainer, ShapleyExplainer
-from skshapley._cli import main
 from skshapley.batches import ExplanationDataset, explain_batches
 from skshapley.comparison import compare, compare_refits, drift
 from skshapley.exceptions import PartialExplanationError
@@ -28,6 +27,8 @@ from skshapley.plots import RefitComparisonDisplay
 from skshapley.rewards import ConditionalReward
 from skshapley.stopping import RelativeError
 from skshapley.trees import TreeExplainer
+
+from .conftest import run_command
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -126,14 +127,14 @@ def test_plain_comparisons_name_the_test_of_retraining(explanation):
 def test_commands_read_folders_with_refits(steps, tmp_path, capsys):
     folder = str(tmp_path / "phi")
     explain_batches(steps, X[:5], folder, verbose=False)
-    assert main(["status", folder]) == 0
+    assert run_command(["status", folder]) == 0
     assert "5 rows" in capsys.readouterr().out
     report = tmp_path / "a.html"
-    assert main(["report", folder, "--out", str(report)]) == 0
+    assert run_command(["report", folder, "--out", str(report)]) == 0
     assert '"refit":[[' in report.read_text()
     picture = tmp_path / "a.svg"
     command = ["plot", folder, "--kind", "waterfall", "--row", "0"]
-    assert main([*command, "--out", str(picture)]) == 0
+    assert run_command([*command, "--out", str(picture)]) == 0
     assert "training data" in " ".join(picture.read_text().split())
 
 

@@ -7,7 +7,7 @@ from skshapley import shapley_values
 from skshapley._tools._counting import rounded
 from skshapley._tools._moments import Moments
 from skshapley.samplers import SamplerTask, Stratified
-from skshapley.samplers._stratified import PRIOR, _level, _variances
+from skshapley.samplers._stratified import _level, _variances
 from skshapley.solvers import SolverTask, StratifiedMean
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, brute_force
@@ -76,7 +76,7 @@ def test_first_stage_is_balanced_and_draws_single_contributions_once():
     assert first.sum() - 2 * P == (both.sum() - 2 * P) // 2
 
 
-@pytest.mark.parametrize(("allocation", "prior"), [("neyman", PRIOR), ("castro", 0)])
+@pytest.mark.parametrize(("allocation", "prior"), [("neyman", 4), ("castro", 0)])
 def test_second_stage_follows_the_measured_variances(allocation, prior):
     """Final counts are proportional to deviations or variances, above the first stage."""
     game = RandomGame(P, seed=4)

@@ -5,12 +5,7 @@ import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.samplers import Odd, SamplerTask
-from skshapley.samplers._odd_designs import (
-    first_pairs,
-    hadamard_pairs,
-    leverage_pairs,
-    n_all_pairs,
-)
+from skshapley.samplers._odd_designs import hadamard_pairs, leverage_pairs
 from skshapley.solvers import GaussianProcess, SolverTask
 from skshapley.stopping import StandardError
 
@@ -221,9 +216,12 @@ def test_pairs_are_distinct():
 @pytest.mark.parametrize("p", [3, 5, 12, 40, 130])
 @pytest.mark.parametrize("share", [1.0, 1.2, 1.5, 2, 5, 12])
 def test_first_pairs_are_distinct_and_complete(p, share):
-    n = min(int(share * p), n_all_pairs(p))
-    pairs = first_pairs(np.random.default_rng(0), p, n)
+    n = min(int(share * p), 2 ** (p - 1) - 1)
+    draws = Odd().start(SamplerTask(p, [np.random.default_rng(0)], 2 * n))
+    coalitions = draws.ask(np.array([0]), 2 * n).coalitions[0]
+    pairs = coalitions[2::2]  # the full and the empty coalition come first
     assert pairs.shape == (n, p)
+    np.testing.assert_array_equal(coalitions[3::2], ~pairs)
     oriented = pairs ^ pairs[:, :1]
     assert len(np.unique(oriented, axis=0)) == n
     assert (pairs.any(axis=1) & ~pairs.all(axis=1)).all()

@@ -16,7 +16,7 @@ from skshapley.samplers import (
 )
 from skshapley.solvers import RegressionAdjustment
 from skshapley.solvers._sample_reuse import unit_sums
-from skshapley.solvers._surrogates import LinearSurrogate, fit_surrogate
+from skshapley.solvers._surrogates import fit_surrogate
 
 P = 6
 TREE = DecisionTreeRegressor(random_state=0)
@@ -70,7 +70,7 @@ def test_xgboost_surrogates_are_exact():
 def test_linear_surrogate_agrees_with_enumeration():
     rng = np.random.default_rng(1)
     seen = CUBE[1:-1][rng.permutation(2**P - 2)[:40]]
-    surrogate = LinearSurrogate(seen, np.ones(40), rng.normal(size=(40, 2)))
+    surrogate = fit_surrogate("linear", seen, np.ones(40), rng.normal(size=(40, 2)))
     np.testing.assert_allclose(
         surrogate.shapley(), exact(surrogate.predict), atol=1e-10
     )
@@ -82,7 +82,8 @@ def test_a_linear_surrogate_needs_no_correction_on_its_sample():
     design = Leverage().start(SamplerTask(P, [rng], 30)).ask(np.array([0]), 30)
     coalitions, expected = design.coalitions[0], design.expected_draws[0]
     values = rng.normal(size=(30, 1))
-    left = values - LinearSurrogate(coalitions, expected, values).predict(coalitions)
+    fitted = fit_surrogate("linear", coalitions, expected, values)
+    left = values - fitted.predict(coalitions)
     correction = unit_sums(coalitions, expected, left, 2).sum(axis=0)
     np.testing.assert_allclose(correction, 0, atol=1e-12)
 

@@ -358,11 +358,14 @@ def test_trace_is_optional():
 
 
 def test_a_ball_without_the_sum_is_refused():
-    solver = ProjectedSGD(radius=1e-9)
+    least = abs(ENDS[1] - ENDS[0]) / np.sqrt(D)
+    small, large = (ProjectedSGD(radius=float(f * least)) for f in (0.99, 1.01))
     with pytest.raises(
-        ValueError, match=r"ProjectedSGD got radius=1e-09.*give a larger radius"
+        ValueError,
+        match=r"ProjectedSGD got radius=.* at least .*: give a larger radius",
     ):
-        shapley_values(GAME, n_players=D, solver=solver, max_evals=100)
+        shapley_values(GAME, n_players=D, solver=small, max_evals=100)
+    shapley_values(GAME, n_players=D, solver=large, max_evals=100)
 
 
 # --- the figures of the paper ---------------------------------------------------------

@@ -7,6 +7,8 @@ from importlib.resources import files
 
 import pytest
 
+from skshapley._what_if import page_model
+
 MODEL = (files("skshapley._what_if") / "page" / "model.js").read_text("utf-8")
 # Browsers and Node have it, QuickJS has not.
 ATOB = """
@@ -24,6 +26,11 @@ function atob(text) {
 }
 """
 ANSWER = "moves.map(([cells, output]) => model.explain(cells, output))"
+
+
+def model_part(explainer, rows):
+    """Return the model part of a page that explains some rows."""
+    return page_model(explainer, rows)
 
 
 def answers(data, moves, expression=ANSWER):

@@ -25,9 +25,8 @@ from sklearn.preprocessing import (
 )
 
 from skshapley import ShapleyExplainer, TreeExplainer
-from skshapley._what_if import page_model
 
-from .page_script import answers
+from .page_script import answers, model_part
 
 N = 150
 RNG = np.random.default_rng(0)
@@ -246,7 +245,7 @@ def test_the_page_agrees_with_python(name):
     background = rows[:25]
     explainer.fit(background)
     frame = as_frame(rows)
-    data = page_model(explainer, frame)
+    data = model_part(explainer, frame)
     rng = np.random.default_rng(1)
     cells, moved = random_moves(data, frame, rng, 6)
     k = data["n_outputs"]
@@ -282,7 +281,7 @@ def test_probabilities_of_separable_classes_agree_with_python(p):
     score = rows @ rng.normal(size=p)
     model = LogisticRegression(C=100, max_iter=1000).fit(rows, score > 0)
     explainer = ShapleyExplainer(model, max_rows=10**7).fit(rows[:2])
-    data = page_model(explainer, rows[2:3])
+    data = model_part(explainer, rows[2:3])
     (page,) = answers(data, [([column[0] for column in data["rows"]], 0)])
     known = explainer.explain(rows[2:3]).values[0]
     np.testing.assert_allclose(page["values"], known, rtol=1e-9, atol=1e-11)

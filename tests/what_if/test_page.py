@@ -12,9 +12,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from skshapley import ShapleyExplainer
-from skshapley._what_if import page_model
 
-from .page_script import answers
+from .page_script import answers, model_part
 from .test_model import FULL, MIXED, POSITIVE, SCORE, THREE, xgboost_of
 
 EVIL = "</script><img src=x onerror=\"document.title='evil'\">"
@@ -58,7 +57,7 @@ def test_large_models_have_fewer_background_rows(boosted):
         X, y
     )
     explainer = ShapleyExplainer(forest, max_rows=10**8).fit(X[:500])
-    model = page_model(explainer, X[:2])
+    model = model_part(explainer, X[:2])
     assert 10 <= len(model["weights"]) < 100
     assert model["n_background"] == 500
 
@@ -148,7 +147,7 @@ def test_class_probabilities():
         ("predict_proba", "no", "complement"),
     ):
         explainer = ShapleyExplainer(model, response_method=method, output=output)
-        data = page_model(explainer.fit(FULL[:20]), FULL[:3])
+        data = model_part(explainer.fit(FULL[:20]), FULL[:3])
         assert data["probabilities"]["kind"] == kind
         cells = [[column[0] for column in data["rows"]]]
         (page,) = answers(
