@@ -210,6 +210,23 @@ def test_capacity_limits_the_cache_of_a_row(p):
     np.testing.assert_array_equal(sent, wanted.rows == 0)
 
 
+def test_requests_of_a_row_are_divided_independently_of_other_rows():
+    """The last bits of a conditional game depend on the other requests of a call."""
+    coalitions = np.random.default_rng(0).random((336, 5)) < 0.5
+    rows = np.repeat([1, 3], [33, 303])
+    calls = []
+    for first in (0, 33):
+        game = Numbered(5, bytes_per_row=2**20)
+        game.parted_by_instance = True
+        part = Requests(rows[first:], coalitions[first:], None)
+        with sklearn.config_context(working_memory=8 * 28):
+            Evaluator(game)(part)
+        calls.append(game.calls)
+    together, alone = calls
+    assert alone == [28] * 10 + [23]
+    assert together == [28, 5, *alone]
+
+
 def test_missing_values_of_a_game_are_refused_or_filled_in():
     class Silent(Numbered):
         def __call__(self, coalitions, rows, references=None):

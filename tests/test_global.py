@@ -20,7 +20,6 @@ from sklearn.svm import LinearSVC
 
 from skshapley import GlobalExplanation, GlobalImportance
 from skshapley.exceptions import ModelOutputError, PartialExplanationError
-from skshapley.rewards._loss import LossGame
 from skshapley.samplers import SAMPLERS
 
 
@@ -223,23 +222,6 @@ def test_weights_of_rows_and_background_by_definition(numbers):
         model.predict, lambda f: (y - f) ** 2, X, repeated, weights=ours
     )
     agrees(importance.explain(X, y, sample_weight=ours), expected)
-
-
-def test_the_game_of_many_rows_equals_single_games(numbers):
-    model, background, X, y = numbers
-    importance = GlobalImportance(model).fit(background)
-    targets = importance.loss_.targets(y, len(y))
-    game = LossGame(importance.reward_.game(X), importance.loss_, targets)
-    ends = np.repeat([False, True], 5).reshape(2, 5)
-    some = np.random.default_rng(0).random((6, 3, 5)) < 0.5
-    rows = np.array([3, 0, 7, 7, 2, 9])
-    one_by_one = [[game(some[i, j, None, None], rows[i : i + 1])[0, 0] for j in range(3)]
-                  for i in range(6)]  # fmt: skip
-    np.testing.assert_allclose(game(some, rows), one_by_one)
-    at_ends = game(np.repeat(ends[None], 6, axis=0), rows)
-    np.testing.assert_allclose(at_ends[:, :1], game.empty(rows))
-    np.testing.assert_allclose(at_ends[:, 1], game.full(rows))
-    np.testing.assert_array_equal(game.take(rows)(some, np.arange(6)), game(some, rows))
 
 
 OF_GRAPHS = (

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sklearn
 
 from skshapley import ShapleyExplainer
-from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.rewards import ConditionalReward
 from skshapley.rewards._gaussian import row_products
 from skshapley.samplers import Ordered
@@ -185,28 +183,3 @@ def test_products_of_rows_do_not_depend_on_other_rows():
     np.testing.assert_allclose(whole, rows @ matrix, rtol=0, atol=1e-12)
     for some in (slice(0, 1), slice(7, 8), slice(3, 60), rng.permutation(100)):
         np.testing.assert_array_equal(row_products(rows[some], matrix), whole[some])
-
-
-@pytest.mark.parametrize("part", ["whole", "remainder"])
-def test_permutations_are_split_independently_of_other_rows(part):
-    """Calls of few requests split permutations, and the factors must not change."""
-    rng = np.random.default_rng(4)
-    game = explainer().reward_.game(X)
-    game = game if part == "whole" else game.remainder().game
-
-    def walks(n):
-        order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)
-        coalitions = order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]
-        references = np.repeat(rng.integers(len(ROWS), size=n), D - 1)
-        return coalitions.reshape(-1, D), references[:, None]
-
-    (first, theirs), (second, ours) = walks(11), walks(101)
-    rows = np.repeat([1, 3], [len(first), len(second)])
-    both = Requests(
-        rows, np.concatenate([first, second]), np.concatenate([theirs, ours])
-    )
-    alone = Requests(np.zeros(len(second), dtype=int), second, ours)
-    with sklearn.config_context(working_memory=28 * game.bytes_per_row / 2**20):
-        together = Evaluator(game)(both)[len(first) :]
-        by_itself = Evaluator(game.take(np.array([3])))(alone)
-    np.testing.assert_array_equal(by_itself, together)

@@ -10,6 +10,8 @@ from skshapley import GlobalImportance
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.rewards._loss import LossGame
 
+from .test_remainder import explainer
+
 D, B = 4, 3
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(B, D)) @ (np.eye(D) + 0.5)
@@ -69,22 +71,49 @@ def test_clearing_shared_data_of_a_copy_keeps_the_original():
     assert game.shared is not None
 
 
-def test_losses_are_split_independently_of_other_rows():
+def test_losses_of_many_rows_equal_those_of_single_rows():
+    game, p = of_loss("interventional"), D
+    ends = np.repeat([False, True], p).reshape(2, p)
+    coalitions = np.random.default_rng(0).random((6, 3, p)) < 0.5
+    rows = np.array([3, 0, 4, 4, 2, 1])
+    one_by_one = [[game(coalitions[i, j, None, None], rows[i : i + 1])[0, 0]
+                   for j in range(3)] for i in range(6)]  # fmt: skip
+    together = game(coalitions, rows)
+    np.testing.assert_allclose(together, one_by_one)
+    at_ends = game(np.repeat(ends[None], 6, axis=0), rows)
+    np.testing.assert_allclose(at_ends[:, :1], game.empty(rows))
+    np.testing.assert_allclose(at_ends[:, 1], game.full(rows))
+    of_rows = game.take(rows)(coalitions, np.arange(6))
+    np.testing.assert_array_equal(of_rows, together)
+
+
+@pytest.mark.parametrize("kind", ["losses", "whole", "remainder"])
+def test_permutations_are_split_independently_of_other_rows(kind):
     """Coalitions along a permutation share a factor, whatever the split into calls."""
-    rng, game = np.random.default_rng(4), of_loss("conditional")
+    rng = np.random.default_rng(4)
+    if kind == "losses":
+        game, n_references = of_loss("conditional"), B
+    else:
+        game, n_references = explainer().reward_.game(X), 1
+    if kind == "remainder":
+        game = game.remainder().game
 
     def walks(n):
         order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)
-        return (order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]).reshape(
-            -1, D
-        )
+        coalitions = order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]
+        references = np.repeat(rng.integers(B, size=n), D - 1)
+        return coalitions.reshape(-1, D), references[:, None]
 
-    first, second = walks(11), walks(101)
+    (first, first_references), (second, references) = walks(11), walks(101)
     rows = np.repeat([1, 3], [len(first), len(second)])
-    alone = Requests(np.zeros(len(second), dtype=int), second, None)
-    with sklearn.config_context(working_memory=28 * B * game.bytes_per_row / 2**20):
-        together = Evaluator(game)(
-            Requests(rows, np.concatenate([first, second]), None)
-        )
+    both_references = np.concatenate([first_references, references])
+    if kind == "losses":  # means over the whole background
+        references = both_references = None
+    coalitions = np.concatenate([first, second])
+    both = Requests(rows, coalitions, both_references)
+    alone = Requests(np.zeros(len(second), dtype=int), second, references)
+    memory = 28 * n_references * game.bytes_per_row / 2**20
+    with sklearn.config_context(working_memory=memory):
+        together = Evaluator(game)(both)[len(first) :]
         by_itself = Evaluator(game.take(np.array([3])))(alone)
-    np.testing.assert_array_equal(by_itself, together[len(first) :])
+    np.testing.assert_array_equal(by_itself, together)
