@@ -155,7 +155,9 @@ def test_unseen_interactions_are_within_the_errors():
     assert hidden > 2
 
 
-@pytest.mark.parametrize("p", [11, 12, 14])
+@pytest.mark.parametrize(
+    "p", [11, *(pytest.param(p, marks=pytest.mark.slow) for p in (12, 14))]
+)
 def test_steps_that_few_pairs_show_are_within_the_errors(p):
     """Two left gloves and many right ones: the even part is the same at nearly all pairs.
 
@@ -428,9 +430,8 @@ def test_unsupported_interactions_are_refused_before_any_call(how, message):
     [
         *(
             pytest.param({"max_rows": 2000}, s, marks=pytest.mark.slow)
-            for s in (0, 1, 4)
+            for s in (0, 1, 2, 4)
         ),
-        ({"max_rows": 2000}, 2),
         ({"stopping": StandardError(rtol=0.1)}, 0),
     ],
     ids=str,

@@ -12,7 +12,17 @@ GAME = RandomGame(P, seed=4)
 UPPER = np.triu_indices(P, 1)
 
 
-@pytest.mark.parametrize("index", PAIR_INDICES)
+@pytest.mark.parametrize(
+    "index",
+    [
+        "shapley",
+        *(
+            pytest.param(index, marks=pytest.mark.slow)
+            for index in PAIR_INDICES
+            if index != "shapley"
+        ),
+    ],
+)
 def test_unbiased_with_honest_errors(index):
     """Against all coalitions: 15 pairs and 6 values, 60 runs of five permutations.
 
