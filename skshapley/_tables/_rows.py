@@ -145,8 +145,7 @@ class ArrayPool(ColumnPool):
         self._names = names
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        alone = np.array_equal(self.column_player, np.arange(coalitions.shape[1]))
-        present = coalitions if alone else coalitions.take(self.column_player, axis=1)
+        present = self.by_column(coalitions)
         # The common type, since integers of the background must not truncate floats of
         # the rows.
         kind = np.result_type(self.X, self.background)
@@ -168,6 +167,11 @@ class ArrayPool(ColumnPool):
         if self._names is None:
             return hybrid
         return pd.DataFrame(hybrid, columns=self._names, copy=False)
+
+    def by_column(self, coalitions) -> NDArray[np.bool_]:
+        """Return coalitions ``(n, p)`` as present columns ``(n, d)``."""
+        alone = np.array_equal(self.column_player, np.arange(coalitions.shape[1]))
+        return coalitions if alone else coalitions.take(self.column_player, axis=1)
 
     def _columns(self) -> Iterable[Any]:
         return np.concatenate([self.X, self.background]).T

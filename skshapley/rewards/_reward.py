@@ -17,6 +17,7 @@ from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import LINK, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, prepare
+from skshapley.rewards._perceptron import PerceptronLayers, perceptron_layers
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 
@@ -426,8 +427,16 @@ class InterventionalGame(Game):
             parts.append(self.shared.response.choose(raw, winners))
         return np.concatenate(parts, axis=1)
 
+    @cached_property
+    def _layers(self) -> PerceptronLayers | None:
+        return perceptron_layers(self.shared.response, self._pool, self._empty)
+
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each mixed row, ``(n, q, K)``."""
+        if self._layers is not None and references.shape[1] == 1:
+            sums = self._layers.mixed_sums(coalitions, rows, references[:, 0])
+            if sums is not None:
+                return self._layers.respond(sums, where)[:, None]
         hybrid = self._pool.hybrid(coalitions, rows, references)
         return self.shared.response(hybrid, where=where).reshape(*references.shape, -1)
 

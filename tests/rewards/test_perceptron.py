@@ -1,0 +1,129 @@
+"""First layers along permutations, compared with the model on mixed rows."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skshapley import ShapleyExplainer
+from skshapley._tables._rows import row_pool
+from skshapley.rewards import _perceptron
+from skshapley.rewards._perceptron import perceptron_layers
+from skshapley.rewards._response import Response
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+D = 130
+TABLE = np.random.default_rng(0).normal(size=(80, D))
+SCORES = TABLE[:, 0] * TABLE[:, 1] + TABLE[:, 2:9].sum(axis=1)
+CLASSES = np.digitize(SCORES, [-1, 1])
+SIZES = {"hidden_layer_sizes": (7,), "max_iter": 3, "random_state": 0}
+MODELS = {
+    "relu": (MLPRegressor(**SIZES), SCORES, "predict"),
+    "tanh": (MLPRegressor(activation="tanh", **SIZES), SCORES, "predict"),
+    "identity": (MLPRegressor(activation="identity", **SIZES), SCORES, "predict"),
+    "deep": (
+        MLPRegressor(
+            **SIZES | {"hidden_layer_sizes": (9, 5), "activation": "logistic"}
+        ),
+        np.column_stack([SCORES, TABLE[:, 0]]),
+        "predict",
+    ),
+    "binary": (MLPClassifier(**SIZES), CLASSES > 0, "log_odds"),
+    "classes": (MLPClassifier(**SIZES), CLASSES, "predict_proba"),
+}
+
+
+def layers_of(model, method="predict", table=TABLE, column_player=None):
+    """Return a response, its pool and its layers."""
+    response = Response(model, method)
+    background = table[40:]
+    players = np.arange(D) if column_player is None else column_player
+    pool = row_pool(table[:40], background, players)
+    empty = response.over(background, "rows")
+    return response, pool, perceptron_layers(response, pool, empty)
+
+
+def permuted(rng, p):
+    """Return coalitions, rows and references of four permutations, in both directions."""
+    place = np.argsort([rng.permutation(p) for _ in range(4)], axis=1)[:, None]
+    coalitions = place < np.arange(p)[:, None]
+    coalitions[1::2] = coalitions[1::2, ::-1]
+    rows, references = np.repeat([[3, 3, 5, 5], [7, 9, 9, 9]], p, axis=1)
+    return coalitions.reshape(-1, p), rows, references
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize("name", MODELS)
+def test_responses_along_permutations_are_those_of_the_model(name, container):
+    model, y, method = MODELS[name]
+    table = container(TABLE)
+    if container is pd.DataFrame:
+        table.columns = [f"x{j}" for j in range(D)]
+    response, pool, layers = layers_of(model.fit(table, y), method, table)
+    coalitions, rows, references = permuted(np.random.default_rng(1), D)
+    ours = layers.respond(layers.mixed_sums(coalitions, rows, references))
+    hybrid = pool.hybrid(coalitions, rows, references[:, None])
+    np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
+
+
+def test_players_of_several_columns():
+    model = MLPRegressor(**SIZES).fit(TABLE, SCORES)
+    players = np.random.default_rng(2).integers(0, 30, D)
+    response, pool, layers = layers_of(model, column_player=players)
+    coalitions, rows, references = permuted(np.random.default_rng(3), 30)
+    ours = layers.respond(layers.mixed_sums(coalitions, rows, references))
+    hybrid = pool.hybrid(coalitions, rows, references[:, None])
+    np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
+
+
+def test_random_coalitions_are_left_to_the_model():
+    *_, layers = layers_of(MLPRegressor(**SIZES).fit(TABLE, SCORES))
+    layers = pickle.loads(pickle.dumps(layers))  # for workers
+    coalitions = np.random.default_rng(4).random((50, D)) < 0.5
+    ones = np.ones(50, dtype=int)
+    assert layers.mixed_sums(coalitions, ones, ones) is None
+    # one coalition against many background rows
+    coalitions[:] = coalitions[0]
+    assert layers.mixed_sums(coalitions, ones, np.arange(50) % 40) is None
+
+
+class Doubled(MLPRegressor):
+    def predict(self, X):
+        return 2 * super().predict(X)
+
+
+def test_other_models_and_tables_have_no_layers():
+    model = MLPRegressor(**SIZES).fit(TABLE, SCORES)
+    assert layers_of(model)[-1] is not None
+    assert layers_of(model, lambda model, X: model.predict(X))[-1] is None
+    assert layers_of(model, table=TABLE.astype(np.float32))[-1] is None
+    assert layers_of(Doubled(**SIZES).fit(TABLE, SCORES))[-1] is None
+    assert (
+        layers_of(MLPRegressor(hidden_layer_sizes=(), max_iter=3).fit(TABLE, SCORES))[
+            -1
+        ]
+        is None
+    )
+    wide = MLPRegressor(hidden_layer_sizes=(D + 1,), max_iter=1)
+    assert layers_of(wide.fit(TABLE, SCORES))[-1] is None
+    model.predict = lambda X: np.tanh(X[:, 0])  # not what the weights compute
+    assert layers_of(model)[-1] is None
+
+
+def test_explanations_are_those_of_mixed_rows(monkeypatch):
+    model = make_pipeline(StandardScaler(), MLPClassifier(**SIZES))
+    model.fit(TABLE, CLASSES)
+
+    def explained():
+        explainer = ShapleyExplainer(model, random_state=0, max_rows=2000)
+        return explainer.fit(TABLE[40:]).explain(TABLE[:2])
+
+    ours = explained()
+    monkeypatch.setattr(_perceptron, "MIN_COLUMNS", D + 1)
+    theirs = explained()
+    np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-9)
+    assert (ours.n_model_rows == theirs.n_model_rows).all()
