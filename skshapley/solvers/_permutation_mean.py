@@ -437,6 +437,8 @@ class PermutationMean(Solver):
             gain = self.v_full_ - self.v_empty_
             values, shrinkage = without_gap(values, squares.sum(axis=1), gain)
             squares = squares * (1 - shrinkage)[:, None]
+        varies = self._seen().varies
+        constant = ~varies & (self._scale.own > self._rounding)
         errors = errors_over_units(
             m,
             self._strata,
@@ -444,8 +446,17 @@ class PermutationMean(Solver):
             self._scale,
             self._together,
             kurtosis,
-            unexplained=np.sqrt(residual_share),
+            # contributions that do not vary are not corrected for their positions
+            unexplained=np.where(constant, 1.0, np.sqrt(residual_share)),
         )
+        # If an unseen contribution of theirs depends on its position, the corrections
+        # of all others are wrong, as they ignore these players.
+        constant_variance = np.where(constant, errors**2, 0.0).sum(
+            axis=1, keepdims=True
+        )
+        n_varying = np.maximum(varies.sum(axis=1, keepdims=True), 1)
+        shift = np.abs(slope[:, 0]) * np.sqrt(constant_variance) / n_varying
+        errors = np.where(varies, np.hypot(errors, shift), errors)
         # too few units to fit a coefficient: the effect of positions is unknown
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
             effects = np.abs(self._seen().effects(row))

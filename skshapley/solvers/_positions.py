@@ -96,13 +96,18 @@ class Centring:
     ----------
     groups, shape : tuple of int
         ``(r, b)`` and ``(p, k)``, as for `Moments`.
+
+    Attributes
+    ----------
+    varies : ndarray of shape (r, p, k), bool
+        Players whose contributions vary within a stratum.
     """
 
     def __init__(self, groups, shape) -> None:
         # One unit of each stratum, and the players whose contributions vary within a
         # stratum: a player may differ between background rows and still be constant.
         self._one = np.full((*groups, *shape), np.nan)
-        self._varies = np.zeros((groups[0], *shape), dtype=bool)
+        self.varies = np.zeros((groups[0], *shape), dtype=bool)
         self._later = Moments(groups, shape, variables=2)
         # the units stored for each row, in parts with units of one size
         self._held: list[list[Walks]] = [[] for _ in range(groups[0])]
@@ -113,7 +118,7 @@ class Centring:
         self._one[at] = np.where(np.isnan(self._one[at]), walks.units, self._one[at])
         changes = np.abs(walks.units - self._one[at])
         varies = changes > ROUNDING * scale[walks.rows, None]
-        self._varies[walks.rows] |= varies.any(axis=1)
+        self.varies[walks.rows] |= varies.any(axis=1)
         for i, row in enumerate(walks.rows):
             walk = walks.of(slice(i, i + 1))
             stored = self._held[row]
@@ -180,7 +185,7 @@ class Centring:
         parts = [Walks.joined(list(of_rows), 0) for of_rows in same]
         size = sum(part.unit * part.units.shape[1] for part in parts)
         total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
-        active = self._varies[rows]
+        active = self.varies[rows]
         centred = []
         for part in parts:
             # A unit in its own mean would correlate with itself and bias the estimate.
