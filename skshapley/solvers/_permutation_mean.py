@@ -431,7 +431,8 @@ class PermutationMean(Solver):
         values = (self._strata[:, None, None] * mean).sum(axis=1)
         # The number of units, less one for each background row
         degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
-        residual_share = _residual_share(m.products[:, :, 0, 0], squares, degrees)
+        products = m.products[:, :, 0, 0]
+        residual_share = _residual_share(mean, products, squares, degrees)
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
             gain = self.v_full_ - self.v_empty_
@@ -468,19 +469,25 @@ class PermutationMean(Solver):
 
 
 def _residual_share(
-    squares: np.ndarray, residual_squares: np.ndarray, degrees: np.ndarray
+    mean: np.ndarray,
+    squares: np.ndarray,
+    residual_squares: np.ndarray,
+    degrees: np.ndarray,
 ) -> np.ndarray:
     """Return the share of sums of squares that is left by a fit, ``(r, 1, k)``.
 
     Parameters
     ----------
-    squares, residual_squares : ndarray of shape (r, b, p, k)
+    mean, squares, residual_squares : ndarray of shape (r, b, p, k)
     degrees : ndarray of shape (r,)
         Few degrees of freedom do not exclude that the fit is a chance agreement.
     """
     total = squares.sum(axis=(1, 2))[:, None]
     residual = residual_squares.sum(axis=(1, 2))[:, None]
-    share = np.divide(residual, total, out=np.ones_like(total), where=total > 0)
+    # Contributions of single precision that agree still differ by 1e-7 of their size.
+    rounding = 1e-12 * (mean**2).sum(axis=(1, 2))[:, None]
+    share = np.ones_like(total)
+    np.divide(residual, total, out=share, where=total > rounding)
     chance = 1 / (degrees[:, None, None] + 1)
     return np.minimum(share + chance, 1.0)
 
