@@ -139,6 +139,21 @@ def test_unseen_first_positions_widen_the_errors_of_all_players(sampler, times):
     assert np.mean(off <= 1.96 * outcome.standard_errors[:, :, 0] + 1e-9) > 0.96
 
 
+def test_first_positions_widen_the_errors_of_extended_permutations():
+    """Seven permutations of ten players miss the first two positions of two.
+
+    In ten repetitions, shares were .80 to .85. They are .93 to .96 with a standard
+    deviation of .009: a false alarm is five deviations away.
+    """
+    weights = np.random.default_rng(400).exponential(size=P)
+    game = Table(np.tanh(CUBE @ weights))
+    outcome = explain_game(
+        as_instances(game, 60), sampler="extended", max_evals=30 * P, random_state=0
+    )
+    off = np.abs(outcome.values[:, :, 0] - game.shapley_values)
+    assert np.mean(off <= 1.96 * outcome.standard_errors[:, :, 0]) > 0.9
+
+
 def biased(kind, seed):
     """Return a game in which the Gaussian process has a large bias."""
     rng = np.random.default_rng(seed)

@@ -14,7 +14,12 @@ from skshapley.designs import ExtendedDesign
 from skshapley.indices import PAIR_INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._permutation_mean import errors_over_units
+from skshapley.solvers._positions import position_effects
 from skshapley.solvers._spread import Scale
+
+# Permutations per player, from which on each player has one of the first two positions
+# in 98 % of the runs of ten players. Most interactions of saturated games are there.
+ENOUGH = 3.0
 
 
 class InteractionMean(Solver):
@@ -24,7 +29,8 @@ class InteractionMean(Solver):
     - v(empty): the main effects of the matrix are v(i) - v(empty), without errors.
 
     Standard errors come from the spread of the permutations, as those of
-    `PermutationMean`. They are NaN for a single permutation.
+    `PermutationMean`. They are NaN for a single permutation. Below three permutations
+    per player, errors of players are at least as large as the effect of their positions.
 
     References
     ----------
@@ -60,6 +66,9 @@ class InteractionMean(Solver):
         counts = [p] if self.pairs_ is None else [p, p * (p - 1) // 2]
         self._moments = [Moments((r, 1), (count, k)) for count in counts]
         self._scales = [Scale(r, count, k) for count in counts]
+        # permutations by player and position, and sums of contributions by position
+        self._counts = np.zeros((r, p, p))
+        self._by_position = np.zeros((r, p, k))
 
     def update(
         self, rows: np.ndarray, design: ExtendedDesign, values: np.ndarray
@@ -82,7 +91,13 @@ class InteractionMean(Solver):
             return np.take_along_axis(part, places[:, :, None, :, None], axis=3)
 
         singles = np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
-        quantities = [singles + by_player(np.ones(p)).sum(axis=3) / 2]
+        of_players = singles + by_player(np.ones(p)).sum(axis=3) / 2
+        by_position = np.take_along_axis(
+            of_players, design.permutations[..., None], axis=2
+        )
+        self._counts[rows] += (places[..., None] == np.arange(p)).sum(axis=1)
+        self._by_position[rows] += by_position.sum(axis=1)
+        quantities = [of_players]
         if self.pairs_ is not None:
             law = PAIR_INDICES["shapley-taylor"].size_law(p - 2)
             weights = np.append(self.pairs_.size_law(p - 2) / law, 0.0)
@@ -101,4 +116,10 @@ class InteractionMean(Solver):
             errors_over_units(moments, np.ones(1), moments.products[:, :, 0, 0], scale)
             for moments, scale in zip(self._moments, self._scales, strict=True)
         ]
+        n = self._counts.sum(axis=2)[:, :, None]
+        parts = zip(self._counts, self._by_position, n * values[0], strict=True)
+        effects = np.stack([position_effects(*part) for part in parts])
+        unbalanced = n < ENOUGH * self.n_players_
+        least = np.where(unbalanced, np.abs(effects), 0.0)
+        errors[0] = np.maximum(errors[0], least)
         return Estimate(np.concatenate(values, axis=1), np.concatenate(errors, axis=1))
