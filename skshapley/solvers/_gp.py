@@ -24,11 +24,11 @@ class GaussianProcess(Solver):
     Pairs beyond the capacity of the Gaussian process enter by least squares on the
     residuals. Attributions add up exactly.
 
-    Standard errors are posterior standard deviations, widened by the errors of pairs
-    predicted from all others, and by the possible effect of an unseen pair. They are 0
-    if all pairs were evaluated. If least squares leaves no residual, they are 1.5/m of
-    the attributions' range, for m pairs beyond the players. They are NaN below two
-    pairs per player, and for values in steps below 24 pairs.
+    Standard errors are posterior standard deviations, scaled by the errors of pairs
+    predicted from all others. They include the possible effect of an unseen pair. They
+    are 0 if all pairs were evaluated. If least squares leaves no residual, they are
+    1.5/m of the attributions' range, for m pairs beyond the players. They are NaN below
+    two pairs per player, and for values in steps below 24 pairs.
 
     References
     ----------
