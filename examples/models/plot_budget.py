@@ -6,6 +6,8 @@ Choose a precision, and let each row stop when it is reached. Or spend a fixed b
 and look at the standard errors.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split

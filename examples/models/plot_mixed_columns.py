@@ -7,6 +7,8 @@ original column. No wrapper is needed. Absent columns take background values of 
 dtype, including missing values.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The diabetes data are in their original units. Sex is a string, blood pressure a
 # category, and a tenth of the blood sugar measurements (s6) is removed.

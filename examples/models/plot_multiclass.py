@@ -6,6 +6,8 @@ A classifier with several classes has several outputs. All outputs are explained
 the same model calls; `output` selects one by its label.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The data are wines from three growers in one valley, with thirteen chemical
 # measurements.

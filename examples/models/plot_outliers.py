@@ -6,6 +6,8 @@ An isolation forest gives each tumour a score, which is low for outliers. The
 attributions of the score show which measurements are unusual.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer

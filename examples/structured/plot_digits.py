@@ -9,6 +9,8 @@ handwritten digits, and compares the rankings of the pixels by *masking curves*.
 Finally, the players are tiles of pixels: squares, and strokes.
 """
 
+# sphinx_gallery_thumbnail_number = 3
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import label

@@ -186,6 +186,8 @@ class ConvergenceDisplay(ByFeature):
             part = self.table[self.table["feature"] == feature]
             lines = style.curves(ax, part, "n_model_rows", "method")
             style.name_panel(ax, "model rows")
+            # Numbers of five digits overlap if a narrow panel has more of them.
+            ax.locator_params(axis="x", nbins=4)
             letters = style.letters_within(ax)
             ax.set_title(
                 shorten(feature, letters), fontsize=style.tick_size(), parse_math=False
