@@ -119,7 +119,6 @@ class InteractionMean(Solver):
         n = self._counts.sum(axis=2)[:, :, None]
         parts = zip(self._counts, self._by_position, n * values[0], strict=True)
         effects = np.stack([position_effects(*part) for part in parts])
-        unbalanced = n < ENOUGH * self.n_players_
-        least = np.where(unbalanced, np.abs(effects), 0.0)
+        least = np.where(n < ENOUGH * self.n_players_, np.abs(effects), 0.0)
         errors[0] = np.maximum(errors[0], least)
         return Estimate(np.concatenate(values, axis=1), np.concatenate(errors, axis=1))
