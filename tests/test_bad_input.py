@@ -237,6 +237,15 @@ def test_invalid_backgrounds(background, error, message):
     assert not model.calls
 
 
+def test_a_model_in_the_place_of_rows_is_named():
+    model = LinearRegression().fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(
+        TypeError,
+        match=r"the model LinearRegression .* rows: ShapleyExplainer\(model\)\.fit\(X_train",
+    ):
+        ShapleyExplainer(model).fit(model, np.eye(3))
+
+
 def test_lazy_frames_are_refused():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"a": [1.0, 2.0]})

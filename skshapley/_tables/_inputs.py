@@ -136,7 +136,7 @@ def check_frame(X: Any, owner: str) -> None:
 
 
 def refuse_no_table(X: Any, owner: str) -> None:
-    """Raise ValueError for None, paths, single columns and lazy frames."""
+    """Raise ValueError for None, paths, single columns and lazy frames; TypeError for models."""
     if isinstance(X, pd.Series):
         raise ValueError(
             f"{owner} takes a table of rows and columns; got a Series: pass rows with "
@@ -149,6 +149,11 @@ def refuse_no_table(X: Any, owner: str) -> None:
         or is_frame(X)
     ):
         return
+    if hasattr(X, "predict"):
+        raise TypeError(
+            f"{owner} got the model {type(X).__name__} in the place of the rows: "
+            f"{owner.partition('.')[0]}(model).fit(X_train)."
+        )
     description = (
         f"{X!r:.60}"
         if X is None or isinstance(X, str | int | float)
