@@ -223,14 +223,21 @@ def of_games(runs):
 
 
 def record(values):
+    """An explanation with given attributions, of a table with the same numbers."""
     n, p = values.shape
     names = np.array([f"x{j}" for j in range(p)], dtype=object)
-    parts = {name: np.ones(n) for name in ("n_evaluations", "n_model_rows")}
     return Explanation(
-        values=values, standard_errors=None, base_values=np.zeros(n),
-        predictions=values.sum(axis=1), data=pd.DataFrame(np.zeros((n, p)), columns=names),
-        feature_names=names, output_names=None, converged=np.ones(n, dtype=bool), **parts,
-    )  # fmt: skip
+        values=values,
+        standard_errors=None,
+        base_values=np.zeros(n),
+        predictions=values.sum(axis=1),
+        data=pd.DataFrame(values, columns=names),
+        feature_names=names,
+        output_names=None,
+        converged=np.ones(n, dtype=bool),
+        n_evaluations=np.ones(n),
+        n_model_rows=np.ones(n),
+    )
 
 
 def of_importances(runs):
