@@ -208,13 +208,6 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     return clipped_logit(probabilities)
 
 
-def log_prediction(estimator, X) -> np.ndarray:
-    """Return the logarithm of the prediction; without a number for 0 and below."""
-    rows = in_dmatrix(estimator, X) if is_xgboost_booster(estimator) else X
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(estimator.predict(rows))
-
-
 def is_xgboost_booster(model) -> bool:
     """Return True for XGBoost's Booster, which predicts from a DMatrix only."""
     kind = type(model)

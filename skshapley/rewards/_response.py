@@ -26,7 +26,6 @@ from skshapley.rewards._methods import (
     is_torch_module,
     is_xgboost_booster,
     log_odds,
-    log_prediction,
     refuse_unfitted,
 )
 
@@ -445,12 +444,15 @@ class Response:
             return as_numpy(self.method(self.estimator, X))
         if self.method == "log_odds":
             values: Any = log_odds(self.estimator, X)
-        elif self.method == "log":
-            values = log_prediction(self.estimator, X)
         else:
             booster = is_xgboost_booster(self.estimator)
             rows = in_dmatrix(self.estimator, X) if booster else X
-            values = as_numpy(getattr(self.estimator, self.method)(rows))
+            name = "predict" if self.method == "log" else self.method
+            values = as_numpy(getattr(self.estimator, name)(rows))
+        if self.method == "log":
+            # no number for predictions of 0 and below, which is refused later
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = np.log(values)
         # A single decision value belongs to the second class; the first class has its
         # negative.
         two = self._classes is not None and len(self._classes) == 2
