@@ -287,15 +287,13 @@ class TreeValues:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
+        rows = self.codes(X)
         codes = self.codes(references)
         if self.levels is None:
-            return self.frontier.values_by_reference(self.codes(X), codes, self.index)
-        self._divide()
-        single = [
-            References(codes[:, [row]], np.ones(1)) for row in range(len(codes.T))
-        ]
+            return self.frontier.values_by_reference(rows, codes, self.index)
+        single = [References(codes[:, [j]], np.ones(1)) for j in range(len(codes.T))]
         tables = map(self._value_tables, single)
-        sums = np.stack([table.values(self.codes(X)) for table in tables])
+        sums = np.stack([table.values(rows) for table in tables])
         return sums[:, :, :-1].transpose(3, 0, 2, 1)
 
     def pairs(self, X, index=None) -> NDArray[np.float64]:
