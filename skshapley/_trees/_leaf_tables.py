@@ -9,12 +9,13 @@ matrix.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from skshapley._tools._nested import entry_probabilities
 from skshapley._trees._leaf_games import leaf_interactions, runs_of_leaves
@@ -41,38 +42,53 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
     n_players : int
     index : Index
     """
+    for k, leaves, laws in _batches(chunk, law, lambda k: k * (k - 1) // 2):
+        entries = leaf_interactions(np.ascontiguousarray(laws.T), index)
+        values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
+        terms = entries.swapaxes(1, 2) * values.T[:, None, :, None]
+        players = chunk.leaf_players[leaves].T
+        first, second = (players[places] for places in np.triu_indices(k, 1))
+        # Only i < j is stored. The caller adds the transpose, which halves the tables.
+        keys = np.minimum(first, second) * n_players + np.maximum(first, second)
+        keys = chunk.outputs[:, None, None] * n_players**2 + keys
+        # Few of the p^2 pairs meet in one run of leaves, so sums are kept for these
+        # pairs only.
+        targets, to = np.unique(keys.ravel(), return_inverse=True)
+        output, pair, leaf = np.indices(keys.shape).reshape(3, -1)
+        number = np.arange(len(laws))
+        yield Table(
+            entries=terms.reshape(-1, laws.size),
+            start=number << k,
+            group=chunk.groups.start + chunk.leaf_group[leaves],
+            flag=0 * number,
+            owner=np.stack([leaf, output * len(entries) + pair, to]),
+            n_sums=len(targets),
+            masks=masks[leaves],
+            places=targets,
+        )
+
+
+def _batches(
+    chunk, law, n_tables: Callable[[int], int]
+) -> Iterator[tuple[int, slice, NDArray[np.float64]]]:
+    """Yield the number k of path players, some leaves with it, and their laws.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    law : ndarray
+        From `References.law`.
+    n_tables : callable
+        The number of tables of a leaf with k path players; leaves without tables are
+        left out. A table has 2^k entries, or one number per row looked up.
+    """
     for k, run, of_run in runs_of_leaves(chunk.n_path):
-        h = law[of_run].reshape(-1, 1 << k)
-        # A leaf has k (k - 1) / 2 pairs, each with a table of 2^k entries or one number
-        # per row looked up.
-        step = max(1, 2 * BATCH // max(1, k * (k - 1) * max(ROWS, 1 << k)))
-        for at in range(run.start, run.stop if k > 1 else run.start, step):
-            leaves = slice(at, min(at + step, run.stop))
-            batch = h[at - run.start : leaves.stop - run.start]
-            entries = leaf_interactions(np.ascontiguousarray(batch.T), index)
-            values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
-            terms = entries.swapaxes(1, 2) * values.T[:, None, :, None]
-            players = chunk.leaf_players[leaves].T
-            first, second = (players[places] for places in np.triu_indices(k, 1))
-            # Only i < j is stored. The caller adds the transpose, which halves the
-            # tables.
-            keys = np.minimum(first, second) * n_players + np.maximum(first, second)
-            keys = chunk.outputs[:, None, None] * n_players**2 + keys
-            # Few of the p^2 pairs meet in one run of leaves, so sums are kept for these
-            # pairs only.
-            targets, to = np.unique(keys.ravel(), return_inverse=True)
-            output, pair, leaf = np.indices(keys.shape).reshape(3, -1)
-            number = np.arange(len(batch))
-            yield Table(
-                entries=terms.reshape(-1, batch.size),
-                start=number << k,
-                group=chunk.groups.start + chunk.leaf_group[leaves],
-                flag=0 * number,
-                owner=np.stack([leaf, output * len(entries) + pair, to]),
-                n_sums=len(targets),
-                masks=masks[leaves],
-                places=targets,
-            )
+        if not n_tables(k):
+            continue
+        laws = law[of_run].reshape(-1, 1 << k)
+        step = max(1, BATCH // (n_tables(k) * max(ROWS, 1 << k)))
+        for batch in gen_batches(len(laws), step):
+            yield k, slice(run.start + batch.start, run.start + batch.stop), laws[batch]
 
 
 @lru_cache(maxsize=MATRICES)
@@ -143,43 +159,38 @@ def nested_tables(block, chunk, masks, law, shape, levels) -> Iterator[Table]:
     levels : ndarray of shape (n_levels, p), int
         The group of each player at each level, the outermost first.
     """
-    for k, run, of_run in runs_of_leaves(chunk.n_path):
-        laws = law[of_run].reshape(-1, 1 << k)
-        # a leaf without players is a constant
-        step = max(1, BATCH // ((k + 1) * max(ROWS, 1 << k)))
-        for at in range(run.start, run.stop if k else run.start, step):
-            leaves = slice(at, min(at + step, run.stop))
-            path_players = chunk.leaf_players[leaves, :k]
-            players, groups, sorted_masks = _adjacent(path_players, levels)
-            batch = laws[at - run.start : leaves.stop - run.start]
-            sorted_laws = np.empty_like(batch)
-            np.put_along_axis(sorted_laws, sorted_masks, batch, axis=1)
-            games = np.zeros((k + 1, *sorted_laws.shape))
-            patterns, of_leaf = np.unique(groups, axis=0, return_inverse=True)
-            for kind, pattern in enumerate(patterns):
-                members = np.flatnonzero(of_leaf.ravel() == kind)
-                matrix = _leaf_values(tuple(map(tuple, pattern.tolist())))
-                values = (matrix @ sorted_laws[members].T).reshape(k, 1 << k, -1)
-                games[:k, members] = values.swapaxes(1, 2)
-            games[k, :, 0] = 1.0  # rows without a failed player reach the leaf
-            values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
-            mean = np.zeros(shape[0])
-            mean[chunk.outputs] = sorted_laws[:, 0] @ values
-            terms = games * values.T[:, None, :, None]
-            predictions = np.full((1, len(players)), shape[1] - 1)
-            sums = np.concatenate([players.T, predictions])
-            sums = chunk.outputs[:, None, None] * shape[1] + sums
-            output, column, leaf = np.indices(sums.shape).reshape(3, -1)
-            number = np.arange(len(players))
-            yield Table(
-                entries=terms.reshape(-1, sorted_laws.size),
-                start=number << k,
-                group=chunk.groups.start + chunk.leaf_group[leaves],
-                flag=0 * number,
-                owner=np.stack([leaf, output * (k + 1) + column, sums.ravel()]),
-                n_sums=math.prod(shape),
-                mean=mean,
-                masks=np.take_along_axis(
-                    sorted_masks, masks[leaves].astype(np.intp), axis=1
-                ),
-            )
+    # a leaf without players is a constant
+    for k, leaves, laws in _batches(chunk, law, lambda k: k + 1 if k else 0):
+        path_players = chunk.leaf_players[leaves, :k]
+        players, groups, sorted_masks = _adjacent(path_players, levels)
+        sorted_laws = np.empty_like(laws)
+        np.put_along_axis(sorted_laws, sorted_masks, laws, axis=1)
+        games = np.zeros((k + 1, *sorted_laws.shape))
+        patterns, of_leaf = np.unique(groups, axis=0, return_inverse=True)
+        for kind, pattern in enumerate(patterns):
+            members = np.flatnonzero(of_leaf.ravel() == kind)
+            matrix = _leaf_values(tuple(map(tuple, pattern.tolist())))
+            values = (matrix @ sorted_laws[members].T).reshape(k, 1 << k, -1)
+            games[:k, members] = values.swapaxes(1, 2)
+        games[k, :, 0] = 1.0  # rows without a failed player reach the leaf
+        values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
+        mean = np.zeros(shape[0])
+        mean[chunk.outputs] = sorted_laws[:, 0] @ values
+        terms = games * values.T[:, None, :, None]
+        predictions = np.full((1, len(players)), shape[1] - 1)
+        sums = np.concatenate([players.T, predictions])
+        sums = chunk.outputs[:, None, None] * shape[1] + sums
+        output, column, leaf = np.indices(sums.shape).reshape(3, -1)
+        number = np.arange(len(players))
+        yield Table(
+            entries=terms.reshape(-1, sorted_laws.size),
+            start=number << k,
+            group=chunk.groups.start + chunk.leaf_group[leaves],
+            flag=0 * number,
+            owner=np.stack([leaf, output * (k + 1) + column, sums.ravel()]),
+            n_sums=math.prod(shape),
+            mean=mean,
+            masks=np.take_along_axis(
+                sorted_masks, masks[leaves].astype(np.intp), axis=1
+            ),
+        )
