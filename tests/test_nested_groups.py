@@ -1,5 +1,6 @@
 """Nested groups: Owen and Winter values against enumeration, sums of groups, clusters."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -127,6 +128,40 @@ def test_explainers_give_winter_values_and_sums_of_groups():
     assert list(second.feature_names) == ["age", "income", "rooms", "town"]
     assert second.values.sum() == pytest.approx(explanation.values.sum())
     folded.plot.bar()
+
+
+def test_any_groups_of_features_are_folded():
+    """By name: one named like a member, equal names at two places, refits, and mistakes."""
+    explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 4.0, 8.0])
+    explanation = explainer.fit(np.zeros((1, 4))).explain(np.ones((2, 4)))
+    fold = explanation.folded({"x0": ["x0", "x1"]}).to_frame()
+    assert fold.iloc[0].to_dict() == {"x0": 3.0, "x2": 4.0, "x3": 8.0}
+    twice = {"home": {"size": ["x0", "x1"]}, "work": {"size": ["x2"]}}
+    fold = explanation.folded(twice, level=2).to_frame().iloc[0].to_dict()
+    assert fold == {"home / size": 3.0, "work / size": 4.0, "x3": 8.0}
+    refits = np.random.default_rng(0).normal(size=(2, 4, 5))
+    fold = replace(explanation, refit_values=refits).folded({"first": ["x0", "x1"]})
+    np.testing.assert_allclose(fold.refit_values[:, 0], refits[:, :2].sum(axis=1))
+    assert fold.refit_errors.shape == fold.shape
+    for groups, error, words in [
+        ({"x3": ["x0", "x1"]}, ValueError, "the names of features outside them"),
+        ({"first": ["x9"]}, ValueError, r"groups of the features \['x9'\]"),
+        (["x0", "x1"], TypeError, r"takes groups as \{name"),
+        ({"a": ["x0"]}, ValueError, "level of at least 1; got 0"),
+    ]:
+        with pytest.raises(error, match=words):
+            explanation.folded(groups, level=0 if "got 0" in words else 1)
+
+
+def test_clusters_of_an_array_are_folded():
+    table = np.random.default_rng(0).normal(size=(50, 3))
+    table[:, 2] = table[:, 0]
+    groups = by_correlation(table, 2)
+    explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 4.0], groups=groups)
+    explanation = explainer.fit(table).explain(table[:2])
+    fold = explanation.folded(groups)
+    assert len(fold.feature_names) == 2
+    np.testing.assert_allclose(fold.values.sum(axis=1), explanation.values.sum(axis=1))
 
 
 def test_sums_over_columns_are_exact():

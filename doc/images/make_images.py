@@ -1,6 +1,6 @@
-"""Make the pictures of README.md and of the page on reports: python doc/images/make_images.py.
+"""Make the pictures of README.md and of the pages on reports and groups.
 
-The screenshots need Chromium.
+Usage: python doc/images/make_images.py. The screenshots need Chromium.
 """
 
 import shutil
@@ -10,8 +10,10 @@ from runpy import run_path
 from tempfile import TemporaryDirectory
 
 import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
 
-from skshapley import ShapleyExplainer
+from skshapley import Explanation, ShapleyExplainer
 from skshapley.plots import BeeswarmDisplay
 
 HERE = Path(__file__).parent
@@ -20,6 +22,7 @@ BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 PARTS = {
     "report": (1000, 0, 1150),
     "what_if": (1000, 570, 1570),
+    "groups": (1000, 590, 908),
 }
 
 
@@ -58,6 +61,23 @@ def main() -> None:
         rows = explainer.explain(X_test)
         rows.report(page, title="Tumours", what_if=explainer)
         screenshot(page, "what_if")
+        patients, groups = nested_patients()
+        patients.report(page, title="Diabetes", groups=groups)
+        screenshot(page, "groups")
+
+
+def nested_patients() -> tuple[Explanation, dict]:
+    """Return an explanation of nested groups of columns, and the groups."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    X = X[["age", "bmi", "bp", "s5", "s6"]]
+    X.columns = ["age", "body mass index", "blood pressure", "triglycerides", "sugar"]
+    forest = RandomForestRegressor(50, max_depth=5, random_state=0).fit(X, y)
+    groups = {
+        "body": {name: [name] for name in X.columns[1:3]},
+        "blood": {name: [name] for name in X.columns[3:]},
+    }
+    explainer = ShapleyExplainer(forest, groups=groups).fit(X)
+    return explainer.explain(X[:200]), groups
 
 
 if __name__ == "__main__":

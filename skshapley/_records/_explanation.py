@@ -360,7 +360,8 @@ class Explanation(Hinting, Record):
         groups : dict
             As of the explainer, or ``{"name": [players, ...]}``.
         level : int, default=1
-            The groups to sum: 1 for the outermost ones, and larger for their parts.
+            The groups to sum: 1 for the outermost ones, and larger for their parts,
+            the players at last.
 
         Returns
         -------
@@ -370,7 +371,8 @@ class Explanation(Hinting, Record):
         Raises
         ------
         ValueError
-            For unknown players, or a level below 1.
+            For unknown players, groups with the names of players outside them, or a
+            level below 1.
 
         Examples
         --------

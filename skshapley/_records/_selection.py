@@ -225,52 +225,108 @@ def _hint(name: Any, known: Any) -> str:
     return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 
-def labels_of(groups: Mapping, level: int, names: list, path: tuple = ()) -> dict:
-    """Return the label of each grouped player: its group at a level, or itself."""
-    labels: dict[Any, Any] = {}
-    for name, members in groups.items():
-        own_path = (*path, name)
-        if isinstance(members, Mapping):
-            labels |= labels_of(members, level, names, own_path)
-        elif name in names:
-            labels[name] = own_path[min(level, len(own_path)) - 1]
+def paths_of(explanation: Any, groups: Mapping) -> list[tuple[str, ...]]:
+    """Return the names of the groups above each player, the outermost first."""
+    names = explanation.feature_names.tolist()
+    paths = _paths(groups, [str(name) for name in names])
+    unknown = [name for name in paths if name not in map(str, names)]
+    if unknown:
+        raise ValueError(
+            f"{OWNER} got groups of the features {unknown}: choose among {names}."
+        )
+    return [paths.get(str(name), ()) for name in names]
+
+
+def _paths(groups: Mapping, names: list[str], path: tuple = ()) -> dict[str, tuple]:
+    """Return the path of each grouped player by its name."""
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            f"{OWNER} takes groups as {{name: [features, ...]}}, or as such dicts in a "
+            f"dict; got {groups!r}."
+        )
+    paths: dict[str, tuple] = {}
+    for key, value in groups.items():
+        name = str(key)
+        if isinstance(value, Mapping):
+            paths |= _paths(value, names, (*path, name))
+            continue
+        members = [str(member) for member in value]
+        # an innermost group of the explainer is a player
+        if members == [name] or (name in names and not set(members) <= set(names)):
+            paths[name] = path
         else:
-            label = own_path[min(level, len(own_path)) - 1]
-            labels |= dict.fromkeys(members, label)
-    return labels
+            paths |= dict.fromkeys(members, (*path, name))
+    return paths
 
 
 def folded(explanation: Any, groups: Mapping, level: int) -> Any:
     """Return an explanation of groups of players; see `Explanation.folded`."""
-    names = explanation.feature_names.tolist()
-    by_name = labels_of(groups, level, names)
-    unknown = [name for name in by_name if name not in names]
-    if unknown or level < 1:
+    if level < 1:
+        raise ValueError(f"folded takes a level of at least 1; got {level!r}.")
+    members: dict[tuple, list[int]] = {}
+    names = {}
+    for player, path in enumerate(paths_of(explanation, groups)):
+        # positions differ from all names of groups
+        unit = (*path, player)[:level]
+        names[unit] = (*path, str(explanation.feature_names[player]))[:level]
+        members.setdefault(unit, []).append(player)
+    ends = [name[-1] for name in names.values()]
+    labels = [
+        name[-1] if ends.count(name[-1]) == 1 else " / ".join(name)
+        for name in names.values()
+    ]
+    if len(set(labels)) < len(labels):
         raise ValueError(
-            f"folded got the players {unknown} at level {level}: choose among {names}, "
-            "and a level of at least 1."
+            f"{OWNER} got groups with the names of features outside them: rename the "
+            f"groups among {labels}."
         )
-    labels = pd.Series([by_name.get(name, name) for name in names])
-    number, group_labels = pd.factorize(labels)
-    sums = {}
-    for part in ("values", "standard_errors", "background_errors"):
-        array = getattr(explanation, part)
-        if array is not None:
-            members = [array[:, number == group] for group in range(len(group_labels))]
-            sums[part] = np.stack([member.sum(axis=1) for member in members], axis=1)
-    columns = {}
-    for group, label in enumerate(group_labels):
-        table = explanation.data.iloc[:, np.flatnonzero(number == group)]
-        alone = table.shape[1] == 1
-        columns[label] = table.iloc[:, 0] if alone else texts_of(table)
-    data = pd.DataFrame(columns, index=explanation.data.index)
-    feature_names = np.array([str(label) for label in group_labels], dtype=object)
+    return summed(explanation, labels, list(members.values()))
+
+
+def summed(explanation: Any, labels: list, members: list[list[int]]) -> Any:
+    """Return an explanation of sums over players.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    labels : list of str
+        The names of the sums.
+    members : list of list of int
+        The players of each sum.
+    """
+    sums = changed(
+        explanation,
+        BY_PLAYER,
+        lambda part: np.stack([part[:, m].sum(axis=1) for m in members], axis=1),
+    )
     return replace(
-        explanation, **sums, data=data, feature_names=feature_names, interactions=None
+        explanation,
+        data=columns_of(explanation.data, labels, members),
+        feature_names=np.array([str(label) for label in labels], dtype=object),
+        interactions=None,
+        **sums,
     )
 
 
-def texts_of(frame: pd.DataFrame, most: int = 3) -> list[str]:
+def columns_of(frame: pd.DataFrame, labels: Any, members: list) -> pd.DataFrame:
+    """Return a frame with one column for each group of columns, several as text.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    labels : sequence of str
+    members : list of sequence of int
+        The positions of each group's columns.
+    """
+    columns = {}
+    for label, places in zip(labels, members, strict=True):
+        table = frame.iloc[:, places]
+        alone = table.shape[1] == 1
+        columns[label] = table.iloc[:, 0] if alone else _texts(table)
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _texts(frame: pd.DataFrame, most: int = 3) -> list[str]:
     """Return the first columns of each row as one text, such as "lat=1, lon=2"."""
     parts = [
         frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._records._selection import paths_of, summed
 from skshapley._records._summary import gap_shows
 from skshapley._report._beside import beside
 from skshapley._report._columns import column, rounded, text
@@ -29,6 +30,7 @@ def content(
     n_rows: int | None = None,
     y: Any = None,
     other: Explanation | None = None,
+    groups: Any = None,
 ) -> dict[str, Any]:
     """Return the page's content as lists and dicts.
 
@@ -43,6 +45,8 @@ def content(
         True labels.
     other : Explanation, default=None
         An explanation of the same rows.
+    groups : dict, default=None
+        As in `Explanation.folded`.
 
     Returns
     -------
@@ -60,21 +64,31 @@ def content(
     order = _order(outputs)
     n_kept = len(order) if max_features is None else max_features
     n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
-    columns, summed = order[:n_kept], order[n_kept:]
+    columns, left_out = order[:n_kept], order[n_kept:]
+    paths = paths_of(explanation, groups or {})
+    left_out = np.array([player for player in left_out if not paths[player]], dtype=int)
     page_rows = explanation[rows]
     page: dict[str, Any] = {
         "rows": [text(label) or "missing" for label in page_rows.index],
         "n_rows": r if n_rows is None else n_rows,
         "n_explained": r,
         "features": [str(name) for name in explanation.feature_names[columns]],
-        "n_others": len(summed),
+        "n_features": len(order),
+        "n_others": len(left_out),
         "columns": [column(page_rows.data.iloc[:, player]) for player in columns],
         "places": numbers_of_outputs(explanation),
-        "outputs": [_output(whole, rows, columns, summed) for whole in outputs],
+        "outputs": [_output(whole, rows, columns, left_out) for whole in outputs],
         "names": None
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
     }
+    members = _members(paths, columns)
+    if members:
+        page["paths"] = [paths[player] for player in columns]
+        page["groups"] = [[path, len(players)] for path, players in members.items()]
+        sums = summed(explanation, list(range(len(members))), list(members.values()))
+        for output, part in zip(page["outputs"], _by_output(sums), strict=True):
+            output["groups"] = _numbers(part, rows, np.arange(len(members)))
     if y is not None:
         page["truth"] = truth(original, y, rows)
         for output in page["outputs"]:
@@ -82,6 +96,21 @@ def content(
     if other is not None:
         page["beside"] = beside(original, other, rows, columns)
     return page
+
+
+def _members(paths: list[tuple], columns: NDArray[np.intp]) -> dict[tuple, list[int]]:
+    """Return the features of each group by its path, a group before those within it.
+
+    The members of a group that are not among the shown columns are a group called None.
+    """
+    members: dict[tuple, list[int]] = {}
+    for player, path in enumerate(paths):
+        nodes = [path[:length] for length in range(1, len(path) + 1)]
+        if path and player not in columns:
+            nodes.append((*path, None))
+        for node in nodes:
+            members.setdefault(node, []).append(player)
+    return members
 
 
 def shown_rows(r: int, n: int) -> NDArray[np.intp]:
@@ -118,10 +147,12 @@ def _output(
 ) -> dict[str, Any]:
     """Return the numbers of one output: importances of all rows, and attributions of some."""
     page_rows = whole[rows]
-    values = page_rows.values[:, kept]
+    numbers = _numbers(whole, rows, kept)
     if len(rest):
-        values = np.column_stack([values, page_rows.values[:, rest].sum(axis=1)])
+        sums = page_rows.values[:, rest].sum(axis=1)
+        numbers["values"].append(rounded(sums, VALUE_DIGITS))
     return {
+        **numbers,
         "response": response_name(whole),
         "facts": facts(whole),
         "parameters": parameters(whole),
@@ -129,14 +160,23 @@ def _output(
         "base": rounded(page_rows.base_values, VALUE_DIGITS),
         "predictions": rounded(page_rows.predictions, VALUE_DIGITS),
         "gap": gap_shows(page_rows),
-        "values": _by_feature(values, VALUE_DIGITS),
+        "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
+        "partners": _partners(page_rows, kept),
+        "pairs": _pairs(whole, rows, kept),
+    }
+
+
+def _numbers(
+    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Return the attributions of some rows with their errors, and importances of all rows."""
+    page_rows = whole[rows]
+    return {
+        "values": _by_feature(page_rows.values[:, kept], VALUE_DIGITS),
         "errors": _errors(page_rows.standard_errors, kept),
         "wider": _errors(page_rows.background_errors, kept),
         "refit": _errors(page_rows.refit_errors, kept),
         "importance": _importance(whole, kept),
-        "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
-        "partners": _partners(page_rows, kept),
-        "pairs": _pairs(whole, rows, kept),
     }
 
 

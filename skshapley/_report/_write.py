@@ -34,6 +34,7 @@ SCRIPTS = (
     "interactions.js",
     "rows.js",
     "truth.js",
+    "groups.js",
     "main.js",
 )
 _CONSTRAINTS = {
@@ -55,6 +56,7 @@ def write_report(
     y: Any = None,
     beside: "Explanation | None" = None,
     what_if: Any = None,
+    groups: Any = None,
 ) -> Path | None:
     """Write one HTML file that any browser opens, without a server or a network.
 
@@ -86,6 +88,9 @@ def write_report(
         changed, and the prediction and its attributions follow. **The file then
         contains the model and up to 100 background rows.** The model must have a closed
         form that a page can compute: trees, linear and logistic models, tables.
+    groups : dict, default=None
+        Nested groups of features, as in `Explanation.folded`. Bars and waterfalls then
+        show the sums of groups, which unfold into their members.
 
     Returns
     -------
@@ -96,8 +101,9 @@ def write_report(
     ------
     ValueError, TypeError
         For an invalid title, max_rows or max_features, an explanation without rows, or
-        labels `y` of another length or kind, a `beside` of other rows, or a `what_if`
-        that explains other rows or cannot be computed in a page.
+        labels `y` of another length or kind, a `beside` of other rows, a `what_if` that
+        explains other rows or cannot be computed in a page, or groups of unknown
+        features.
     OSError
         If the file cannot be written, as on a full disk. An existing file is kept.
     """
@@ -107,7 +113,9 @@ def write_report(
         "max_features": max_features,
     }
     check_values("Explanation.report", options, _CONSTRAINTS)
-    text = report_html(self, **options, y=y, beside=beside, what_if=what_if)
+    text = report_html(
+        self, **options, y=y, beside=beside, what_if=what_if, groups=groups
+    )
     if path is None and "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 
@@ -143,13 +151,14 @@ def report_html(
     y: Any = None,
     beside: "Explanation | None" = None,
     what_if: Any = None,
+    groups: Any = None,
 ) -> str:
     """Return the report as text.
 
     Parameters
     ----------
     explanation : Explanation
-    title, max_rows, max_features, y, beside, what_if
+    title, max_rows, max_features, y, beside, what_if, groups
         As in `write_report`.
     n_rows : int, default=None
         The number of rows behind a sampled explanation. None: it is not a sample.
@@ -158,19 +167,22 @@ def report_html(
         raise ValueError("Explanation.report needs at least one row to show; got none.")
     model = (explanation.settings.model or "").split("(")[0]
     default_title = f"Explanation of {model}" if model.isidentifier() else "Explanation"
-    facts = content(explanation, max_rows, max_features, n_rows, y, beside)
+    facts = content(explanation, max_rows, max_features, n_rows, y, beside, groups)
     scripts = [page_text("_report", name) for name in SHARED]
     style = page_text("_report", "report.css")
     if what_if is not None:
         facts["what_if"] = _what_if_content(explanation, len(facts["rows"]), what_if)
         scripts += [page_text("_what_if", name) for name in PANEL]
         style += page_text("_what_if", STYLE)
+    if "groups" in facts:
+        style += page_text("_report", "groups.css")
     # Sections that only some explanations have
     needs = {
         "beside.js": beside is not None,
         "curves.js": facts["places"] is not None,
         "interactions.js": any(output["pairs"] for output in facts["outputs"]),
         "truth.js": y is not None,
+        "groups.js": "groups" in facts,
     }
     scripts += [page_text("_report", name) for name in SCRIPTS if needs.get(name, True)]
     # In separate functions, so that their names are not global

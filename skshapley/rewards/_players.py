@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skshapley._records._selection import texts_of
+from skshapley._records._selection import columns_of
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._texts import suggested
@@ -128,12 +128,9 @@ class Players(Portable):
         frame = _with_texts(as_pandas(X))
         if self.n_players == frame.shape[1]:  # no group: nothing to gather
             return frame.set_axis(self._labels, axis=1).copy()
-        columns = {}
-        for player, name in enumerate(self.names):
-            members = frame.iloc[:, np.flatnonzero(self.column_player == player)]
-            alone = members.shape[1] == 1
-            columns[name] = members.iloc[:, 0] if alone else texts_of(members)
-        return pd.DataFrame(columns, index=frame.index)
+        players = range(self.n_players)
+        members = [np.flatnonzero(self.column_player == player) for player in players]
+        return columns_of(frame, self.names, members)
 
 
 def _checked(groups, owner) -> Mapping[Any, Any]:

@@ -252,6 +252,97 @@ def test_long_names_fit_a_phone(opened, plain):
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+NESTED = {
+    "near": {"first": ["x0", "x1"], "x2": ["x2"]},
+    "far": {"deep": {"deeper": ["x3", "x5"], "x6": ["x6"]}, "last": ["x9", "x10"]},
+}
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (400, "dark")])
+def test_groups_unfold_into_their_members(width, scheme, opened):
+    """With the numbers of folded explanations, by mouse and by keyboard."""
+    explanation = make_explanation(n_features=12)
+    context = {"bypass_csp": True, "color_scheme": scheme}
+    page = opened(explanation, width, context, groups=NESTED)
+    outer, inner = explanation.folded(NESTED), explanation.folded(NESTED, level=2)
+    bars = page.locator("#importance .chart")
+    names = outer.importance().index.tolist()
+    assert texts(page, "#importance th") == names
+    assert bars.locator("button").all_inner_texts() == [
+        name for name in names if name in NESTED
+    ]
+    far = bars.get_by_role("button", name="far")
+    assert far.get_attribute("aria-expanded") == "false"
+    far.click()
+    assert far.get_attribute("aria-expanded") == "true"
+    members = inner[["deep", "last"]].importance()
+    names[names.index("far") + 1 : names.index("far") + 1] = members.index
+    assert texts(page, "#importance th") == names
+    numbers = dict(zip(names, texts(page, "#importance td.number"), strict=True))
+    for name, size in members["importance"].items():
+        assert numbers[name].startswith(f"{size:.3g}")
+    page.keyboard.press("ArrowLeft")
+    assert "deep" not in texts(page, "#importance th")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    focused = page.evaluate("document.activeElement.innerText")
+    assert focused == members.index[0]
+    indents = page.evaluate(
+        """() => [...document.querySelectorAll("#importance .member")].map(
+          (box) => box.firstChild.getBoundingClientRect?.().left ?? 0)"""
+    )
+    assert len({left for left in indents if left}) == 2  # of two levels of buttons
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    assert axe.run(page).violations_count == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.emulate_media(media="print")
+    assert far.is_visible()
+    assert page.locator("#table .opener").first.is_visible()
+
+
+def test_the_waterfall_of_a_row_unfolds_its_groups(opened):
+    explanation = make_explanation(n_features=12)
+    page = opened(explanation, groups=NESTED)
+    page.get_by_role("button", name="row 3", exact=True).click()
+    detail = page.locator(".detail")
+    outer = explanation.folded(NESTED)[[3]].to_frame().iloc[0]
+    order = outer.abs().sort_values(ascending=False).index.tolist()
+
+    def lines():
+        cells = detail.locator("th").all_inner_texts()
+        return [cell.split(" = ")[0] for cell in cells]
+
+    assert lines() == ["prediction", *order, "base value"]
+    for name in ("far", "deep", "deeper"):
+        detail.get_by_role("button", name=name, exact=True).click()
+    assert {"x3", "x5", "x6", "last"} <= {*lines()}
+    assert len(lines()) == len(order) + 2 + 6
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll(".detail tr")].map(line => {
+          const box = (line.querySelector("svg rect") ?? line.querySelector("svg circle"))
+            .getBoundingClientRect();
+          return [line.querySelector("th").innerText.split(" = ")[0], box.left, box.right];
+        })"""
+    )
+    ends = {name: (left, right) for name, left, right in boxes}
+    unit = sum(ends["prediction"]) / 2 - sum(ends["base value"]) / 2
+    unit /= explanation.predictions[3] - explanation.base_values[3]
+    for name, value in [*outer.items(), ("x3", explanation.values[3, 3])]:
+        left, right = ends[name]
+        assert right - left == pytest.approx(abs(unit * value), abs=1.0)
+    # the members of a group are steps from one end of its bar to the other
+    steps = [ends[name] for name in ("deep", "last")]
+    lowest, highest = min(min(steps)), max(right for _, right in steps)
+    left, right = ends["far"]
+    assert lowest <= left + 1
+    assert highest >= right - 1
+    detail.get_by_role("button", name="All 12 features").click()
+    assert len(lines()) == 2 + 12 + 6
+    with page.expect_download() as download:
+        detail.locator("button.save").click()
+    assert ">deeper<" in download.value.path().read_text()
+
+
 def test_one_row_shows_its_waterfall_at_once(opened, plain):
     page = opened(plain[3])
     assert page.locator(".detail").count() == 1

@@ -129,6 +129,51 @@ def test_pairs_are_the_strongest_interactions(awkward):
             assert pair["importance"][0] == pytest.approx(line["importance"], rel=1e-5)
 
 
+def test_groups_have_their_sums(plain):
+    """Each group by its path, with the numbers of the folded explanation."""
+    groups = {
+        "near": {"size": ["x0", "x3"], "x1": ["x1"]},
+        "far": {"size": ["x4", "x5"]},
+    }
+    shown = content_of(report_text(plain, groups=groups, max_features=4))
+    path_of = dict(zip(shown["features"], shown["paths"], strict=True))
+    assert [path_of[name] for name in ("x0", "x1", "x2", "x3")] == [
+        ["near", "size"],
+        ["near"],
+        [],
+        ["near", "size"],
+    ]
+    assert (shown["n_features"], shown["n_others"]) == (6, 0)
+    paths = [tuple(path) for path, _ in shown["groups"]]
+    assert [n for _, n in shown["groups"]] == [3, 2, 2, 2, 2]
+    assert paths == [
+        ("near",),
+        ("near", "size"),
+        ("far",),
+        ("far", "size"),
+        ("far", "size", None),  # x4 and x5 are not shown separately
+    ]
+    outer, inner = plain.folded(groups), plain.folded(groups, level=2)
+    assert inner.feature_names.tolist() == ["near / size", "x1", "x2", "far / size"]
+    parts = [
+        outer[["near"]],
+        inner[["near / size"]],
+        outer[["far"]],
+        inner[["far / size"]],
+        outer[["far"]],
+    ]
+    numbers = shown["outputs"][0]["groups"]
+    for number, part in enumerate(parts):
+        close([numbers["values"][number]], part.values, 6)
+        close([numbers["errors"][number]], part.standard_errors, 3)
+        close([numbers["wider"][number]], part.background_errors, 3)
+        sizes = part.importance()[["importance", "standard_error", "background_error"]]
+        close(numbers["importance"][number][:3], sizes.to_numpy()[0], 6)
+    assert "groups" not in content_of(report_text(plain, groups={"x1": ["x1"]}))
+    with pytest.raises(ValueError, match="groups of the features"):
+        report_text(plain, groups={"near": ["x9"]})
+
+
 def test_names_are_escaped(awkward, evil):
     page = Page(report_text(awkward, title=f"</title>{evil}"))
     assert "img" not in page.tags
@@ -162,8 +207,9 @@ def test_parts_are_embedded_on_demand(plain, awkward):
     frame = page.replace(re.findall(r'id="content">(.*?)</script>', page)[0], "")
     assert len(frame.encode()) < FRAME_BYTES
     labels = awkward.output_names[np.arange(len(awkward)) % 2]
-    full = report_text(awkward, beside=awkward, y=labels)
-    for word in ("drawBeside", "drawInteractions", "True value"):
+    groups = {"all": awkward.feature_names.tolist()}
+    full = report_text(awkward, beside=awkward, y=labels, groups=groups)
+    for word in ("drawBeside", "drawInteractions", "True value", "groupBars"):
         assert word in full
         assert word not in page
 

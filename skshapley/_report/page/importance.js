@@ -31,25 +31,32 @@ function barTable(caption, lines) {
   return table;
 }
 
+const bars = [featureBars]; // pictures of all rows
+
+function featureBars(content, output, all) {
+  return importanceTable(content, output, featuresShown(output, all).map((feature) => ({
+    name: [wrappable(content.features[feature])], size: output.importance[feature],
+  })));
+}
+
+function importanceTable(content, output, lines) {
+  const others = { name: [`${count(content.n_others, "other feature")}, summed`], size: [output.others, null, null] };
+  return barTable("Importance of features", content.n_others ? [...lines, others] : lines);
+}
+
 addSection("importance", "What matters", ["note", "chart"], drawImportance);
 const allFeatures = element("button", { type: "button", id: "all-features" });
 byId("importance").append(element("p", {}, allFeatures));
 
 function drawImportance(content, output, open, all) {
   byId("importance").hidden = content.n_explained < 2; // its waterfall says it all
-  const lines = featuresShown(output, all).map((feature) => ({
-    name: [wrappable(content.features[feature])], size: output.importance[feature],
-  }));
-  if (content.n_others) {
-    lines.push({ name: [`${content.n_others} other features, summed`], size: [output.others, null, null] });
-  }
   part("importance", ".note").textContent =
     `The longer a bar, the more its feature moves the predictions, up or down. Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
     "\u00b1 and the line show the 95\u00a0% interval of a larger population, if these rows are a random sample of it" +
     (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line takes the background as a sample, too" : "") +
     (output.importance.some(([, , , refit]) => refit > 0) ?
-      "; the widest line adds what other training data of the same size would change" : "") + ".";
-  part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
+      "; the widest line adds what other training data of the same size would change" : "") + "." + (content.groups ? " A group unfolds into its members." : "");
+  part("importance", ".chart").replaceChildren(...bars.map((picture) => picture(content, output, all)));
   allFeatures.hidden = content.features.length <= FIRST_FEATURES;
   allFeatures.setAttribute("aria-pressed", String(all));
   allFeatures.textContent = all ? `Show the strongest ${FIRST_FEATURES} features` : `Show all ${content.features.length} features`;

@@ -30,9 +30,8 @@ function drawContents() {
 }
 
 function begin() {
-  const features = content.features.length + content.n_others;
   const of = content.n_rows > content.n_explained ? `, evenly spread over ${count(content.n_rows, "row")}` : "";
-  byId("summary").textContent = `${count(content.n_explained, "row")}${of}, ${count(features, "feature")}` +
+  byId("summary").textContent = `${count(content.n_explained, "row")}${of}, ${count(content.n_features, "feature")}` +
     (content.names ? `, ${count(content.names.length, "output")}` : "");
   part("rows", ".note").textContent = (content.rows.length < content.n_explained
     ? `${count(content.rows.length, "row")}, evenly spread over the ${content.n_explained.toLocaleString("en")} explained. ` : "") +

@@ -1,6 +1,6 @@
 // One picture as an SVG file: its texts and shapes where the page has them, with their colours.
 
-const PAINT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linecap", "font-size", "font-weight", "text-anchor"];
+const PAINT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linecap", "fill-opacity", "font-size", "font-weight", "text-anchor"];
 const PAD = 12; // pixels around the picture
 
 function asPicture(box) {
@@ -12,7 +12,7 @@ function asPicture(box) {
   for (const svg of box.querySelectorAll("svg")) picture.append(drawing(svg, at));
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (!node.parentElement.closest("svg, button, select")) picture.append(...lettering(node, at));
+    if (!node.parentElement.closest("svg, button:not([aria-expanded]), select")) picture.append(...lettering(node, at));
   }
   return new XMLSerializer().serializeToString(picture);
 }
