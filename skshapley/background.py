@@ -13,7 +13,7 @@ from skshapley._tables._inputs import (
     n_rows,
     take_rows,
 )
-from skshapley._tools._constraints import Count
+from skshapley._tools._params import Count
 from skshapley._tools._random import entropy_from, generator
 
 __all__ = ["herd"]

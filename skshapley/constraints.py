@@ -1,6 +1,6 @@
 """Constraints of parameters: data beside a class, checked before the model is called."""
 
-from skshapley._tools._constraints import (
+from skshapley._tools._params import (
     Constraint,
     Count,
     Flag,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tables._inputs import as_pandas
-from skshapley._tools._constraints import Count, check_values
+from skshapley._tools._params import Count, check_values
 
 __all__ = ["by_correlation"]
 

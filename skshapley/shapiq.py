@@ -8,7 +8,7 @@ import numpy as np
 from shapiq import InteractionValues
 from shapiq.approximator.base import Approximator
 
-from skshapley._estimators._functional import shapley_values
+from skshapley._estimators._orders import shapley_values
 
 __all__ = ["ShapleyApproximator"]
 

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
-from skshapley._inference._permuted import limits_of_changes
+from skshapley._inference._means import limits_of_changes
 from skshapley.batches import explain_batches
 from skshapley.comparison import compare, drift, find_cohorts
 

@@ -10,8 +10,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skshapley import Explanation, GlobalExplanation, ShapleyExplainer, TreeExplainer
-from skshapley._inference._means import Means, adjusted, p_values
-from skshapley._inference._simultaneous import intervals, ranks
+from skshapley._inference._means import Means, adjusted, intervals, p_values, ranks
 from skshapley._inference._sizes import Noise, debiased_sizes
 from skshapley.batches import explain_batches
 

@@ -11,14 +11,14 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skshapley import DataShapley, ShapleyExplainer
-from skshapley._tools._progress import progress, span
+from skshapley._tools._resources import progress, span
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """The time, in seconds, which the test sets."""
     now = [0.0]
-    monkeypatch.setattr("skshapley._tools._progress.time.time", lambda: now[0])
+    monkeypatch.setattr("skshapley._tools._resources.time.time", lambda: now[0])
     return now
 
 

@@ -235,7 +235,7 @@ def test_duplicate_entries_are_summed():
 
 
 def test_wide_matrices_are_explained_with_random_projections(monkeypatch):
-    monkeypatch.setattr("skshapley._references._columns.MOST_CELLS", 100)
+    monkeypatch.setattr("skshapley._references._herd.MOST_CELLS", 100)
     background, rows = sparse.csr_array(table(200)), sparse.csr_array(table(2, seed=1))
     made = (
         ShapleyExplainer(Products(), max_rows=300, random_state=0)

@@ -117,7 +117,7 @@ def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(
 ):
     model = KNeighborsClassifier(3, weights="distance")
     exact = DataShapley(model).fit(*data)
-    monkeypatch.setattr("skshapley._estimators._knn_valuation.MOST_SETS", 100)
+    monkeypatch.setattr("skshapley._estimators._valuation.MOST_SETS", 100)
     sampled = DataShapley(model).fit(*data)  # all 64 sets of points
     np.testing.assert_allclose(sampled.values_, exact.values_, atol=1e-12)
     assert sampled.n_evaluations_ == 64

@@ -13,7 +13,7 @@ from skshapley._tables._documents import as_documents, container_for, takes_docu
 from skshapley._tables._inputs import refuse_unusual_cells
 from skshapley._tools._random import entropy_from
 from skshapley._tools._texts import corrected
-from skshapley._ways._background import Tokens
+from skshapley._ways._base import Tokens
 from skshapley._ways._choose import choose
 from skshapley._ways._documents import Documents
 from skshapley.explanation import Explanation

@@ -13,18 +13,18 @@ from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._half_samples import Training, units_of
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tools._constraints import (
+from skshapley._tools._moments import degrees_of_tails
+from skshapley._tools._params import (
     Constraint,
     Count,
     Flag,
     Maybe,
     check_parameters,
 )
-from skshapley._tools._degrees import degrees_of_tails
-from skshapley._tools._progress import progress
 from skshapley._tools._random import entropy_from
+from skshapley._tools._resources import progress
 from skshapley._tools._texts import corrected
-from skshapley._ways._background import Background
+from skshapley._ways._base import Background
 from skshapley._ways._refits import Refits
 from skshapley.explanation import Explanation
 

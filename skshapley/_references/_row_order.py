@@ -26,14 +26,14 @@ from itertools import compress
 
 import numpy as np
 
-from skshapley._references._columns import (
+from skshapley._references._herd import (
     MOST_CATEGORIES,
     columns_of,
+    fourier,
     is_category,
     numbers_of,
     standardised,
 )
-from skshapley._references._herd import fourier
 
 # Numbers in the comments of this file are for four functions of seven columns (smooth,
 # steps, a rare event, an exponential), 3,000 background rows, and 700 and 3,000 model

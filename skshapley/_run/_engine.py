@@ -16,7 +16,7 @@ from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._memory import Ledger
 from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._run._schedule import ASK_BYTES
-from skshapley._tools._memory import working_bytes
+from skshapley._tools._resources import working_bytes
 from skshapley.rewards import Game
 from skshapley.rewards._game import Known, empty_values
 from skshapley.solvers._base import entries

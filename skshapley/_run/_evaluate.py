@@ -17,7 +17,7 @@ from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_back
 from sklearn.utils.parallel import Parallel, delayed
 
 from skshapley._run._workers import Cluster, Parcel
-from skshapley._tools._memory import working_bytes
+from skshapley._tools._resources import working_bytes
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 

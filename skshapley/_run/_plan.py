@@ -8,11 +8,10 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from skshapley._tools._constraints import Count
-from skshapley._tools._memory import working_bytes
-from skshapley._tools._nested import divisions
-from skshapley._tools._params import resolve
+from skshapley._tools._counting import divisions
+from skshapley._tools._params import Count, resolve
 from skshapley._tools._random import entropy_from
+from skshapley._tools._resources import working_bytes
 from skshapley.designs import StepwiseDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.rewards import Game

@@ -10,7 +10,7 @@ import numpy as np
 
 from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
-from skshapley._tools._degrees import widening
+from skshapley._tools._moments import widening
 from skshapley.solvers import Estimate
 
 # Sixteen groups leave 14 degrees of freedom for the spread, and Student's t widens

@@ -1,7 +1,16 @@
-"""Binomials, sets of a size, and unbiased rounding of shares."""
+"""Coalitions: their numbers, lists, random ones of a size, and orders of nested groups.
+
+In orders of nested groups, the members of a group are adjacent, at every level. At each
+level, the groups are in uniformly random order, and so are the members within a group.
+Mean contributions over these orders are Owen values for one level of groups, and
+Winter's values for more levels.
+"""
+
+from itertools import pairwise
 
 import numpy as np
-from scipy.special import gammaln
+from numpy.typing import NDArray
+from scipy.special import beta, gammaln
 
 
 def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:
@@ -48,3 +57,82 @@ def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
     # the sum of the amounts is an int up to rounding, and must stay so
     edges = np.floor(np.cumsum(amounts) + rng.random() * (1 - 1e-9) + 1e-9)
     return np.diff(edges, prepend=0.0).astype(int)
+
+
+def entry_probabilities(
+    present: NDArray[np.bool_], absent: NDArray[np.bool_], levels: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the probability that each player enters between two sets of players.
+
+    Of a player's siblings at a level, a precede it and b follow it, with probability
+    a! b! / (a + b + 1)!, where a siblings have present members and b absent ones. No
+    order is possible if a sibling has both. The product over the levels is the
+    probability (Winter 1989, Eq 3).
+
+    Parameters
+    ----------
+    present, absent : ndarray of shape (m, p), bool
+        The players before and after; the player itself may be in either.
+    levels : ndarray of shape (n_levels, p), int
+        The group of each player at each level, the outermost first.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (m, p)
+    """
+    p = present.shape[1]
+    probabilities = np.ones(present.shape)
+    everyone = np.zeros(p, dtype=np.intp)
+    for outer, inner in pairwise([everyone, *levels, np.arange(p)]):
+        _, first, unit = np.unique(inner, return_index=True, return_inverse=True)
+        members = np.equal.outer(unit, np.arange(len(first))).astype(float)
+        has_present = present @ members > 0
+        has_absent = absent @ members > 0
+        siblings = np.equal.outer(outer[first], outer[first]).astype(float)
+        np.fill_diagonal(siblings, 0.0)
+        before = has_present @ siblings
+        after = has_absent @ siblings
+        divided = (has_present & has_absent) @ siblings
+        of_units = np.where(divided == 0, beta(before + 1, after + 1), 0.0)
+        probabilities *= of_units[:, unit]
+    return probabilities
+
+
+def divisions(levels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the units of the players when an innermost group is divided, ``(n, p)``.
+
+    The members of the divided group are units. So are the undivided groups beside it
+    and beside each group above it.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_levels, p), int
+
+    Returns
+    -------
+    units : ndarray of shape (n, p), int
+        A line for each innermost group; players of a unit have the same number.
+    """
+    players = np.arange(levels.shape[1])
+    groups = np.vstack([np.zeros_like(players), *levels, players])
+    lines = []
+    for divided in np.unique(groups[-2], return_index=True)[1]:
+        # the outermost level at which a player is in another group
+        level = (groups != groups[:, [divided]]).argmax(axis=0)
+        level[divided] = len(groups) - 1
+        names = np.stack([level, groups[level, players]])
+        lines.append(np.unique(names, axis=1, return_inverse=True)[1].ravel())
+    return np.stack(lines)
+
+
+def nested_coalitions(levels: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return the coalitions that some order passes, ``(m, p)``.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_levels, p), int
+    """
+    coalitions = [
+        all_coalitions(int(unit.max()) + 1)[:, unit] for unit in divisions(levels)
+    ]
+    return np.unique(np.concatenate(coalitions), axis=0)

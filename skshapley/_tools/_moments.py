@@ -1,7 +1,8 @@
-"""Counts, means and summed products of groups of draws, merged part by part."""
+"""Moments of groups of draws; the degrees of freedom and intervals of their means."""
 
 import numpy as np
 from scipy import sparse
+from scipy.special import digamma, ndtri, polygamma, stdtrit
 
 
 class Moments:
@@ -67,3 +68,157 @@ class Moments:
         self.products[rows] += inside.reshape(between.shape) + between
         self.units[rows] += count.reshape(r, b)
         self.size[rows] += unit_size * count.reshape(r, b)
+
+
+# Factor of the range over the number of draws: 3/n over 1.96 (rule of three)
+UNSEEN = 1.5
+ROUNDING = 1e-12  # share of the largest variance: smaller ones are rounding errors
+# Least variance of log variances: prior degrees of freedom are finite
+LEAST_SPREAD = 1e-3
+# Fewer degrees of freedom than this do not count half because of heavy tails
+LEAST_HALVED = 2.0
+
+
+def rule_of_three(share: np.ndarray) -> np.ndarray:
+    """Return the standard error of a probability, if none of 1/share draws saw the event.
+
+    With ± 1.96 standard errors, it is the largest probability that 1/share draws miss
+    in one of twenty runs: about 3/n for n draws (Hanley & Lippman-Hand 1983).
+    """
+    return (1 - 0.05**share) / ndtri(0.975)
+
+
+def widening(degrees: np.ndarray) -> np.ndarray:
+    """Return the width of a 95 % interval of Student's t, relative to the normal one.
+
+    With this factor, ± 1.96 standard errors with few degrees of freedom contain 95 %.
+    """
+    return stdtrit(degrees, 0.975) / ndtri(0.975)
+
+
+def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return the degrees of freedom of a sum of independent variances (Welch 1947), at least 1.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (r, b, ...)
+        Estimated variances, to be summed over the second axis.
+    degrees : ndarray that broadcasts to the same shape
+        Their degrees of freedom; 0 for unknown variances, which are ignored.
+
+    Returns
+    -------
+    degrees : ndarray of shape (r, ...)
+        At most the sum of the degrees, which also applies to sums of zeros.
+
+    References
+    ----------
+    Welch (1947), The generalization of "Student's" problem when several different
+    population variances are involved, Biometrika 34.
+    """
+    most = np.maximum(degrees.sum(axis=1), 1)
+    # Welch's second form: with d + 2, and 2 subtracted below, the estimate has a
+    # smaller bias.
+    squares = (variances**2 / (degrees + 2)).sum(axis=1)
+    total = variances.sum(axis=1) ** 2
+    welch = (
+        np.divide(total, squares, out=np.full(total.shape, np.inf), where=squares > 0)
+        - 2
+    )
+    return np.clip(welch, 1, most)
+
+
+def degrees_of_tails(n: float, squares: np.ndarray, fourth: np.ndarray) -> np.ndarray:
+    """Return the degrees of freedom of a variance from n numbers with heavy tails.
+
+    A variance estimated from n numbers of kurtosis c varies as one with 2 n/(c - 1)
+    degrees.
+
+    Parameters
+    ----------
+    n : int or float
+        A float is the effective number of weighted numbers.
+    squares, fourth : ndarray
+        Sums of the second and the fourth powers of the centred numbers.
+    """
+    kurtosis = np.divide(
+        n * fourth, squares**2, out=np.ones_like(squares), where=squares > 0
+    )
+    return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
+
+
+def pooled_errors(
+    variances: np.ndarray, degrees: np.ndarray, most: np.ndarray | float
+) -> np.ndarray:
+    """Return standard errors from estimated variances of all players, as for Student's t.
+
+    If large contributions are rare, the draws of a player may contain none. Its
+    variance is then too small just when its mean is wrong, and the variances of the
+    other players show this. So variances are shrunk towards their geometric mean over
+    players, the more of their differences chance explains. With three players or fewer,
+    nothing is shrunk.
+
+    With antithetic permutations, intervals then contain .91 to .97 of the values of
+    exponentials of sums, instead of .82 to .92. In games without rare contributions,
+    they contain as many as before with smaller errors.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (..., p, k)
+    degrees : ndarray that broadcasts to the same shape
+        Degrees of freedom, at least 1.
+    most : float or ndarray that broadcasts to the same shape
+        Degrees of freedom of as many normal numbers.
+
+    References
+    ----------
+    Smyth (2004), Linear models and empirical Bayes methods for assessing differential
+    expression in microarray experiments, Statistical Applications in Genetics and
+    Molecular Biology 3. Efron & Morris (1973), Stein's estimation rule and its
+    competitors, JASA 68 (few players).
+    """
+    # Degrees from a sample with heavy tails are too many, as it rarely shows the
+    # largest numbers.
+    degrees = np.maximum(
+        degrees / (2 - degrees / most), np.minimum(degrees, LEAST_HALVED)
+    )
+    positive = variances > ROUNDING * variances.max(axis=-2, keepdims=True)
+    n = np.maximum(positive.sum(axis=-2, keepdims=True), 1)
+
+    def mean(numbers: np.ndarray) -> np.ndarray:
+        return np.where(positive, numbers, 0.0).sum(axis=-2, keepdims=True) / n
+
+    # The logarithm of a chi-squared variable has this bias, and trigamma as its
+    # variance.
+    logs = (
+        np.log(np.where(positive, variances, 1.0))
+        - digamma(degrees / 2)
+        + np.log(degrees / 2)
+    )
+    centre = mean(logs)
+    spread = mean((logs - centre) ** 2) * n / np.maximum(n - 1, 1) - mean(
+        polygamma(1, degrees / 2)
+    )
+    spread = np.maximum(spread, LEAST_SPREAD)
+    # degrees of freedom of a chi-squared variable with this spread, by trigamma(x) =
+    # 1/x + 1/(2x^2)
+    prior = (
+        positive
+        * np.maximum(n - 3, 0)
+        / np.maximum(n - 1, 1)
+        * 2
+        / (np.sqrt(1 + 2 * spread) - 1)
+    )
+    shrunk = (prior * np.exp(centre) + degrees * variances) / (prior + degrees)
+    # Where large contributions are rare, they are rare for all players, who inform
+    # less.
+    return np.sqrt(shrunk) * widening(degrees + prior * degrees / most)
+
+
+def span(values: np.ndarray) -> np.ndarray:
+    """Return the range of attributions ``(..., p, k)``, zero included: ``(..., 1, k)``.
+
+    It replaces the range of contributions in methods without contributions.
+    """
+    low, high = values.min(axis=-2, keepdims=True), values.max(axis=-2, keepdims=True)
+    return np.maximum(high, 0.0) - np.minimum(low, 0.0)

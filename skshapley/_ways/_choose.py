@@ -4,14 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from skshapley._run._plan import Plan, Request
-from skshapley._ways._base import Way
-from skshapley._ways._coalitions import Coalitions
-from skshapley._ways._exact import Exact
-from skshapley._ways._joint import Joint
-from skshapley._ways._labels import Labels
-from skshapley._ways._read import Reading, read
-from skshapley._ways._sampled_trees import SampledTrees
-from skshapley._ways._used import used_players
+from skshapley._ways._base import Labels, Way
+from skshapley._ways._coalitions import Coalitions, Joint
+from skshapley._ways._forms import Exact, SampledTrees
+from skshapley._ways._read import Reading, read, used_players
 
 
 def choose(

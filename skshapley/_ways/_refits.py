@@ -7,9 +7,8 @@ import numpy as np
 
 from skshapley._records._importance import errors_of
 from skshapley._tables._inputs import take_rows
-from skshapley._tools._progress import progress
-from skshapley._ways._base import Way
-from skshapley._ways._labels import Labels
+from skshapley._tools._resources import progress
+from skshapley._ways._base import Labels, Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.stopping import RelativeError

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley._records._importance import flat
-from skshapley._tools._constraints import Count, check_values
+from skshapley._tools._params import Count, check_values
 from skshapley.explanation import Explanation
 
 # A mean over 50 of 1,000 rows has 14 % of the standard deviation of a row.

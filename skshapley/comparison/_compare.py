@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skshapley._inference._means import Means, adjusted, p_values
-from skshapley._inference._simultaneous import intervals
+from skshapley._inference._means import Means, adjusted, intervals, p_values
 from skshapley._records._importance import (
     check_confidence,
     flat,
@@ -19,7 +18,7 @@ from skshapley._records._importance import (
     units,
 )
 from skshapley._records._summary import gap_shows
-from skshapley._tools._constraints import OneOf, check_values
+from skshapley._tools._params import OneOf, check_values
 from skshapley.explanation import Explanation
 
 # Rows read from disk to estimate the sizes of all attributions. The median of so many

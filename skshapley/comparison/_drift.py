@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from skshapley._inference._permuted import limits_of_changes
+from skshapley._inference._means import limits_of_changes
 from skshapley._records._importance import (
     check_confidence,
     cohort_masks,
@@ -19,7 +19,7 @@ from skshapley._records._importance import (
     player_index,
     units,
 )
-from skshapley._tools._constraints import check_values
+from skshapley._tools._params import check_values
 from skshapley.comparison._compare import KIND, Rows
 from skshapley.explanation import Explanation
 

@@ -14,7 +14,7 @@ from skshapley._tables._texts import (
     named_values,
     number,
 )
-from skshapley._tools._constraints import Count
+from skshapley._tools._params import Count
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
     CONSTRAINTS,

@@ -17,8 +17,7 @@ from skshapley._tables._texts import (
     ordered_numbers,
     shorten,
 )
-from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
-from skshapley._tools._params import needed
+from skshapley._tools._params import Constraint, Count, Maybe, check_values, needed
 from skshapley._tools._texts import suggested
 from skshapley.explanation import Explanation
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tables._texts import MAX_NAME
-from skshapley._tools._constraints import Number, check_values
+from skshapley._tools._params import Number, check_values
 from skshapley.comparison._compare import KIND
 from skshapley.plots import _style as style
 from skshapley.plots._common import (

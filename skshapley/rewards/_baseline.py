@@ -16,7 +16,7 @@ from skshapley._tables._inputs import (
     narwhal,
 )
 from skshapley._tables._rows import codes_of
-from skshapley._tools._constraints import Constraint, Flag
+from skshapley._tools._params import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
 
 

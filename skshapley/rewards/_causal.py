@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skshapley._tables._inputs import column_names
-from skshapley._tools._constraints import Constraint
+from skshapley._tools._params import Constraint
 from skshapley.rewards._conditional import ConditionalReward
 from skshapley.rewards._players import Players
 from skshapley.rewards._transport import CausalModel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from skshapley._tools._constraints import Constraint
+from skshapley._tools._params import Constraint
 from skshapley.rewards._forest import ForestReward
 from skshapley.rewards._game import Known, Remainder
 from skshapley.rewards._gaussian import (

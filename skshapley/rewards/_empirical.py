@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._constraints import Constraint, Number
+from skshapley._tools._params import Constraint, Number
 from skshapley.rewards._conditional import NumericReward
 from skshapley.rewards._gaussian import squared_distances
 from skshapley.rewards._linked import WeightedGame

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
 from skshapley._tables._keys import hashed
-from skshapley._tools._constraints import Count
+from skshapley._tools._params import Count
 from skshapley.rewards._linked import WeightedGame
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._reward import BackgroundReward

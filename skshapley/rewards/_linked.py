@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from skshapley._tools._constraints import Constraint
+from skshapley._tools._params import Constraint
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game, empty_values
 

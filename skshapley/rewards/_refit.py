@@ -20,8 +20,8 @@ from skshapley._tables._inputs import (
     take_rows,
 )
 from skshapley._tables._keys import hashed, row_keys
-from skshapley._tools._constraints import Constraint, Count, OneOf
 from skshapley._tools._logit import clipped_logit
+from skshapley._tools._params import Constraint, Count, OneOf
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._methods import FUNCTION, unwrapped

@@ -12,8 +12,8 @@ from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
 from skshapley._tables._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
-from skshapley._tools._constraints import Flag, Parametrised
-from skshapley._tools._memory import working_bytes
+from skshapley._tools._params import Flag, Parametrised
+from skshapley._tools._resources import working_bytes
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import LINK, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, prepare

@@ -16,8 +16,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.multioutput import MultiOutputRegressor
 
 from skshapley._tables._inputs import as_pandas
-from skshapley._tools._constraints import Constraint, Count
 from skshapley._tools._counting import uniform_of_size
+from skshapley._tools._params import Constraint, Count
 from skshapley._tools._random import generator
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame

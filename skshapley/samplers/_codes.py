@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools._constraints import Count, Flag
+from skshapley._tools._params import Count, Flag
 from skshapley._tools._random import generator, uniform_permutations
 from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler, with_reverses

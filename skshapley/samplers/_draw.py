@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from skshapley._tools._constraints import Count, check_values
-from skshapley._tools._params import resolve
+from skshapley._tools._params import Count, check_values, resolve
 from skshapley._tools._random import entropy_from, generator
 from skshapley.samplers._base import SamplerTask
 from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature

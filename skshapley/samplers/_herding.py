@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skshapley._tools._constraints import Count
-from skshapley._tools._params import resolve
+from skshapley._tools._params import Count, resolve
 from skshapley.samplers._codes import PermutationCode
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_alike

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._constraints import Constraint
-from skshapley._tools._nested import entry_probabilities, nested_coalitions
+from skshapley._tools._counting import entry_probabilities, nested_coalitions
+from skshapley._tools._params import Constraint
 from skshapley.designs import LinearDesign, OrderedDesign
 from skshapley.samplers._base import SamplerTask, SamplerTraits
 from skshapley.samplers._exact import Exact

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools._constraints import Constraint
-from skshapley._tools._params import resolve
+from skshapley._tools._params import Constraint, resolve
 from skshapley.designs import OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._orders import before_of, is_order, taken_apart

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._constraints import OneOf
+from skshapley._tools._params import OneOf
 from skshapley._tools._random import uniform_permutations
 from skshapley.designs import PermutationDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits

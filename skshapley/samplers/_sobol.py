@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.special import betaincinv, ndtri
 
-from skshapley._tools._constraints import OneOf
+from skshapley._tools._params import OneOf
 from skshapley.samplers._codes import PermutationCode
 
 MAPPINGS = ("gaussian", "sphere")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._constraints import Parametrised
+from skshapley._tools._params import Parametrised
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 

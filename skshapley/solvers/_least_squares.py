@@ -12,7 +12,7 @@ constraint (Hammer & Holzman 1992). A coalition then has the weight 1/p_S.
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
-from skshapley._tools._degrees import degrees_of_tails, pooled_errors
+from skshapley._tools._moments import degrees_of_tails, pooled_errors
 from skshapley.indices import INDICES
 from skshapley.solvers._base import CoalitionSolver, SolverTraits
 from skshapley.solvers._spread import filled, unseen

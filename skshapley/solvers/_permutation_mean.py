@@ -18,13 +18,13 @@ from typing import cast
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._degrees import (
+from skshapley._tools._logit import clipped_logit
+from skshapley._tools._moments import (
     degrees_of_tails,
     effective_degrees,
     pooled_errors,
     widening,
 )
-from skshapley._tools._logit import clipped_logit
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import (

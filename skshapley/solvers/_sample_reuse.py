@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools._constraints import Count, OneOf
 from skshapley._tools._counting import log_binomial
-from skshapley._tools._degrees import effective_degrees, widening
+from skshapley._tools._moments import effective_degrees, widening
+from skshapley._tools._params import Count, OneOf
 from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skshapley._tools._constraints import Count, Maybe, Number, OneOf
+from skshapley._tools._params import Count, Maybe, Number, OneOf
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._projections import check_radius, project

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from skshapley._tools._degrees import rule_of_three
+from skshapley._tools._moments import rule_of_three
 
 # FEW**n is the probability that n draws miss an event of probability 2/5. Below six
 # draws, an event of this size is missed more often than once in twenty runs (.6^6 =

@@ -8,7 +8,7 @@ import numpy as np
 import sklearn
 from joblib import parallel_config
 
-from skshapley._estimators._functional import shapley_values
+from skshapley._estimators._orders import shapley_values
 from skshapley._records._result import ShapleyResult
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver

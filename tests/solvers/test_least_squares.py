@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from skshapley._tools._degrees import pooled_errors
+from skshapley._tools._moments import pooled_errors
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Kernel, Leverage, SamplerTask
 from skshapley.solvers import LeastSquares, SolverTask

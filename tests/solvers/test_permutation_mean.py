@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skshapley._tools._degrees import effective_degrees, pooled_errors, widening
+from skshapley._tools._moments import effective_degrees, pooled_errors, widening
 from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import PermutationMean, SolverTask

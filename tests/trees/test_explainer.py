@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
-from skshapley._ways._exact import exact_outcome
+from skshapley._ways._forms import exact_outcome
 from skshapley._ways._read import read_outputs
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards import Response

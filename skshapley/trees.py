@@ -1,4 +1,4 @@
-"""TreeExplainer: exact attributions of tree ensembles."""
+"""Exact values for tree ensembles."""
 
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -9,17 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
 from skshapley._tables._inputs import take_rows
 from skshapley._tables._model_columns import model_columns
-from skshapley._tools._constraints import Constraint, OneOf, check_parameters
+from skshapley._tools._params import Constraint, OneOf, check_parameters
 from skshapley._tools._texts import corrected
 from skshapley._trees import TreeEnsemble
-from skshapley._ways._background import Background
-from skshapley._ways._base import Way
-from skshapley._ways._exact import Exact
+from skshapley._ways._base import Background, Way
+from skshapley._ways._forms import Exact
 from skshapley._ways._read import compare
 from skshapley.closed_forms import Trees
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.readers._registry import read_trees
+
+__all__ = ["TreeEnsemble", "read_trees"]
 
 PERTURBATIONS = ("interventional", "path_dependent")
 # Background rows on which the trees are compared with the model

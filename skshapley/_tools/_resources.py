@@ -1,4 +1,4 @@
-"""Progress of long work: the remaining time, and a bar."""
+"""Resources of long work: the memory of a step, the remaining time, and a bar."""
 
 import logging
 import sys
@@ -7,6 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import sklearn
+
+
+def working_bytes(share: float = 1.0) -> float:
+    """Return a share of the working memory, in bytes (``sklearn.set_config(working_memory=)``)."""
+    return sklearn.get_config()["working_memory"] * 2**20 * share
+
 
 LONG = 10.0  # seconds of work without a message
 SETTLED = 0.5  # seconds until the pace is reliable

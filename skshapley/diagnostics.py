@@ -1,9 +1,18 @@
-"""Masking and removal curves: how the response falls when features are masked in order.
+"""Diagnostics of permutations, attributions, data values and rewards.
 
-Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the
-predicted class against the share of masked features, averaged over rows.
+**Rewards.** E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is
+smallest for v(S) = E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige
+(2021), Eq 9, their MSEv.
+
+**Permutations.** Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley
+value estimation", JMLR 23 (2022), section 3.3, Eq 8.
+
+**Masking and removal curves.** Chen, Song, Wainwright & Jordan (2018), section 5: the
+change in log-odds of the predicted class against the share of masked features, averaged
+over rows.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +23,244 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._records._outcome import label
 from skshapley._run._evaluate import Evaluator, Requests
+from skshapley._tools._params import Count, check_values, resolve
+from skshapley._tools._random import entropy_from, generator
 from skshapley.explanation import Explanation
 from skshapley.rewards import FunctionGame, Game
+from skshapley.rewards._refit import JointGame
+from skshapley.rewards._surrogate import kernel_coalitions
+from skshapley.samplers._kernels import KERNELS, PermutationKernel
+
+__all__ = [
+    "MaskingCurve",
+    "conditional_error",
+    "masking_curve",
+    "permutation_discrepancy",
+    "removal_curve",
+]
+
+
+def conditional_error(
+    explainer, rewards, X, *, n_coalitions=32, n_jobs=None, random_state=None
+) -> pd.DataFrame:
+    """Compare rewards by the error of v(S) as a prediction of the response of held-out rows.
+
+    The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S.
+    Among all functions of the present columns, the conditional expectation has the
+    smallest error. A smaller error therefore means a reward closer to E[f(X) | x_S].
+    The error does not reach 0. An interventional reward with a larger error is not
+    wrong: it answers another question.
+
+    Parameters
+    ----------
+    explainer : fitted ShapleyExplainer
+        It provides the model, response, output, groups and background.
+    rewards : list of str or Reward, or dict of them
+        Each is fitted to the explainer's background. The keys of a dict are their
+        names.
+    X : array or frame of shape (r, d)
+        Rows that neither the background nor the training of the model has seen.
+    n_coalitions : int, default=32
+        Coalitions for each row: drawn by the Shapley kernel, equal for all rewards, and
+        for all rows if a reward fits a model for each ("forest", "refit"). Each costs
+        an evaluation with each reward.
+    n_jobs : int, default=None
+        Workers, through joblib.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Returns
+    -------
+    errors : DataFrame
+        A row for each reward, with columns ``error``; ``standard_error``, over rows;
+        ``share``, relative to the error of the constant v(empty); ``difference``, to
+        the first reward's error; and ``difference_error``, its standard error, which is
+        smaller, because rows and coalitions are the same. Errors of several outputs are
+        added.
+
+    Notes
+    -----
+    With few background rows, the random error of their means is part of each error:
+    about the variance of the response divided by their number. It is common to all
+    rewards on one background.
+
+    References
+    ----------
+    Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Shapley explainability on
+    the data manifold, ICLR, Eq 9. Olsen, Glad, Jullum & Aas (2024), A comparative study
+    of methods for estimating model-agnostic Shapley value explanations, Data Mining and
+    Knowledge Discovery 38.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.diagnostics import conditional_error
+    >>> X = np.random.default_rng(0).multivariate_normal(
+    ...     [0, 0], [[1, 0.8], [0.8, 1]], size=400
+    ... )
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] + X[:, 1]).fit(X[:200])
+    >>> rewards = ["interventional", "conditional"]
+    >>> errors = conditional_error(explainer, rewards, X[200:], random_state=0)
+    >>> errors["share"].round(1).tolist()
+    [0.3, 0.1]
+    """
+    check_values(
+        "conditional_error", {"n_coalitions": n_coalitions}, {"n_coalitions": Count()}
+    )
+    check_is_fitted(explainer, "reward_")
+    by_name = _named(rewards)
+    p = explainer.players_.n_players
+    if p == 1:
+        raise ValueError(
+            "conditional_error got a single player, which has no coalitions between "
+            "the empty and the full one: pass at least two columns or groups."
+        )
+    if len(X) < 2:
+        raise ValueError(
+            f"conditional_error needs at least 2 rows to estimate errors; got {len(X)}."
+        )
+    rng = generator(entropy_from(random_state, "conditional_error"), 1)
+    # The same coalitions for all rewards: differences are then more precise than
+    # errors.
+    variants = {
+        name: explainer._with(reward=reward) for name, reward in by_name.items()
+    }
+    if any(variant.reward_.joint for variant in variants.values()):
+        # one fit of a coalition for all rows
+        coalitions = kernel_coalitions(rng, n_coalitions, p)
+        coalitions = np.tile(coalitions, (len(X), 1))
+    else:
+        coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
+    squares = {}
+    constant = {}  # the errors of v(empty)
+    for name, variant in variants.items():
+        squares[name], constant[name] = _squares(variant, X, coalitions, n_jobs)
+    errors = pd.DataFrame(squares)
+    differences = errors.sub(errors.iloc[:, 0], axis=0)
+    scale = pd.Series(constant)
+    return pd.DataFrame(
+        {
+            "error": errors.mean(),
+            "standard_error": errors.sem(),
+            "share": errors.mean() / scale.where(scale > 0),
+            "difference": differences.mean(),
+            "difference_error": differences.sem(),
+        }
+    ).rename_axis("reward")
+
+
+def _named(rewards) -> dict:
+    """Return the rewards by name, or raise ValueError."""
+    by_name = dict(rewards) if isinstance(rewards, Mapping) else {}
+    if isinstance(rewards, list | tuple):
+        by_name = {label(reward): reward for reward in rewards}
+    if not by_name or len(by_name) < len(rewards):
+        raise ValueError(
+            "conditional_error takes rewards as a list of different names or rewards, "
+            f"or as a dict of them; got {rewards!r}."
+        )
+    return by_name
+
+
+def _squares(variant, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
+    """Return the mean squared error of each row, and the error of the constant v(empty)."""
+    game = variant.reward_.game(variant._background.table(variant, X))
+    rows = np.arange(game.n_rows)
+    full = game.full(rows)
+    m = len(coalitions) // len(rows)
+    if variant.reward_.joint:
+        requests = Requests(np.zeros(m, dtype=np.intp), coalitions[:m], None)
+        with Evaluator(JointGame(game), n_jobs) as evaluator:
+            values = evaluator(requests).reshape(m, len(rows), -1).swapaxes(0, 1)
+    else:
+        requests = Requests(np.repeat(rows, m), coalitions, None)
+        with Evaluator(game, n_jobs) as evaluator:
+            values = evaluator(requests).reshape(len(rows), m, -1)
+    empty = (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)
+    squares = ((full[:, None] - values) ** 2).sum(axis=2).mean(axis=1)
+    return squares, float(((full - empty) ** 2).sum(axis=1).mean())
+
+
+# Entries of the kernel's matrix that are computed at once: 32 MB.
+ENTRIES = 2**22
+
+
+def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> float:
+    """Return the discrepancy of a set of permutations from the uniform distribution.
+
+    The discrepancy measures how well a mean over these permutations represents the mean
+    over all permutations; it is 0 for all of them together. It is the largest error of
+    the weighted mean over all functions of unit norm in the kernel's space: D^2 = E - 2
+    E sum(w) + w' K w, where E is the kernel's mean and K its matrix.
+
+    Parameters
+    ----------
+    permutations : array-like of shape (n, p), int
+        ``permutations[:, k]`` is the player that enters at step k.
+    weights : array-like of shape (n,) or None, default=None
+        Weights of the permutations. None: 1/n for each.
+    kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
+        Similarity of two permutations.
+
+    Returns
+    -------
+    discrepancy : float
+
+    Raises
+    ------
+    ValueError
+        If rows are not permutations of 0..p-1, or the number of weights differs.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value
+    estimation, JMLR 23, Eq 8.
+
+    Examples
+    --------
+    All permutations together have a discrepancy of 0.
+
+    >>> from itertools import permutations
+    >>> from skshapley.diagnostics import permutation_discrepancy
+    >>> permutation_discrepancy(list(permutations(range(4)))) < 1e-7
+    True
+    >>> permutation_discrepancy([[0, 1, 2, 3], [3, 2, 1, 0]])
+    0.543...
+    """
+    permutations = np.asarray(permutations)
+    whole = (
+        permutations.ndim == 2 and permutations.size and permutations.dtype.kind in "iu"
+    )
+    if not whole or (np.sort(permutations) != np.arange(permutations.shape[1])).any():
+        raise ValueError(
+            f"permutation_discrepancy got permutations of shape {permutations.shape} "
+            f"and dtype {permutations.dtype} that are not permutations: pass rows (n, "
+            "p) that hold each of 0..p-1 once."
+        )
+    n, p = permutations.shape
+    weights = np.full(n, 1 / n) if weights is None else np.asarray(weights, dtype=float)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"permutation_discrepancy got weights of shape {weights.shape} for {n} "
+            f"permutations: pass one weight for each, shape ({n},), or None."
+        )
+    kernel = resolve(
+        kernel, KERNELS, PermutationKernel, "permutation_discrepancy", "kernel"
+    )
+    features, mean = kernel.features(permutations), kernel.mean(p)
+    rows = max(1, ENTRIES // n)
+    square = mean - 2 * mean * weights.sum()
+    for start in range(0, n, rows):
+        chunk = slice(start, start + rows)
+        square += (
+            weights[chunk] @ kernel.matrix(features[:, chunk], features, p) @ weights
+        )
+    # Rounding may make a square of 0 negative: -1e-16 for all permutations of four
+    # players ("mallows").
+    return float(np.sqrt(max(square, 0.0)))
+
 
 # Steps of 5 %: both curves together need 42 coalitions for each row.
 FRACTIONS = tuple(step / 20 for step in range(21))
