@@ -15,7 +15,7 @@ from scipy.special import gammaincinv
 
 from skshapley._tools._random import entropy_from, generator
 from skshapley.rewards import Game
-from skshapley.testing._instances import brute_force_rows
+from skshapley.testing.games import brute_force_rows
 
 
 class Couples(Game):

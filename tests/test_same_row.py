@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley._tables._keys import row_keys
+from skshapley._tables._rows import row_keys
 from skshapley.batches import explain_batches
 from skshapley.rewards import CausalReward, SurrogateReward
 from skshapley.samplers import SAMPLERS, Ordered

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import Attributor
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tables._keys import row_keys
+from skshapley._tables._rows import row_keys
 from skshapley._tools._params import Constraint, Count, check_parameters
 from skshapley._tools._random import generator
 from skshapley._tools._texts import corrected

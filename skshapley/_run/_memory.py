@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._tables._keys import hashed
+from skshapley._tables._rows import hashed
 
 # 2^64 over the golden ratio, as in splitmix64. Keys are 64 bits: among the 2^18 values
 # kept for a row, two are equal by chance with probability 2^36/2^65, one in half a

@@ -16,9 +16,8 @@ from skshapley.indices import INDICES, Index
 from skshapley.readers._registry import read_model
 from skshapley.responses import SurvivalAt
 from skshapley.rewards import InterventionalReward, Reward
-from skshapley.rewards._masked import split
+from skshapley.rewards._masked import marked_players, split
 from skshapley.rewards._methods import FUNCTION, METHODS
-from skshapley.rewards._players import marked_players
 
 # Functions as response_method that closed forms know, by module and name
 FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}

@@ -1,21 +1,60 @@
-"""A fitted explainer as the model of a page that computes."""
+"""A fitted explainer as the model of a page that computes, with class probabilities."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.special import expit, softmax
 
 from skshapley._tables._columnwise import MixedColumnsError
 from skshapley._tables._inputs import as_pandas, n_rows, take_rows
 from skshapley._trees._costs import count_costs
-from skshapley._what_if._columns import RawColumn, in_container
-from skshapley._what_if._inputs import Inputs, leaves_of
-from skshapley._what_if._probabilities import probabilities
+from skshapley._what_if._inputs import Inputs, RawColumn, in_container, leaves_of
 from skshapley._what_if._terms import n_nodes
 from skshapley.background import herd
 from skshapley.closed_forms import Logistic, Trees
 from skshapley.exceptions import UnreadableModelError
+from skshapley.rewards._response import flat_classes
+
+PROBED_ROWS = 64
+ATOL = 1e-5  # models may compute in single precision
+# Curve from the response ``(n, k)`` to probabilities
+CURVES = {
+    "two": lambda scores: np.column_stack([expit(-scores), expit(scores)]),
+    "complement": lambda share: np.column_stack([1 - share, share]),
+    "identity": lambda shares: shares,
+    "softmax": lambda scores: softmax(scores, axis=1),
+    "each": expit,
+}
+
+
+def probabilities(explainer: Any) -> dict[str, Any] | None:
+    """Return the curve from the response to probabilities, and the classes' names.
+
+    The curve is the one that reproduces ``predict_proba`` on background rows. None:
+    the model has no probabilities, or no known curve gives them.
+    """
+    model, way = explainer.estimator, explainer._way
+    classes = flat_classes(model)
+    if classes is None or not hasattr(model, "predict_proba"):
+        return None
+    rows = take_rows(explainer.background_, slice(0, PROBED_ROWS))
+    scores = way.predictions(rows)
+    table = rows
+    if way.reward is not None:
+        masked = way.reward.masked_
+        table = (masked.whole or masked).response.in_its_container(rows)
+    shares = np.asarray(model.predict_proba(table))
+    for step in (1, -1):  # the first of two classes may be explained
+        for kind, curve in CURVES.items():
+            candidate = curve(scores)
+            same = candidate.shape == shares.shape
+            if same and np.allclose(candidate, shares[:, ::step], 0, ATOL):
+                names = [str(name) for name in classes[::step]]
+                return {"kind": kind, "names": names}
+    return None
+
 
 # Background rows of a page, and the fewest; fewer than the first if a pair of rows
 # visits more nodes than in 100 trees of depth 6, so that a move takes 50 ms

@@ -11,9 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import NOT_FITTED
 from skshapley._tables._inputs import as_pandas, take_rows
 from skshapley._tables._texts import shorten
-from skshapley._what_if._columns import RawColumn, in_container
-from skshapley._what_if._inputs import accepted, cells_of, column_record
-from skshapley._what_if._probabilities import probabilities
+from skshapley._what_if._inputs import (
+    RawColumn,
+    accepted,
+    cells_of,
+    column_record,
+    in_container,
+)
+from skshapley._what_if._model import probabilities
 from skshapley.plots._common import response_name
 
 INTERVAL = (

@@ -1,18 +1,19 @@
 """Rewards: the worth v(S) of a coalition S of players."""
 
 from skshapley.rewards._baseline import BaselineReward
-from skshapley.rewards._causal import CausalReward
-from skshapley.rewards._conditional import ConditionalReward, CopulaReward
+from skshapley.rewards._conditional import (
+    CausalReward,
+    ConditionalReward,
+    CopulaReward,
+    EmpiricalReward,
+)
 from skshapley.rewards._data import DataGame
-from skshapley.rewards._empirical import EmpiricalReward
-from skshapley.rewards._forest import ForestReward
-from skshapley.rewards._function import FunctionGame
-from skshapley.rewards._game import Game
-from skshapley.rewards._players import Players
+from skshapley.rewards._game import FunctionGame, Game
+from skshapley.rewards._masked import Players
 from skshapley.rewards._refit import RefitReward
 from skshapley.rewards._response import Response
 from skshapley.rewards._reward import InterventionalReward, Reward
-from skshapley.rewards._surrogate import SurrogateReward
+from skshapley.rewards._surrogate import ForestReward, SurrogateReward
 from skshapley.rewards._tiles import TileReward
 from skshapley.rewards._tokens import TokenReward
 

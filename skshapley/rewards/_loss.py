@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
-from skshapley.rewards._game import Game
-from skshapley.rewards._linked import WrappedGame
+from skshapley.rewards._game import Game, WrappedGame
 from skshapley.rewards._methods import FUNCTION, estimator_type
 from skshapley.rewards._response import Response, as_floats, flat_classes
 

@@ -19,11 +19,10 @@ from skshapley._tables._inputs import (
     narwhal,
     take_rows,
 )
-from skshapley._tables._keys import hashed, row_keys
+from skshapley._tables._rows import hashed, row_keys
 from skshapley._tools._logit import clipped_logit
 from skshapley._tools._params import Constraint, Count, OneOf
-from skshapley.rewards._game import Game
-from skshapley.rewards._linked import WrappedGame
+from skshapley.rewards._game import Game, WrappedGame
 from skshapley.rewards._methods import FUNCTION, unwrapped
 from skshapley.rewards._response import flat_classes
 from skshapley.rewards._reward import Reward

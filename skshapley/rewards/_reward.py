@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 from skshapley._references import MOST_PLACES, RowOrder
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tables._keys import row_keys
-from skshapley._tables._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
+from skshapley._tables._rows import CHUNK_ROWS, RowPool, row_chunks, row_keys, row_pool
 from skshapley._tools._params import Flag, Parametrised
 from skshapley._tools._resources import working_bytes
-from skshapley.rewards._game import Game
-from skshapley.rewards._linked import LINK, InfluenceGame, LinkedGame
-from skshapley.rewards._masked import MaskedModel, prepare
+from skshapley.rewards._game import LINK, Game, InfluenceGame, LinkedGame
+from skshapley.rewards._masked import MaskedModel, Players, marked_players, prepare
 from skshapley.rewards._perceptron import PerceptronLayers, perceptron_layers
-from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 
 HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one call

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 from skshapley._tools._params import needed
 from skshapley._tools._resources import working_bytes
 from skshapley.explanation import Explanation
-from skshapley.rewards._function import InputReward
+from skshapley.rewards._game import InputReward
 from skshapley.rewards._response import Response
 
 # Standard deviation of the blur, as a share of the shorter side: it removes edges and

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from skshapley._records._outcome import Settings
 from skshapley._tables._documents import Piece
-from skshapley._tables._keys import row_keys
+from skshapley._tables._rows import row_keys
 from skshapley.explanation import Explanation
-from skshapley.rewards._function import FunctionGame, InputReward
+from skshapley.rewards._game import FunctionGame, InputReward
 from skshapley.rewards._response import Response
 
 WORDS = r"\w+(?:['’-]\w+)*"

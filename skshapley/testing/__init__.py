@@ -2,16 +2,14 @@
 
 from skshapley.testing._display_contract import check_display
 from skshapley.testing._game_contract import check_game
-from skshapley.testing._instances import HybridGame, as_instances, explain_game
-from skshapley.testing._pair_contract import check_pair
-from skshapley.testing._reward_contract import check_reward
-from skshapley.testing._sampler_contract import check_sampler
-from skshapley.testing._solver_contract import check_solver
-from skshapley.testing._statistics import (
+from skshapley.testing._pair_contract import (
     check_consistent,
+    check_pair,
     check_standard_errors,
     check_unbiased,
 )
+from skshapley.testing._reward_contract import check_reward
+from skshapley.testing._role_contracts import check_sampler, check_solver
 from skshapley.testing._way_contract import check_way
 from skshapley.testing.contracts import parametrize_contract
 from skshapley.testing.games import (
@@ -21,13 +19,16 @@ from skshapley.testing.games import (
     DividendGame,
     FourierGame,
     GloveGame,
+    HybridGame,
     PairwiseGame,
     RandomGame,
     SizeGame,
     StackedGame,
     UnanimityGame,
     WeightedVotingGame,
+    as_instances,
     brute_force,
+    explain_game,
 )
 
 __all__ = [

@@ -12,8 +12,7 @@ from skshapley.testing._checks import Checks
 from skshapley.testing._game_contract import GAME_CHECKS
 from skshapley.testing._pair_contract import PAIR_CHECKS
 from skshapley.testing._reward_contract import REWARD_CHECKS
-from skshapley.testing._sampler_contract import SAMPLER_CHECKS
-from skshapley.testing._solver_contract import SOLVER_CHECKS
+from skshapley.testing._role_contracts import SAMPLER_CHECKS, SOLVER_CHECKS
 
 if TYPE_CHECKING:
     import pytest
