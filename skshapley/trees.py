@@ -14,7 +14,7 @@ from skshapley._tools._texts import corrected
 from skshapley._trees import TreeEnsemble
 from skshapley._ways._base import Background, Way
 from skshapley._ways._forms import Exact
-from skshapley._ways._read import compare
+from skshapley._ways._read import check_form
 from skshapley.closed_forms import Trees
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
@@ -201,7 +201,9 @@ class TreeExplainer(Attributor):
         if trees.raw_response is not None and rows is not None:
             probes = take_rows(rows, slice(0, CHECKED_ROWS))
             response = trees.raw_response(form.in_its_container(probes))
-            compare(form.predict(probes), response, np.arange(len(response)), form.size)
+            check_form(
+                form.predict(probes), response, np.arange(len(response)), form.size
+            )
         labels = self._labels(self.output_names_, pairs, **self._facts(index))
         self._way: Way = Exact(labels, form)
         return self

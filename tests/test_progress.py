@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skshapley import DataShapley, ShapleyExplainer
-from skshapley._tools._resources import progress, span
+from skshapley._tools._resources import duration, progress
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def after(report, clock, seconds, done, **more):
     ],
 )
 def test_times_are_rounded_for_reading(seconds, words):
-    assert span(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_a_service_gets_progress_and_hints_by_its_logger(clock, capsys, caplog):

@@ -16,8 +16,8 @@ from skshapley._process._functionals import (
     SHAPLEY,
     EvenValues,
     Functional,
-    Interactions,
     OddValues,
+    PairValues,
 )
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
 from skshapley._process._odd import OddKernel
@@ -123,7 +123,7 @@ class Case:
             values = values + even_values
             errors = np.hypot(errors, even_errors)
         if self.pairs is not None:
-            pair_estimates = self._by_even(odd, even, Interactions(self.pairs))
+            pair_estimates = self._by_even(odd, even, PairValues(self.pairs))
             values = np.concatenate([values, pair_estimates[0]])
             errors = np.concatenate([errors, pair_estimates[1]])
         return values, errors

@@ -8,7 +8,7 @@ number of hyper-parameters relative to the pairs.
 import numpy as np
 
 from skshapley._process._process import Posterior
-from skshapley._tools._moments import UNSEEN, degrees_of_tails, span, widening
+from skshapley._tools._moments import UNSEEN, degrees_of_tails, value_range, widening
 
 # Power of 1 + variances/pairs, for the fitted variances of the prior. With it,
 # intervals of nominal 95 % hold .94 to .98 of players and of pairs on average over 43
@@ -123,7 +123,7 @@ def overlooked(
     reach = influence * process.points.unseen[inner]
     largest_change = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
     silent = np.hypot(SILENT * repeated, FEW / n) * np.abs(values).max(axis=0) / n
-    wide = span(posterior.witnesses)
+    wide = value_range(posterior.witnesses)
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * wide / np.sqrt(n)
     hidden = in_steps(values) & (agree | (weight > 0))
     # largest distance between neighbouring values, zero included

@@ -15,7 +15,7 @@ from skshapley._process._kernel import (
     NOISE,
     SIZE,
     SPREADS,
-    Kernel,
+    PartKernel,
     Prior,
     Scalar,
 )
@@ -37,7 +37,7 @@ SIZE_START = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class EvenKernel(Kernel):
+class EvenKernel(PartKernel):
     """Covariance of the even part: pairs of players, interactions of four and more, the size.
 
     Attributes

@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.optimize import minimize
 
 from skshapley._process._even import EvenKernel, products
-from skshapley._process._kernel import Kernel, Prior, weighted_sum
+from skshapley._process._kernel import PartKernel, Prior, weighted_sum
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Pairs
 
@@ -49,7 +49,7 @@ class Evidence:
     """
 
     def __init__(
-        self, points: Pairs, kernel: Callable[[np.ndarray], Kernel], prior: Prior
+        self, points: Pairs, kernel: Callable[[np.ndarray], PartKernel], prior: Prior
     ) -> None:
         largest = np.abs(points.values).max(axis=0)
         self._values = points.values[:, largest > 0] / largest[largest > 0]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skshapley._process._even import lone_player
-from skshapley._process._kernel import Kernel, weighted_sum
+from skshapley._process._kernel import PartKernel, weighted_sum
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley.indices import INDICES, Index
 
@@ -67,7 +67,7 @@ class Functional:
         return interactions
 
     def covariances(
-        self, kernel: Kernel, points: Pairs, entries: np.ndarray
+        self, kernel: PartKernel, points: Pairs, entries: np.ndarray
     ) -> np.ndarray:
         """Return covariances of entries, for all rows, with the observed values, ``(e, n)``."""
         p = points.n_players
@@ -90,7 +90,7 @@ class Functional:
         return weighted_sum(kernel.scales, parts).T
 
     def variances(
-        self, kernel: Kernel, entries: np.ndarray, blocks: Blocks | None
+        self, kernel: PartKernel, entries: np.ndarray, blocks: Blocks | None
     ) -> np.ndarray:
         """Return the prior variances of entries, for the whole background, ``(e,)``."""
         p = len(kernel.reach)
@@ -110,7 +110,9 @@ class Functional:
             parts.append(self.order * own_weight**2 + of_others)
         return weighted_sum(kernel.scales, parts)
 
-    def _orders(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
+    def _orders(
+        self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
+    ) -> Two:
         """Return the covariances with the games' values by the lowest and by higher orders."""
         rho = kernel.rho
         lowest, low = self._lowest(kernel, signs, entries)
@@ -119,11 +121,13 @@ class Functional:
         factor = 2**self.order * signs[:, entries].prod(axis=1)
         return factor * lowest, factor * higher
 
-    def _lowest(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
+    def _lowest(
+        self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
+    ) -> Two:
         """Return the share of the lowest order in each entry, and its part of `_others`."""
         return kernel.shares[tuple(entries)], 1.0
 
-    def _lowest_squared(self, kernel: Kernel, entries: np.ndarray) -> Two:
+    def _lowest_squared(self, kernel: PartKernel, entries: np.ndarray) -> Two:
         """Return the variance of each entry by the lowest order, and its part of `_squared`."""
         return kernel.shares[tuple(entries)], 1.0
 
@@ -173,20 +177,22 @@ class EvenValues(Functional):
         # of it
         return values * (self.index.moments(2)[1] / 2)
 
-    def _lowest(self, kernel: Kernel, signs: np.ndarray, entries: np.ndarray) -> Two:
+    def _lowest(
+        self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
+    ) -> Two:
         mean = self.index.moments(2)[1]
         low = signs * kernel.rho
         low = low.sum(axis=1, keepdims=True) - low
         return mean * (signs @ kernel.shares)[:, entries[0]], mean * low[:, entries[0]]
 
-    def _lowest_squared(self, kernel: Kernel, entries: np.ndarray) -> Two:
+    def _lowest_squared(self, kernel: PartKernel, entries: np.ndarray) -> Two:
         factor = self.index.moments(2)[1] ** 2
         lowest = kernel.shares.sum(axis=1)
         low = kernel.rho.sum() - kernel.rho
         return factor * lowest[entries[0]], factor * low[entries[0]]
 
 
-class Interactions(Functional):
+class PairValues(Functional):
     """Interactions of pairs of players, by a symmetric index."""
 
     order = 2

@@ -64,7 +64,7 @@ class Prior:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel(ABC):
+class PartKernel(ABC):
     """Hyper-parameters and covariances of one part of a game.
 
     The variance of the interactions above the lowest order is 1.

@@ -8,7 +8,7 @@ import numpy as np
 
 from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior, Process
-from skshapley._tools._moments import UNSEEN, span
+from skshapley._tools._moments import UNSEEN, value_range
 
 # Rounding, relative to the largest value: smaller residuals count as 0. Least squares
 # with a condition number of 1e6 loses six of sixteen digits.
@@ -54,7 +54,7 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if residual.all():
         # without a fit, zeros at all points of all blocks are the witnesses
         spare = len(odd) - len(odd.by_block()) - p
-    errors = _unwitnessed(values, span(values), np.full(len(largest), spare))
+    errors = _unwitnessed(values, value_range(values), np.full(len(largest), spare))
     return values, errors, residual & (largest > 0)
 
 
@@ -92,7 +92,7 @@ def pairwise(
     )
     values = of_pairs(np.where(flat, 0.0, interactions))
     worth = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)[0]
-    spread = np.where(values.any(axis=0), span(values), span(worth))
+    spread = np.where(values.any(axis=0), value_range(values), value_range(worth))
     n_witnesses = _least(points) - np.where(flat, 0, len(first))
     return values, _unwitnessed(values, spread, n_witnesses), residual & ~flat
 

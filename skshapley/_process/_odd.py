@@ -9,7 +9,7 @@ from skshapley._process._kernel import (
     NOISE,
     SIZE,
     SPREADS,
-    Kernel,
+    PartKernel,
     Prior,
     Scalar,
 )
@@ -29,7 +29,7 @@ REACH_LEVEL_VARIANCE = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class OddKernel(Kernel):
+class OddKernel(PartKernel):
     """Covariance of the odd part: single players, interactions of three and more, the size."""
 
     lowest_spread: float = 0.0

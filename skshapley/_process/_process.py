@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skshapley._process._functionals import Functional
-from skshapley._process._kernel import Kernel
+from skshapley._process._kernel import PartKernel
 from skshapley._process._pairs import Pairs
 
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
@@ -20,11 +20,13 @@ class Process:
     ----------
     points : Pairs
         The evaluated points; their values are not used.
-    kernel : Kernel
+    kernel : PartKernel
     functional : Functional
     """
 
-    def __init__(self, points: Pairs, kernel: Kernel, functional: Functional) -> None:
+    def __init__(
+        self, points: Pairs, kernel: PartKernel, functional: Functional
+    ) -> None:
         self.points = points
         self.kernel = kernel
         self.functional = functional

@@ -108,7 +108,7 @@ def ranked_posterior(odd: Pairs, ranked: np.ndarray) -> Posterior:
     return posteriors[int(np.argmax(log_evidence))]
 
 
-def rank(odd: np.ndarray, players: np.ndarray) -> np.ndarray:
+def ranked_players(odd: np.ndarray, players: np.ndarray) -> np.ndarray:
     """Return players by the size of their effects, ``(r, p)``; ties keep their order.
 
     Parameters

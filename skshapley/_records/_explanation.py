@@ -17,10 +17,10 @@ from skshapley._records._importance import (
     flat_errors,
     inferred_importance,
     long_frame,
-    player_index,
     rank_shares,
     sign_shares,
     spread_errors,
+    table_index,
     unsorted_importance,
 )
 from skshapley._records._interactions import Interactions
@@ -242,9 +242,9 @@ class Explanation(Hinting, Record):
         return _selection.chosen(self, key)
 
     @property
-    def loc(self) -> "_selection.Labels[Explanation]":
+    def loc(self) -> "_selection.LabelIndexer[Explanation]":
         """Select rows by label, as in a frame: ``explanation.loc["a", "age"]``."""
-        return _selection.Labels(self)
+        return _selection.LabelIndexer(self)
 
     def __abs__(self) -> "Explanation":
         """Return the sizes of the attributions.
@@ -405,7 +405,7 @@ class Explanation(Hinting, Record):
             )
         outputs = self.output_names
         if kind == "wide":
-            columns = self.feature_names if outputs is None else player_index(self)
+            columns = self.feature_names if outputs is None else table_index(self)
             frame = pd.DataFrame(flat(self.values), index=self.index, columns=columns)
         else:
             k = 1 if outputs is None else len(outputs)

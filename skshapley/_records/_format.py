@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Size:
+class Dimensions:
     """The sizes of an explanation that determine its columns.
 
     Attributes
@@ -44,7 +44,7 @@ class Size:
     lengths: dict[str, int]
 
     @classmethod
-    def of(cls, explanation: Record) -> "Size":
+    def of(cls, explanation: Record) -> "Dimensions":
         """Return the sizes of an explanation."""
         outputs = explanation.output_names
         refits = explanation.refit_values
@@ -87,18 +87,18 @@ class Column:
     types: tuple[str, ...] = ("double",)
     is_error: bool = False
 
-    def names(self, size: Size) -> list[str]:
+    def names(self, size: Dimensions) -> list[str]:
         """Return the names in the file."""
         if "p" not in self.axes:
             return [self.name]
         return [f"{self.name}:{player}" for player in size.players]
 
-    def length(self, size: Size) -> int:
+    def length(self, size: Dimensions) -> int:
         """Return the number of numbers in an element: of refits, or of pairs of players."""
         p = len(size.players)
         return size.lengths.get(self.name, p * (p - 1) // 2) if "l" in self.axes else 1
 
-    def valid_types(self, size: Size) -> tuple[str, ...]:
+    def valid_types(self, size: Dimensions) -> tuple[str, ...]:
         """Return the valid Arrow types of the columns, as text."""
         if "l" not in self.axes:
             return self.types
@@ -113,14 +113,14 @@ class Column:
         first, second = np.triu_indices(square.shape[1], 1)
         return square[:, first, second]
 
-    def cube(self, explanation: Record, size: Size) -> np.ndarray:
+    def cube(self, explanation: Record, size: Dimensions) -> np.ndarray:
         """Return the numbers along all axes, ``(r, columns, length, k)``."""
         k = size.k if "k" in self.axes else 1
         shape = len(explanation), len(self.names(size)), self.length(size)
         numbers = self.numbers(explanation).reshape(*shape, k)
         return np.broadcast_to(numbers, (*shape, size.k))
 
-    def write(self, explanation: Record, size: Size) -> Iterator[Any]:
+    def write(self, explanation: Record, size: Dimensions) -> Iterator[Any]:
         """Yield the columns, with a line for each row and output."""
         length = self.length(size)
         for column in np.moveaxis(self.cube(explanation, size), 1, 0):
@@ -128,7 +128,7 @@ class Column:
             in_lists = "l" in self.axes
             yield lists_of(lines, not self.in_full) if in_lists else lines.ravel()
 
-    def read(self, table: "pa.Table", size: Size) -> np.ndarray:
+    def read(self, table: "pa.Table", size: Dimensions) -> np.ndarray:
         """Return the numbers along the axes of the column."""
         columns = [numbers_of(table[name]) for name in self.names(size)]
         r = len(table) // size.k
@@ -216,7 +216,7 @@ def tokens_of(explanation: Record) -> list[list[int]] | None:
 
 
 def token_columns(
-    explanation: Record, size: Size, tokens: list[list[int]]
+    explanation: Record, size: Dimensions, tokens: list[list[int]]
 ) -> Iterator[tuple[str, Any]]:
     """Yield lists with the numbers and texts of each document's tokens."""
     import pyarrow as pa
@@ -326,11 +326,11 @@ class Header:
     added: dict = field(default_factory=dict)
 
     @property
-    def size(self) -> Size:
+    def size(self) -> Dimensions:
         """The sizes that determine the columns."""
         k = 1 if self.outputs is None else len(self.outputs["names"])
         players = [decoded(name) for name in self.features["names"]]
-        return Size(players, k, self.added)
+        return Dimensions(players, k, self.added)
 
     def present(self, columns: Iterable[Column]) -> list[Column]:
         """Return the columns of numbers that are in the file."""

@@ -35,7 +35,7 @@ def unsorted_importance(explanation: Record) -> pd.DataFrame:
         flat_errors(explanation),
         flat_errors(explanation, "background_errors"),
         size_errors(explanation),
-        player_index(explanation),
+        table_index(explanation),
     )
     frame[DIRECTION] = directions(explanation)
     return frame
@@ -214,7 +214,7 @@ def inferences(
             "low": low,
             "high": high,
         },
-        index=player_index(explanation),
+        index=table_index(explanation),
     )
     p = len(explanation.feature_names)
     places = []
@@ -291,7 +291,7 @@ def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
     )
 
 
-def player_index(explanation: Record) -> pd.Index:
+def table_index(explanation: Record) -> pd.Index:
     """Return the index of a table of players, grouped by output."""
     if explanation.output_names is None:
         return pd.Index(explanation.feature_names, name="feature")

@@ -35,9 +35,9 @@ from skshapley._records._format import (
     OF_PLAYERS,
     PAIRS,
     Column,
+    Dimensions,
     FutureFormatError,
     Header,
-    Size,
     check_errors,
     check_seal,
     key_column,
@@ -91,7 +91,7 @@ def arrow_table(
     """
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
     outputs = explanation.output_names
-    size = Size.of(explanation)
+    size = Dimensions.of(explanation)
     r, k = len(explanation), size.k
     pairs = explanation.interactions
     declared = ERRORS if pairs is None else (*ERRORS, PAIRS[1])

@@ -39,7 +39,7 @@ def chosen(explanation: SomeRecord, key: Any) -> SomeRecord:
     )
 
 
-class Labels(Generic[SomeRecord]):
+class LabelIndexer(Generic[SomeRecord]):
     """The rows of an explanation by their labels, as ``explanation.loc``."""
 
     def __init__(self, explanation: SomeRecord) -> None:

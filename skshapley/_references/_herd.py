@@ -92,7 +92,7 @@ def standardised(
     return matrix if matrix.shape[1] else np.zeros((len(matrix), 1))
 
 
-def numbers_of(columns: list[np.ndarray]) -> Iterator[np.ndarray]:
+def indicators_of(columns: list[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield the columns as numbers ``(n,)``, with one indicator for each frequent category."""
     for column in columns:
         if is_category(column):
@@ -175,7 +175,7 @@ def herded(
     rng : numpy.random.Generator
     """
     parts = [
-        *numbers_of(columns_of(table)),
+        *indicators_of(columns_of(table)),
         *(() if predictions is None else predictions.T),
     ]
     numbers = standardised(parts, weights)

@@ -30,8 +30,8 @@ from skshapley._references._herd import (
     MOST_CATEGORIES,
     columns_of,
     fourier,
+    indicators_of,
     is_category,
-    numbers_of,
     standardised,
 )
 
@@ -209,7 +209,7 @@ class RowOrder:
             column_player = column_player[used]
         rows, places = _by_weight(weights, rng)
         predicted = standardised(predictions.T, weights, rows)
-        numbers = standardised(numbers_of(columns), weights, rows)
+        numbers = standardised(indicators_of(columns), weights, rows)
         features_and_predictions = np.concatenate([numbers, predicted], axis=1)[places]
         features_and_predictions = features_and_predictions.astype(np.float32)
         features = fourier(features_and_predictions, rng, N_FEATURES)(

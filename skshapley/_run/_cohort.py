@@ -290,7 +290,7 @@ class Cohort:
         # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.schedule.converged | exact
         sets = self.players[:, entries(self.count, self.block.plan.pairs)]
-        at = places(outcome.entries, sets, self.block.game.n_players)
+        at = entry_positions(outcome.entries, sets, self.block.game.n_players)
         outcome.values[rows[:, None], at] = values
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0
         if errors is not None:
@@ -300,7 +300,9 @@ class Cohort:
             outcome.background_errors[rows[:, None], at] = background_errors
 
 
-def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarray:
+def entry_positions(
+    entries: np.ndarray, wanted: np.ndarray, n_players: int
+) -> np.ndarray:
     """Return the positions of sets of players among the entries.
 
     Parameters

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._cohort import Cohort, places
+from skshapley._run._cohort import Cohort, entry_positions
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._memory import Ledger
 from skshapley._run._plan import Plan, Size, design_bytes
@@ -235,7 +235,7 @@ class Block:
             players.shape[1] == 1 and (first == first[:, :1]).all()
         ):  # players are among them
             alone = np.repeat(players, first.shape[1], axis=1)[:, None]
-            at = places(outcome.entries, alone, self.game.n_players)[:, 0]
+            at = entry_positions(outcome.entries, alone, self.game.n_players)[:, 0]
             outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
             outcome.background_errors[rows] = 0.0
             outcome.background_errors[rows, at] = self._spread_of_empty(members)

@@ -382,7 +382,7 @@ class Request:
         request = self
         automatic = self.automatic and is_auto(self.limit)
         if self.asymmetric and automatic and size.n_players <= MOST_ENUMERATED:
-            request = replace(self, rule=all_coalitions)
+            request = replace(self, rule=exact_sampler)
         plan = request.draft(size)
         plan.check_indices()
         return plan
@@ -579,7 +579,7 @@ def nested_sampler(request: Request, size: Size, count: int, levels: Any) -> Sam
     return Nested(levels)
 
 
-def all_coalitions(request: Request, size: Size, count: int) -> Sampler:
+def exact_sampler(request: Request, size: Size, count: int) -> Sampler:
     """Return the sampler of all coalitions."""
     return Exact()
 

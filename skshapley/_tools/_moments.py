@@ -215,7 +215,7 @@ def pooled_errors(
     return np.sqrt(shrunk) * widening(degrees + prior * degrees / most)
 
 
-def span(values: np.ndarray) -> np.ndarray:
+def value_range(values: np.ndarray) -> np.ndarray:
     """Return the range of attributions ``(..., p, k)``, zero included: ``(..., 1, k)``.
 
     It replaces the range of contributions in methods without contributions.

@@ -25,7 +25,7 @@ LOGGER = logging.getLogger("skshapley")
 Advice = Callable[[float], str]
 
 
-def span(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration as text: "40 s", "25 min", "3 h" or "2 days"."""
     for unit, size, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 36)):
         if (count := round(seconds / size)) < most:
@@ -75,7 +75,7 @@ def progress(
         left = (total - done) / rate if total is not None and rate else None
         if not visible and left is not None and left > LONG and seconds >= SETTLED:
             visible = True
-            words = f"{label} {total:,} {unit}, about {span(left)} left"
+            words = f"{label} {total:,} {unit}, about {duration(left)} left"
             faster = "" if advice is None else advice(left)
             _say(f"{words}; {faster}" if faster else words)
         # a terminal or a notebook can update a bar
@@ -95,7 +95,7 @@ def progress(
         ):
             next_line = max(seconds + 1, BETWEEN_LINES * seconds)
             of = "" if total is None else f" of {total:,}"
-            remaining = "" if left is None else f", {span(left)} left"
+            remaining = "" if left is None else f", {duration(left)} left"
             _say(f"{label}: {done:,}{of} {unit}, {rate:.3g} {unit}/s{remaining}")
 
     try:

@@ -15,7 +15,7 @@ from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Plan, Request, Rule, Size, is_auto, usual_sampler
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._random import Stream, generator
-from skshapley._tools._resources import progress, span
+from skshapley._tools._resources import duration, progress
 from skshapley._ways._base import PROBE_ROWS, Labels, Way, probe_values, response_of
 from skshapley._ways._read import checked_rows, read_outputs
 from skshapley.closed_forms._trees import Trees
@@ -177,7 +177,7 @@ class Coalitions(Way):
         helps = plan.takes_parts and plan.samples and plan.max_rows >= LEAST_ROWS
         if helps and margins is None:
             margins = Margins.of(reward)
-        prepare(reward, plan)
+        prepare_reward(reward, plan)
         return cls(labels, reward, plan, margins)
 
     @property
@@ -232,7 +232,7 @@ class Coalitions(Way):
         return {"responses": probe_values(self)}
 
 
-def prepare(reward: Any, plan: Plan) -> None:
+def prepare_reward(reward: Any, plan: Plan) -> None:
     """Split a fitted reward, and sort its background, as far as a plan needs it."""
     if plan.takes_parts:
         reward.split(generator(plan.entropy, Stream.SPLIT))
@@ -296,7 +296,7 @@ def faster(settings: Settings, plan: Plan, seconds: float) -> str:
         # a row that stops early saves less
         price = "" if plan.stopping is None else " or more"
         calls.append(
-            f"max_rows={fewer_rows} would take {span(seconds * share)}{price}, with "
+            f"max_rows={fewer_rows} would take {duration(seconds * share)}{price}, with "
             f"errors up to {share**-0.5:.0f} times as large"
         )
     return "; ".join(calls)

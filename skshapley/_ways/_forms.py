@@ -28,8 +28,8 @@ from skshapley._tools._random import Stream, generator, row_generators
 from skshapley._trees import TreeValues
 from skshapley._trees._tables import each
 from skshapley._ways._base import Labels, Way, probe_values, response_of
-from skshapley._ways._coalitions import prepare, recorded_run
-from skshapley._ways._read import compare_with
+from skshapley._ways._coalitions import prepare_reward, recorded_run
+from skshapley._ways._read import check_fitted_form
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._sums import Part, Sum
 from skshapley.closed_forms._trees import LEAST_SAMPLED, Trees
@@ -269,7 +269,7 @@ class SampledTrees(Way):
         trees.solver_ = TreeValues(
             trees.trees, players, form.index, n_players=n_players
         )
-        compare_with(reward, form, background)
+        check_fitted_form(reward, form, background)
         trees.background_ = part(background)
         codes = np.asfortranarray(trees.solver_.codes(trees._matrix(trees.background_)))
         cost = trees.expected_cost(players, 1)
@@ -308,7 +308,7 @@ class SampledTrees(Way):
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""
         plan, reward = self.plan.with_entropy(entropy), copy(self.reward)
-        prepare(reward, plan)
+        prepare_reward(reward, plan)
         return replace(self, plan=plan, reward=reward)
 
     def state(self) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def read(
             most_rows = min(most_rows, form.usual_rows(*size))
         cost = _fitted_cost(form, reward, most_rows, n_jobs, pairs)
         if cost <= most_rows:
-            compare_with(reward, form, form.background_)
+            check_fitted_form(reward, form, form.background_)
             return Reading(form)
     except UnreadableModelError as error:
         return Reading(None, error.reason, error.instead)
@@ -212,17 +212,17 @@ def model_and_method(response: Any) -> tuple[Any, Any]:
     return response.estimator, response.method
 
 
-def compare_with(reward: Reward, form: ClosedForm, background: Any) -> None:
+def check_fitted_form(reward: Reward, form: ClosedForm, background: Any) -> None:
     """Raise UnreadableModelError if a form differs from a fitted reward on its background."""
     masked: Any = reward.masked_
     rows = checked_rows(len(masked.weights))
     said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
     predictions = form.predict(take_rows(background, rows))
-    compare(predictions, said, rows, form.size, str(masked.response.method))
+    check_form(predictions, said, rows, form.size, str(masked.response.method))
 
 
-def compare(
+def check_form(
     ours: NDArray[np.float64],
     theirs: NDArray[np.float64],
     rows: NDArray[np.intp],

@@ -87,7 +87,7 @@ def terms_of(form: ClosedForm, source: NDArray[np.intp], base: Any) -> list[Term
     return list(WRITERS[type(form)](form, source, base))
 
 
-def packed(numbers: Any, dtype: str) -> str:
+def base64_bytes(numbers: Any, dtype: str) -> str:
     """Return numbers as the bytes of a typed array, in base 64."""
     return b64encode(np.ascontiguousarray(numbers, dtype=dtype).tobytes()).decode()
 
@@ -170,7 +170,7 @@ def _tables(form: Tables, source: NDArray[np.intp], base: Any) -> Iterator[Term]
             {
                 "columns": np.searchsorted(used, columns).tolist(),
                 "size": table.shape[1],
-                "values": packed(table, "<f8"),
+                "values": base64_bytes(table, "<f8"),
             }
             for columns, table in pairs
         ]
@@ -199,13 +199,17 @@ def _trees(form: Trees, source: NDArray[np.intp], base: Any) -> Iterator[Term]:
         "single": bool(trees.single_precision),
         "base": trees.base.tolist(),
         "outputs": outputs.tolist(),
-        "rows": packed(codes.row[order], "<i4" if codes.n_rows > 32_767 else "<i2"),
+        "rows": base64_bytes(
+            codes.row[order], "<i4" if codes.n_rows > 32_767 else "<i2"
+        ),
         "wide": codes.n_rows > 32_767,
-        "ranks": packed(codes.rank[inner], "<u4" if codes.rank.itemsize > 2 else "<u2"),
+        "ranks": base64_bytes(
+            codes.rank[inner], "<u4" if codes.rank.itemsize > 2 else "<u2"
+        ),
         "deep": codes.rank.itemsize > 2,
-        "values": packed(np.concatenate(values), "<f8"),
+        "values": base64_bytes(np.concatenate(values), "<f8"),
         "thresholds": {
-            place[feature]: packed(numbers, "<f8")
+            place[feature]: base64_bytes(numbers, "<f8")
             for feature, numbers in codes.thresholds.items()
         },
         "numbers": [

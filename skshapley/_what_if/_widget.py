@@ -27,7 +27,7 @@ INTERVAL = (
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class PanelAnswers:
     """The answers of an explainer to the requests of a panel.
 
     Attributes
@@ -94,7 +94,7 @@ class Kernel:
         }
 
 
-def panel_content(explainer: Any, X: Any) -> tuple[Kernel, dict[str, Any]]:
+def panel_content(explainer: Any, X: Any) -> tuple[PanelAnswers, dict[str, Any]]:
     """Return the kernel of a panel, and the rows, columns and names that it shows."""
     check_is_fitted(explainer, "_way", msg=NOT_FITTED)
     if not explainer.players_.n_players or sparse.issparse(X):
@@ -131,4 +131,4 @@ def panel_content(explainer: Any, X: Any) -> tuple[Kernel, dict[str, Any]]:
         "probabilities": None if background is None else probabilities(explainer),
         "interval": INTERVAL,
     }
-    return Kernel(explainer, columns, like), content
+    return PanelAnswers(explainer, columns, like), content

@@ -14,7 +14,7 @@ from skshapley._records._importance import (
     flat,
     flat_errors,
     noise_of,
-    player_index,
+    table_index,
     units,
 )
 from skshapley._records._summary import gap_shows
@@ -337,7 +337,7 @@ def compare(
         refits=all(
             rows.sample.refit_values is not None for rows in (first_rows, second_rows)
         ),
-        index=player_index(first_rows.sample),
+        index=table_index(first_rows.sample),
     )
 
 

@@ -16,7 +16,7 @@ from skshapley._records._importance import (
     cohort_masks,
     flat,
     label_series,
-    player_index,
+    table_index,
     units,
 )
 from skshapley._tools._params import check_values
@@ -185,7 +185,7 @@ def drift(
             "high": (centre + width) * unit,
             "alarm": (np.abs(mean - centre) > width) & (label not in base),
         }
-        lines.append(pd.DataFrame(part, index=player_index(rows.sample)))
+        lines.append(pd.DataFrame(part, index=table_index(rows.sample)))
     table = pd.concat(lines, keys=list(parts), names=["period"]).reset_index()
     return Drift(kind, base, table)
 

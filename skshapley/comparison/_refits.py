@@ -24,7 +24,7 @@ import pandas as pd
 from scipy.special import fdtrc, fdtri
 
 from skshapley._inference._means import adjusted
-from skshapley._records._importance import check_confidence, flat, player_index
+from skshapley._records._importance import check_confidence, flat, table_index
 from skshapley._tools._params import OneOf, check_values
 from skshapley.comparison._compare import check_names, check_same_players
 from skshapley.explanation import Explanation
@@ -160,7 +160,7 @@ class RefitComparison:
         refits = np.concatenate(
             [_centred(explanation) for explanation in (self.first, self.second)]
         )
-        players = player_index(self.first)
+        players = table_index(self.first)
         if kind == "feature":
             # one chance of a false alarm for all features
             level = (1 - confidence) / len(players)

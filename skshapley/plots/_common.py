@@ -331,7 +331,7 @@ def check_row(owner, explanation, row) -> None:
         )
 
 
-def check_names(owner, parameter, names, known) -> None:
+def check_features(owner, parameter, names, known) -> None:
     """Raise ValueError for unknown names of features."""
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -14,7 +14,7 @@ from skshapley.plots import _style as style
 from skshapley.plots._common import (
     CONSTRAINTS,
     check_drawing,
-    check_names,
+    check_features,
     check_output,
     explainer_of,
     fold,
@@ -283,7 +283,7 @@ class ControlChartDisplay(ByFeature):
         all_features = pd.unique(table["feature"]).tolist()
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
-            check_names(cls.__name__, "features", features, all_features)
+            check_features(cls.__name__, "features", features, all_features)
         check_output(cls.__name__, drift, output)
         label = (
             "mean attribution" if drift.kind == "attribution" else "mean |attribution|"

@@ -13,7 +13,7 @@ from skshapley.plots._common import (
     CONSTRAINTS,
     HALF_WIDTH,
     LEVEL_ENDS,
-    check_names,
+    check_features,
     levels,
     response_name,
     strengths,
@@ -147,8 +147,8 @@ class DependenceDisplay(ByFeature, Display):
                 list(features) if isinstance(features, list | tuple) else [features]
             )
         names = explanation.feature_names.tolist()
-        check_names(cls.__name__, "features", features or [], names)
-        check_names(
+        check_features(cls.__name__, "features", features or [], names)
+        check_features(
             cls.__name__,
             "partner",
             [] if partner is None else [partner],

@@ -136,14 +136,14 @@ def _letters(points) -> int:
     return int(np.clip(points / (LETTER * type_size()), LEAST_NAME, MAX_NAME))
 
 
-def filled(text, points) -> str:
+def in_lines(text, points) -> str:
     """Return a label in lines of limited length in points."""
     return fill(text, max(int(points / (LETTER * type_size())), LEAST_LABEL))
 
 
 def label_x(ax, text) -> None:
     """Label the x axis, in lines no wider than the axes."""
-    text = filled(text, width_in_points(ax))
+    text = in_lines(text, width_in_points(ax))
     ax.set_xlabel(text, fontsize=type_size(), parse_math=False)
 
 
@@ -157,7 +157,7 @@ def name_panel(ax, name) -> None:
 
 def label_y(ax, text) -> None:
     """Label the y axis, in lines no longer than the height of the axes."""
-    text = filled(text, 0.9 * row_in_points(ax, 1))
+    text = in_lines(text, 0.9 * row_in_points(ax, 1))
     ax.set_ylabel(text, fontsize=type_size(), parse_math=False)
 
 
@@ -322,7 +322,7 @@ def colour_bar(ax, image, label, pad=0.02, ends=None, above=False) -> Any:
         bar.ax.set_title(label, fontsize=tick_size(), loc="right", parse_math=False)
         return bar
     # The bar is a little lower than the axes.
-    label = filled(label, 0.8 * row_in_points(ax, 1))
+    label = in_lines(label, 0.8 * row_in_points(ax, 1))
     # Texts at both ends leave the middle free, so the label moves beside them.
     pad = 4.0 if ends is None else -3.0
     bar.set_label(label, fontsize=type_size(), labelpad=pad, parse_math=False)

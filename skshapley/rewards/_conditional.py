@@ -32,7 +32,7 @@ from skshapley.rewards._gaussian import (
     factor_correlation,
     learned_correlation,
     sample_correlation,
-    shrunk,
+    shrunk_correlation,
     squared_distances,
 )
 from skshapley.rewards._masked import Players
@@ -183,7 +183,7 @@ class _TransportReward(NumericReward):
             return super()._learned(standard)
         correlation = sample_correlation(standard, self.weights_)
         factors = factor_correlation(correlation, self.n_factors_)
-        return shrunk(correlation, shrinkage, factors), shrinkage
+        return shrunk_correlation(correlation, shrinkage, factors), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect, including constant ones that others move."""
@@ -337,7 +337,7 @@ class ConditionalReward(_TransportReward):
         spread = np.sqrt(np.diagonal(covariance))
         spread = np.where(spread > 0, spread, 1.0)
         correlation = covariance / np.outer(spread, spread)
-        return shrunk(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
+        return shrunk_correlation(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
 
 
 class CopulaReward(_TransportReward):

@@ -64,13 +64,13 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
         shrinkage = max(
             shrinkage, float(ledoit_wolf_shrinkage(varied, assume_centered=True))
         )
-    return shrunk(rows.T @ rows / len(rows), shrinkage), shrinkage
+    return shrunk_correlation(rows.T @ rows / len(rows), shrinkage), shrinkage
 
 
 def sample_correlation(table, weights) -> NDArray[np.float64]:
     """Return the correlation of a table's columns, made positive definite."""
     rows = _scaled(table, weights)
-    return shrunk(rows.T @ rows / len(rows), LEAST_SHRINKAGE)
+    return shrunk_correlation(rows.T @ rows / len(rows), LEAST_SHRINKAGE)
 
 
 def _scaled(table, weights) -> NDArray[np.float64]:
@@ -118,7 +118,7 @@ def chosen_factors(table, weights) -> tuple[int, float]:
         factors = {count: factor_correlation(correlation, count) for count in counts}
         without = multivariate_normal.logpdf(test_rows, cov=plain)
         for i, (count, shrinkage) in enumerate(choices):
-            mixed = shrunk(correlation, shrinkage, factors[count])
+            mixed = shrunk_correlation(correlation, shrinkage, factors[count])
             gains[i, fold == k] = (
                 multivariate_normal.logpdf(test_rows, cov=mixed) - without
             )
@@ -158,7 +158,7 @@ def location(table, weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return centre, np.where((table == table[:1]).all(axis=0), 0.0, spread)
 
 
-def shrunk(correlation, shrinkage, target=0.0) -> NDArray[np.float64]:
+def shrunk_correlation(correlation, shrinkage, target=0.0) -> NDArray[np.float64]:
     """Return the correlation mixed with a target: another one, or the identity."""
     mixed = (1 - shrinkage) * correlation + shrinkage * target
     np.fill_diagonal(mixed, 1.0)

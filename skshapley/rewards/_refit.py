@@ -60,7 +60,7 @@ def fitted_clone(model: Any, table: Any, target: Any, weights: Any, seed: int) -
     return fresh if fitted is None else fitted
 
 
-def take_columns(table: Any, columns: NDArray[np.intp]) -> Any:
+def only_columns(table: Any, columns: NDArray[np.intp]) -> Any:
     """Return some of the columns of a table, in its own container."""
     if isinstance(table, pd.DataFrame):
         return table.iloc[:, columns]
@@ -300,7 +300,7 @@ class RefitReward(Portable, Reward):
             return np.zeros((n_rows(table), 1))
         if self.absent == "missing":
             return without_values(table, np.flatnonzero(~present))
-        return take_columns(table, np.flatnonzero(present))
+        return only_columns(table, np.flatnonzero(present))
 
     def _fitted(self, table: Any, coalition: Any, present: Any) -> Any:
         """Return the model fitted to a table, or raise ValueError with the hint that helps."""

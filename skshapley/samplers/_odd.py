@@ -24,7 +24,7 @@ from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (
     LEAST_ROWS,
-    filled,
+    completed_pairs,
     first_pairs,
     leverage_pairs,
     n_all_pairs,
@@ -219,7 +219,7 @@ class Odd(Sampler):
                 return next_pairs(rng, kernel, pairs, n, n_by_size=int(share * n))
         # Without values to learn from, or with too many pairs to choose, leverage
         # scores decide.
-        return filled(rng, pairs[:0], n, seen=pairs)
+        return completed_pairs(rng, pairs[:0], n, seen=pairs)
 
     def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         for i, row in enumerate(rows):

@@ -5,7 +5,7 @@ from scipy.linalg import hadamard
 
 from skshapley._process._choice import choose_pairs
 from skshapley._process._functionals import OddValues
-from skshapley._process._kernel import Kernel
+from skshapley._process._kernel import PartKernel
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley._process._process import Process
 from skshapley._tools._counting import rounded, shared_out
@@ -41,7 +41,7 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
         return leverage_pairs(rng, p, n)[0]
     if n < WALKS_BELOW * p:
         rows = hadamard_pairs(rng, p, max(0, n - p + 1))
-        return filled(rng, np.concatenate([walk_pairs(rng, p), rows]), n)
+        return completed_pairs(rng, np.concatenate([walk_pairs(rng, p), rows]), n)
     return scattered_pairs(rng, p, n)
 
 
@@ -57,10 +57,10 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     ]
     if n_rest > rows:
         parts.append(leverage_pairs(rng, p, n_rest - rows, least_size=2)[0])
-    return filled(rng, np.concatenate(parts), n)
+    return completed_pairs(rng, np.concatenate(parts), n)
 
 
-def filled(
+def completed_pairs(
     rng: np.random.Generator, wanted: np.ndarray, n: int, seen: np.ndarray | None = None
 ) -> np.ndarray:
     """Return n distinct pairs outside `seen`: those `wanted`, then others by leverage score."""
@@ -82,7 +82,7 @@ def filled(
 
 def next_pairs(
     rng: np.random.Generator,
-    kernel: Kernel,
+    kernel: PartKernel,
     pairs: np.ndarray,
     n: int,
     n_by_size: int | None = None,
@@ -92,7 +92,7 @@ def next_pairs(
     Parameters
     ----------
     rng : numpy.random.Generator
-    kernel : Kernel
+    kernel : PartKernel
         Of the odd part.
     pairs : ndarray of shape (m, p), bool
         The pairs so far, without the full coalition.
@@ -109,10 +109,10 @@ def next_pairs(
     by_leverage, _ = leverage_pairs(rng, p, half)
     pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
     n_left = n_all_pairs(p) - len(pairs)
-    pool = filled(rng, pool, min(2 * half, n_left), seen=pairs)
+    pool = completed_pairs(rng, pool, min(2 * half, n_left), seen=pairs)
     sizes = None if n_by_size is None else sizes_missing(rng, pairs, n, n_by_size)
     new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
-    return filled(rng, new_pairs, n, seen=pairs)
+    return completed_pairs(rng, new_pairs, n, seen=pairs)
 
 
 def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
@@ -292,7 +292,9 @@ def pairs_of_blocks(
     sets = [scattered_pairs(rng, p, whole) for _ in range(-(-n // whole))]
     pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
     pieces = np.split(pool[:n], np.cumsum(sizes)[:-1])
-    return np.concatenate([filled(rng, piece, len(piece)) for piece in pieces]), block
+    return np.concatenate(
+        [completed_pairs(rng, piece, len(piece)) for piece in pieces]
+    ), block
 
 
 def pairs_each(

@@ -8,13 +8,13 @@ from skshapley._process._ranked import (
     DESIGN_RATE,
     RankedKernel,
     RankedOddDesign,
-    rank,
+    ranked_players,
 )
 from skshapley._tools._random import Stream, generator
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (
-    filled,
+    completed_pairs,
     n_all_pairs,
     next_pairs,
 )
@@ -114,7 +114,7 @@ class RankedOdd(Sampler):
     ) -> None:
         if self._n_asked[rows[0]] == self.n_players_:
             odd = (values[:, ::2] - values[:, 1::2]) / 2
-            self._ranked[rows] = rank(odd, self._ranked[rows])
+            self._ranked[rows] = ranked_players(odd, self._ranked[rows])
 
 
 @lru_cache(maxsize=64)
@@ -126,4 +126,4 @@ def ranked_pairs(p: int, n: int) -> np.ndarray:
     while len(pairs) < min(n, MOST_CHOSEN):
         step = min(n - len(pairs), max(LEAST_STEP, len(pairs)))
         pairs = np.concatenate([pairs, next_pairs(rng, kernel, pairs, step)])
-    return filled(rng, pairs, n)
+    return completed_pairs(rng, pairs, n)

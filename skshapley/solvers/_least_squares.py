@@ -15,7 +15,7 @@ from skshapley._tools._counting import log_binomial
 from skshapley._tools._moments import degrees_of_tails, pooled_errors
 from skshapley.indices import INDICES
 from skshapley.solvers._base import CoalitionSolver, SolverTraits
-from skshapley.solvers._spread import filled, unseen
+from skshapley.solvers._spread import positive_sizes, unseen
 
 RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
 
@@ -96,7 +96,7 @@ class LeastSquares(CoalitionSolver):
         )
         if np.all(left < 1e-9):  # all coalitions, drawn size by size
             return values, errors
-        return values, unseen(errors, filled(np.abs(values)), 1 / spare)
+        return values, unseen(errors, positive_sizes(np.abs(values)), 1 / spare)
 
     def _constrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
         """Return features, weights and target for Shapley values minus equal shares; the shares."""

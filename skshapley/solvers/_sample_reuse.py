@@ -31,7 +31,7 @@ from skshapley.solvers._base import (
     SolverTraits,
 )
 from skshapley.solvers._permutation_mean import PermutationMean
-from skshapley.solvers._spread import filled, unseen
+from skshapley.solvers._spread import positive_sizes, unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 CENTRES = ("line", "empty")
@@ -104,7 +104,9 @@ class SampleReuse(CoalitionSolver):
         errors = errors_of_sum(design, coalitions, expected, parts)
         if is_complete(design, coalitions):
             return estimate, errors
-        return estimate, unseen(errors, filled(np.abs(estimate)), 1 / len(parts))
+        return estimate, unseen(
+            errors, positive_sizes(np.abs(estimate)), 1 / len(parts)
+        )
 
 
 def size_law(index: Index, p: int) -> np.ndarray | None:
@@ -435,7 +437,7 @@ class RegressionAdjustment(CoalitionSolver):
         if is_complete(self._design, coalitions):
             return values, errors
         share = 1 / max(n_units - p, 1)
-        return values, unseen(errors, filled(np.abs(values)), share)
+        return values, unseen(errors, positive_sizes(np.abs(values)), share)
 
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Return the fold of each unit, assigned in turn within each size."""

@@ -78,7 +78,7 @@ class Scale:
         player.
         """
         least = (self.own + self._variations[:, :1]) / 2
-        return filled(np.maximum(self.own, least))
+        return positive_sizes(np.maximum(self.own, least))
 
     @property
     def frequent(self) -> np.ndarray:
@@ -90,7 +90,7 @@ class Scale:
         count = (variations > 0).sum(axis=1, keepdims=True)
         # Players without variation have zeros, which are sorted last.
         median = np.take_along_axis(variations, np.maximum(count - 1, 0) // 2, axis=1)
-        return filled(np.maximum(self.own, median))
+        return positive_sizes(np.maximum(self.own, median))
 
     @property
     def _variations(self) -> np.ndarray:
@@ -126,7 +126,7 @@ class Scale:
         return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
 
 
-def filled(sizes: np.ndarray) -> np.ndarray:
+def positive_sizes(sizes: np.ndarray) -> np.ndarray:
     """Replace sizes of 0 by the smallest positive one of another player, ``(..., p, k)``."""
     changed = sizes > ROUNDING * sizes.max(axis=-2, keepdims=True)
     smallest = np.where(changed, sizes, np.inf).min(axis=-2, keepdims=True)

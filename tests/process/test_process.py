@@ -21,7 +21,7 @@ from skshapley._process._errors import (
     standard_errors,
 )
 from skshapley._process._even import EvenKernel
-from skshapley._process._functionals import EvenValues, Interactions, OddValues
+from skshapley._process._functionals import EvenValues, OddValues, PairValues
 from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley._process._process import Posterior, Process
@@ -35,7 +35,7 @@ LAWS = [INDICES["shapley"], INDICES["banzhaf"], beta(16, 1), beta(1, 4), beta(2,
 FUNCTIONALS = [
     *(OddValues(index) for index in LAWS),
     *(EvenValues(index) for index in LAWS if not index.symmetric),
-    *(Interactions(index) for index in SYMMETRIC),
+    *(PairValues(index) for index in SYMMETRIC),
 ]
 
 
@@ -53,7 +53,7 @@ def some_kernel(functional, reach, **more):
 def truth(games, functional):
     """Values of games, the columns of `games` on the cube, by enumeration, ``(e, ...)``."""
     return enumerated(
-        games, functional.index, 2 if isinstance(functional, Interactions) else 1
+        games, functional.index, 2 if isinstance(functional, PairValues) else 1
     )
 
 
@@ -62,7 +62,7 @@ def all_points(p):
 
 
 @pytest.mark.parametrize("p", [3, 4, 7])
-@pytest.mark.parametrize("functional", [OddValues(), Interactions()])
+@pytest.mark.parametrize("functional", [OddValues(), PairValues()])
 def test_a_kernel_is_the_sum_over_interactions(p, functional):
     """The even part as differences from the full coalition."""
     reach = np.random.default_rng(p).uniform(0.05, 0.9, p)
@@ -108,9 +108,7 @@ def test_functionals_and_their_variances_match_the_kernel(functional, p, reach):
     )
 
 
-@pytest.mark.parametrize(
-    "functional", [EvenValues(beta(1, 3)), Interactions()], ids=str
-)
+@pytest.mark.parametrize("functional", [EvenValues(beta(1, 3)), PairValues()], ids=str)
 def test_pairs_with_individual_variances(functional):
     rng, p = np.random.default_rng(0), 6
     plain = some_kernel(functional, rng.uniform(0.05, 0.9, p))
@@ -151,7 +149,7 @@ def test_quadrature_nodes_suffice_for_many_equal_players(reach):
     )  # of a size, the mean over who is in it
     game = np.array([np.delete(game, 0)[s - 1] if s else game[0] for s in range(p + 1)])
     stated = (
-        Interactions().covariances(kernel, one, np.array(np.triu_indices(p, 1))).mean()
+        PairValues().covariances(kernel, one, np.array(np.triu_indices(p, 1))).mean()
     )
     steps = game[2:] - 2 * game[1:-1] + game[:-2]
     np.testing.assert_allclose(stated, steps.mean(), rtol=1e-6, atol=1e-10)
@@ -215,7 +213,7 @@ def test_gradients_agree_with_finite_differences(part, blocked, n_outputs):
 @pytest.mark.parametrize("part", ["odd", "even"])
 def test_a_fit_ends_at_a_zero_gradient(part):
     rng, p = np.random.default_rng(5), 5
-    functional = OddValues() if part == "odd" else Interactions()
+    functional = OddValues() if part == "odd" else PairValues()
     kernel = some_kernel(functional, rng.uniform(0.05, 0.9, p))
     points = Pairs(cube(p)[1:16], np.zeros((15, 1)))
     factor = np.linalg.cholesky(kernel.gram(points))
@@ -249,7 +247,7 @@ def test_fitted_variances_identify_interacting_pairs():
 
 
 PARTS = pytest.mark.parametrize(
-    "functional", [OddValues(), OddValues(beta(1, 3)), Interactions()]
+    "functional", [OddValues(), OddValues(beta(1, 3)), PairValues()]
 )
 
 
@@ -272,7 +270,7 @@ def predicted(posterior, point):
 
 
 def to_entries(p, functional):
-    order = 2 if isinstance(functional, Interactions) else 1
+    order = 2 if isinstance(functional, PairValues) else 1
     return enumerated(np.eye(2**p), functional.index, order)
 
 
@@ -354,7 +352,7 @@ def test_blocks_that_cover_the_whole_background():
 def test_many_pairs_are_computed_in_chunks():
     """780 pairs of 40 players; 500 of them calibrate the errors."""
     p, rng = 40, np.random.default_rng(3)
-    kernel, functional = EvenKernel(np.full(p, 0.05), 7.0, 0.03, 0.4), Interactions()
+    kernel, functional = EvenKernel(np.full(p, 0.05), 7.0, 0.03, 0.4), PairValues()
     pairs = Pairs(rng.choice([-1.0, 1.0], (6000, p)), np.ones((6000, 1))).take(
         np.arange(50)
     )
@@ -519,12 +517,12 @@ def test_interaction_errors_are_at_least_those_of_a_plain_mean(noise, levels):
     values = np.where(rng.random((n, 1)) < 0.2, high, low)
     points = Pairs(cube(p)[rng.permutation(31)[:n] + 1], values)
     kernel = EvenKernel(rng.uniform(0.1, 0.5, p), 3.0, noise, 0.2)
-    found, counts = posterior_of(points, kernel, Interactions()), []
+    found, counts = posterior_of(points, kernel, PairValues()), []
     present = (points.signs > 0).sum(axis=1)
     sizes = np.minimum(present, p - present).tolist()
     for j in range(n):
         others = points.take(np.delete(np.arange(n), j))
-        without = posterior_of(others, kernel, Interactions())
+        without = posterior_of(others, kernel, PairValues())
         change = np.sqrt(((found.means - without.means) ** 2).mean())
         missed = abs(values[j] - predicted(without, points.take(np.array([j])))[0])[0]
         unseen = 1 - sizes.count(sizes[j]) / (6, 15, 10)[sizes[j] - 1]
