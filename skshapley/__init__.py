@@ -8,8 +8,8 @@ from skshapley._estimators._orders import interaction_values, shapley_values
 from skshapley._estimators._refits import RefitExplainer
 from skshapley._estimators._selection import ShapleyImportance
 from skshapley._estimators._valuation import DataShapley
-from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._interactions import Interactions
+from skshapley._records._result import GlobalExplanation
 from skshapley._report import explainer_widget, write_report
 from skshapley._tools._texts import absent, corrected
 from skshapley.explanation import Explanation

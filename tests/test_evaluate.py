@@ -5,8 +5,7 @@ import pytest
 import sklearn
 from joblib import parallel_config
 
-from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._run._memory import Ledger
+from skshapley._run._evaluate import Evaluator, Ledger, Requests
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 from skshapley.rewards._game import Unvalued

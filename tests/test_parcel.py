@@ -16,7 +16,7 @@ from joblib.externals.loky import get_reusable_executor
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley._run._workers import Parcel
+from skshapley._run._evaluate import Parcel
 
 P, B, R = 12, 40, 30
 X = np.random.default_rng(0).normal(size=(B + R, P))

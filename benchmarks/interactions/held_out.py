@@ -2,7 +2,7 @@
 
 Rows of models, and what selections of features, models, data and clusters are worth. Of
 the process's constants one was chosen in the light of other games of these kinds,
-SIZE_START of `_process/_even.py`. Each is a function of a generator that returns the
+EVEN_SIZE_START of `_process/_kernel.py`. Each is a function of a generator that returns the
 values of all coalitions in the order of `all_coalitions`, ``(2^p,)``.
 """
 

@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import skshapley
-from skshapley._cli._explain import run_explain
-from skshapley._cli._folder import KINDS, run_plot, run_report, run_status
+from skshapley._cli._commands import (
+    KINDS,
+    run_explain,
+    run_plot,
+    run_report,
+    run_status,
+)
 from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
 

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import NOT_FITTED, Attributor
 from skshapley._records._outcome import label
 from skshapley._run._plan import Plan, Request, Size
-from skshapley._tables._documents import as_documents, container_for, takes_documents
 from skshapley._tables._inputs import refuse_unusual_cells
+from skshapley._tables._model_inputs import as_documents, container_for, takes_documents
 from skshapley._tools._random import entropy_from
 from skshapley._tools._texts import corrected
 from skshapley._ways._base import Tokens

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skshapley._estimators._attributor import TableEstimator
-from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._outcome import Outcome, label
+from skshapley._records._result import GlobalExplanation
 from skshapley._run._plan import Plan, Size, is_auto, sampler_by_steps
 from skshapley._tables._inputs import checked_weights, n_rows
 from skshapley._tools._random import Stream, generator

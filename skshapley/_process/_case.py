@@ -10,7 +10,6 @@ from skshapley._process._errors import (
     overlooked,
     standard_errors,
 )
-from skshapley._process._even import EvenKernel
 from skshapley._process._fit import fit_even, fit_odd
 from skshapley._process._functionals import (
     SHAPLEY,
@@ -19,8 +18,8 @@ from skshapley._process._functionals import (
     OddValues,
     PairValues,
 )
+from skshapley._process._kernel import EvenKernel, OddKernel
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
-from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
 from skshapley._process._process import Posterior, Process
 from skshapley._process._ranked import RankedOddDesign, ranked_posterior

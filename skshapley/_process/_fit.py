@@ -7,9 +7,14 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.optimize import minimize
 
-from skshapley._process._even import EvenKernel, products
-from skshapley._process._kernel import PartKernel, Prior, weighted_sum
-from skshapley._process._odd import OddKernel
+from skshapley._process._kernel import (
+    EvenKernel,
+    OddKernel,
+    PartKernel,
+    Prior,
+    products,
+    weighted_sum,
+)
 from skshapley._process._pairs import Pairs
 
 # (points, iterations) for the odd part: from the prior's means, from an earlier fit,

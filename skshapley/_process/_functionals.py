@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skshapley._process._even import lone_player
-from skshapley._process._kernel import PartKernel, weighted_sum
+from skshapley._process._kernel import PartKernel, lone_player, weighted_sum
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley.indices import INDICES, Index
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from skshapley._process._functionals import OddValues
-from skshapley._process._odd import OddKernel
+from skshapley._process._kernel import OddKernel
 from skshapley._process._pairs import OddDesign, Pairs
 from skshapley._process._process import Posterior, Process
 

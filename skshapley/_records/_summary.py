@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skshapley._records._importance import errors_of, unsorted_importance
 from skshapley._records._outcome import Record
 from skshapley._records._selection import chosen, output
-from skshapley._tables._documents import Piece
+from skshapley._tables._model_inputs import Piece
 from skshapley._tables._texts import LEFT_OUT, MINUS, UNEXPLAINED, number, value_text
 from skshapley._tools._texts import counted
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from skshapley._records._outcome import Outcome
 from skshapley._run._cohort import Cohort, entry_positions
-from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._run._memory import Ledger
+from skshapley._run._evaluate import Evaluator, Ledger, Requests
 from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._run._schedule import ASK_BYTES
 from skshapley._tools._resources import working_bytes

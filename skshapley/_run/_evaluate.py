@@ -4,19 +4,34 @@ A batch is one call of the reward (for a model, one predict of about 8192 rows).
 is a run of batches for one worker. The sizes of both depend on fixed numbers and the
 working memory, never on n_jobs. Results are gathered in order, so they do not depend on
 the workers.
+
+Workers get the model once for each process. joblib pickles the arguments of each task,
+and each task reads them. Large arrays are an exception: joblib writes them to a file
+that all workers map. The object is therefore sent as an array of bytes, and a worker
+opens the same parcel only once.
+
+joblib's dask backend reports the errors of a task, but not the errors of the scheduler.
+If a model kills every worker, it waits forever. Tasks are therefore sent to dask's
+client directly.
 """
 
-from collections.abc import Callable
+import pickle
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from itertools import repeat
 from typing import Any, NamedTuple, Self
+from uuid import uuid4
 
 import numpy as np
-from joblib import effective_n_jobs, parallel_config
+import pandas as pd
+from joblib import effective_n_jobs, parallel_config, wrap_non_picklable_objects
 from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
+from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
-from skshapley._run._workers import Cluster, Parcel
+from skshapley._tables._rows import hashed
 from skshapley._tools._resources import working_bytes
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
@@ -201,3 +216,193 @@ def _task(shared: Any, game: Game, requests: Requests, ends: list[int]) -> np.nd
     with parallel_config("sequential"):
         parts = [_batch(game, requests.take(batch)) for batch in _slices(ends)]
     return np.concatenate(parts)
+
+
+# the last parcel that this process received, by its token
+_received: dict[str, Any] = {}
+
+
+class Parcel:
+    """Wrapper of an object for other processes; it unpickles to the object.
+
+    The object is pickled with the first task. An object that cannot be pickled is
+    therefore reported like any other argument of a task.
+
+    Parameters
+    ----------
+    content : object
+        It must not change afterwards.
+    """
+
+    def __init__(self, content: Any) -> None:
+        self._content, self._token = content, uuid4().hex
+        self._bytes: np.ndarray | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self._bytes is None:
+            # also classes and functions of a session, as joblib's process backends do
+            wrapped = wrap_non_picklable_objects(self._content, keep_wrapper=False)
+            self._bytes = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)
+        return _opened, (self._token, self._bytes)
+
+
+def _opened(token: str, data: Any) -> Any:
+    """Return the content of a parcel."""
+    if token not in _received:
+        # Only the last parcel is kept: earlier models would fill the memory of
+        # long-lived workers.
+        _received.clear()
+        _received[token] = pickle.loads(data)
+    return _received[token]
+
+
+TASKS_PER_SLOT = 3  # tasks sent in advance
+PATIENCE_SECONDS = 60  # wait for a result before checking for remaining workers
+
+
+class Cluster:
+    """The workers of a dask client, and the object that all tasks share.
+
+    The shared object is the result of a task rather than scattered data. If all workers
+    with the object die, dask computes it again.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    shared : object
+    """
+
+    def __init__(self, client: Any, shared: Any) -> None:
+        self._client, self._ahead = (
+            client,
+            TASKS_PER_SLOT * sum(client.ncores().values()),
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "Sending large graph"
+            )  # a model may be large
+            self._shared = client.submit(_arrived, Parcel(shared), pure=False)
+
+    def __call__(
+        self, task: Callable[..., Any], jobs: Iterable[tuple]
+    ) -> Iterator[Any]:
+        """Yield ``task(shared, *job)`` of each job, in their order.
+
+        Raises
+        ------
+        RuntimeError
+            If no worker is left; the check takes up to a minute.
+        distributed.KilledWorker
+            If one task killed several workers.
+        """
+        waiting: deque = deque()
+        try:
+            for job in jobs:
+                arguments = get_config(), task, self._shared, *job
+                future = self._client.submit(_configured, *arguments, pure=False)
+                waiting.append(future)
+                # A bounded number in advance keeps workers busy without holding all
+                # tasks in memory.
+                if len(waiting) >= self._ahead:
+                    yield self._result(waiting[0])
+                    waiting.popleft()
+            while waiting:
+                yield self._result(waiting[0])
+                waiting.popleft()
+        finally:
+            self._client.cancel(list(waiting))
+
+    def _result(self, future: Any) -> Any:
+        while True:
+            try:
+                return future.result(timeout=PATIENCE_SECONDS)
+            except TimeoutError:
+                # The model itself may raise a TimeoutError, which is not the end of our
+                # own waiting.
+                if future.status != "pending":
+                    raise  # the model's own error
+                if not self._client.scheduler_info()["workers"]:
+                    raise RuntimeError(
+                        f"The dask cluster {self._client.scheduler.address} has no "
+                        "worker left: find the reason in the logs of the workers, such "
+                        "as a lack of memory, and start new ones."
+                    ) from None
+
+
+def _arrived(shared: Any) -> Any:
+    """Return the content of a parcel."""
+    return shared
+
+
+def _configured(
+    config: dict[str, Any], task: Callable[..., Any], *arguments: Any
+) -> Any:
+    """Run a task under the scikit-learn settings of the caller."""
+    with config_context(**config):
+        return task(*arguments)
+
+
+# 2^64 over the golden ratio, as in splitmix64. Keys are 64 bits: among the 2^18 values
+# kept for a row, two are equal by chance with probability 2^36/2^65, one in half a
+# billion rows.
+SEED = 0x9E3779B97F4A7C15
+
+
+class Ledger:
+    """Cache of the evaluations for each row of a block, which avoids repeats.
+
+    The key of a request is a hash of 64 bits. Up to `capacity` values of a row are
+    kept.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        The rows to explain of the block, contiguous.
+    """
+
+    capacity = 2**18
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self._first_row = rows[0]
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._values: np.ndarray | None = None
+        self._n_values = np.zeros(len(rows), dtype=np.int64)
+
+    def evaluate(
+        self, evaluator: Evaluator, requests: Requests
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
+        place, n = requests.rows - self._first_row, len(self._keys)
+        # Row and background rows enter the hash too: equal coalitions of two rows are
+        # different requests.
+        keys = hashed(
+            [packed(requests.coalitions), place[:, None], requests.references], SEED
+        )
+        # the kept keys differ, so that the code of each is its position
+        codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]
+        # `factorize` numbers keys by first appearance, so a code above all earlier ones
+        # marks a new request.
+        latest = np.maximum.accumulate(np.maximum(codes, n - 1))
+        new = np.flatnonzero(np.diff(latest, prepend=n - 1))
+        new_values = evaluator(
+            requests if len(new) == len(keys) else requests.take(new)
+        )
+        cached = new_values[:0] if self._values is None else self._values
+        self._n_values += np.bincount(place[new], minlength=len(self._n_values))
+        # Beyond the capacity, values are not kept and repeats are paid: memory stays
+        # bounded.
+        room = (self._n_values <= self.capacity)[place[new]]
+        self._keys = np.concatenate([self._keys, keys[new][room]])
+        self._values = np.concatenate([cached, new_values[room]])
+        sent = np.zeros(len(keys), dtype=bool)
+        sent[new] = True
+        return np.concatenate([cached, new_values])[codes], sent
+
+
+def packed(coalitions: np.ndarray) -> np.ndarray:
+    """Return coalitions ``(u, p)`` as 64-bit words, ``(u, w)``."""
+    # player j is bit j % 64 of word j // 64, on machines of either byte order
+    bits = np.packbits(coalitions, axis=1, bitorder="little")
+    words = np.zeros((len(bits), -(-bits.shape[1] // 8)), dtype="<u8")
+    words.view(np.uint8)[:, : bits.shape[1]] = bits
+    return words

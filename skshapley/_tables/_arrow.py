@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from skshapley._tables._documents import Piece
+from skshapley._tables._model_inputs import Piece
 from skshapley._tools._params import needed
 
 if TYPE_CHECKING:

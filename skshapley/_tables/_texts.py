@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._documents import Piece
+from skshapley._tables._model_inputs import Piece
 
 MINUS = "−"
 # Name of the difference between a prediction and the sum of attributions

@@ -18,7 +18,6 @@ from skshapley._records._outcome import Outcome, Settings
 from skshapley._references import herded
 from skshapley._run._plan import Plan
 from skshapley._tables._arrow import Portable
-from skshapley._tables._documents import as_documents
 from skshapley._tables._inputs import (
     as_rows_of,
     check_columns,
@@ -34,7 +33,11 @@ from skshapley._tables._inputs import (
     take_rows,
     validated,
 )
-from skshapley._tables._model_columns import check_model_columns, model_columns
+from skshapley._tables._model_inputs import (
+    as_documents,
+    check_model_columns,
+    model_columns,
+)
 from skshapley._tools._random import generator
 from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation

@@ -37,8 +37,7 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index
 from skshapley.rewards._response import finite_numbers
-from skshapley.solvers._base import without_gap
-from skshapley.solvers._spread import Scale, unseen
+from skshapley.solvers._base import Scale, unseen, without_gap
 from skshapley.stopping import StoppingRule
 
 # Largest gap between the sum of values and the prediction, relative to their sizes

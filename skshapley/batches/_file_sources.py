@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._documents import is_column_of_text
 from skshapley._tables._inputs import (
     column_names,
     column_types,
@@ -22,6 +21,7 @@ from skshapley._tables._inputs import (
     narwhal,
     take_rows,
 )
+from skshapley._tables._model_inputs import is_column_of_text
 from skshapley._tools._params import needed
 from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare

@@ -14,8 +14,8 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._tables._documents import column_of
 from skshapley._tables._inputs import column_names, is_frame, n_rows, take_rows
+from skshapley._tables._model_inputs import column_of
 from skshapley._tools._files import UnwrittenFileError
 from skshapley._tools._params import Count, Maybe, OneOf, check_values
 from skshapley._tools._random import Stream, generator

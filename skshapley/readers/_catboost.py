@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble
-from skshapley._trees._ensemble import TreeEnsemble, frame_to_matrix
+from skshapley._trees._ensemble import TreeEnsemble, assemble, frame_to_matrix
 from skshapley.exceptions import UnreadableModelError
 
 # Losses for which `predict` returns the exponential of the sum

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from skshapley._trees._assemble import assemble
-from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._trees._ensemble import TreeEnsemble, assemble
 from skshapley.exceptions import UnreadableModelError
 
 _LOG_LINK = ("poisson", "gamma")

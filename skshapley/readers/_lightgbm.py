@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._assemble import assemble
-from skshapley._trees._ensemble import ZERO, TreeEnsemble, frame_to_matrix
+from skshapley._trees._ensemble import ZERO, TreeEnsemble, assemble, frame_to_matrix
 from skshapley.closed_forms import LinearLeaves, Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import (

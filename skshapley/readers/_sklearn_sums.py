@@ -19,7 +19,7 @@ from skshapley._tables._columnwise import (
     sources,
     take_columns,
 )
-from skshapley._tables._model_columns import in_model_columns
+from skshapley._tables._model_inputs import in_model_columns
 from skshapley.closed_forms import (
     ClosedForm,
     Curve,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from skshapley._tables._model_columns import in_model_columns
-from skshapley._trees._assemble import assemble
-from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._tables._model_inputs import in_model_columns
+from skshapley._trees._ensemble import TreeEnsemble, assemble
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import TreeReader
 

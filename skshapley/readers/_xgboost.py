@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._tables._model_columns import in_model_columns
-from skshapley._trees._assemble import assemble
-from skshapley._trees._ensemble import TreeEnsemble, frame_to_matrix
+from skshapley._tables._model_inputs import in_model_columns
+from skshapley._trees._ensemble import TreeEnsemble, assemble, frame_to_matrix
 from skshapley.closed_forms import ClosedForm, LinearTerms
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, TreeReader, check_method

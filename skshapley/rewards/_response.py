@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
-from skshapley._tables._model_columns import model_columns
+from skshapley._tables._model_inputs import model_columns
 from skshapley._tables._rows import row_chunks
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._outcome import Settings
-from skshapley._tables._documents import Piece
+from skshapley._tables._model_inputs import Piece
 from skshapley._tables._rows import row_keys
 from skshapley.explanation import Explanation
 from skshapley.rewards._game import FunctionGame, InputReward

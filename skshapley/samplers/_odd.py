@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skshapley._process._fit import fit_odd
-from skshapley._process._odd import OddKernel
+from skshapley._process._kernel import OddKernel
 from skshapley._process._pairs import (
     Blocks,
     OddDesign,

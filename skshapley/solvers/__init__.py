@@ -13,11 +13,9 @@ from skshapley.designs import (
     PermutationDesign,
 )
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
-from skshapley.solvers._gp import GaussianProcess
-from skshapley.solvers._gp_left_out import LeaveOneOutProcess
-from skshapley.solvers._interaction_mean import InteractionMean
+from skshapley.solvers._gp import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._least_squares import LeastSquares
-from skshapley.solvers._linear import Linear, MarginalMean
+from skshapley.solvers._linear import InteractionMean, Linear, MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._sample_reuse import RegressionAdjustment, SampleReuse
 from skshapley.solvers._sgd import ProjectedSGD

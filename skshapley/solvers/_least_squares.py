@@ -14,8 +14,12 @@ import numpy as np
 from skshapley._tools._counting import log_binomial
 from skshapley._tools._moments import degrees_of_tails, pooled_errors
 from skshapley.indices import INDICES
-from skshapley.solvers._base import CoalitionSolver, SolverTraits
-from skshapley.solvers._spread import positive_sizes, unseen
+from skshapley.solvers._base import (
+    CoalitionSolver,
+    SolverTraits,
+    positive_sizes,
+    unseen,
+)
 
 RANK = 1e-12  # share of the largest eigenvalue: smaller ones are rounding errors
 

@@ -1,22 +1,31 @@
-"""Values by fixed weights of a design, and by means of marginal contributions."""
+"""Values by fixed weights of a design, and by means over a design.
+
+Means of interactions over permutations: for a uniform permutation, let S be the set of
+the players before the earlier one of i and j. The mean of v(S + i + j) - v(S + i) - v(S
++ j) + v(S) is their Shapley-Taylor interaction (Sundararajan et al. 2020, section 2).
+|S| has the probabilities 2 (p - 1 - s)/(p (p - 1)), and weights change them to those of
+another index. A Shapley value is v(i) - v(empty), plus half of the Shapley-Taylor
+interactions of i.
+"""
 
 import numpy as np
 
 from skshapley._tools._moments import Moments
-from skshapley.designs import FullDesign, LinearDesign, MarginalDesign
-from skshapley.indices import INDICES, enumerated
+from skshapley.designs import ExtendedDesign, FullDesign, LinearDesign, MarginalDesign
+from skshapley.indices import INDICES, PAIR_INDICES, enumerated
 from skshapley.solvers._base import (
     Estimate,
+    Scale,
     Solver,
     SolverTask,
     SolverTraits,
     entries,
     errors_without_gap,
+    missed,
     without_gap,
 )
 from skshapley.solvers._permutation_mean import errors_over_units
 from skshapley.solvers._positions import position_effects
-from skshapley.solvers._spread import Scale, missed
 
 
 class Linear(Solver):
@@ -148,3 +157,110 @@ class MarginalMean(Solver):
         rows = zip(self._joined, self._by_size, self._sums, strict=True)
         effects = np.stack([position_effects(*row) for row in rows])
         return Estimate(values, np.maximum(errors, np.abs(effects)))
+
+
+# Permutations per player, from which on each player has one of the first two positions
+# in 98 % of the runs of ten players. Most interactions of saturated games are there.
+ENOUGH = 3.0
+
+
+class InteractionMean(Solver):
+    """Mean interactions of pairs over permutations, without bias, by any index.
+
+    Shapley values and Shapley-Taylor interactions of every permutation add up to v(all)
+    - v(empty): the main effects of the matrix are v(i) - v(empty), without errors.
+
+    Standard errors come from the spread of the permutations, as those of
+    `PermutationMean`. They are NaN for a single permutation. Below three permutations
+    per player, errors of players are at least as large as the effect of their positions.
+
+    References
+    ----------
+    Sundararajan, Dhamdhere & Agarwal (2020), The Shapley Taylor interaction index,
+    ICML, section 2. Grabisch & Roubens (1999), An axiomatic approach to the concept of
+    interaction among players in cooperative games, International Journal of Game Theory
+    28 (other indices).
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import InteractionMean
+    >>> result = shapley_values(
+    ...     lambda S: S[:, :3].all(axis=1),
+    ...     n_players=16,
+    ...     solver=InteractionMean(),
+    ...     interactions="shapley-taylor",
+    ...     max_evals=13_502,
+    ...     random_state=0,
+    ... )
+    >>> interactions = result.interactions
+    >>> error = interactions.values[0, 0, 1] - 1 / 3
+    >>> bool(abs(error) < 2 * interactions.standard_errors[0, 0, 1])
+    True
+    """
+
+    accepts = (ExtendedDesign,)
+    default_sampler = "extended"
+    traits = SolverTraits(pairs=(ExtendedDesign,))
+
+    def _start(self, task: SolverTask) -> None:
+        p, (r, k) = self.n_players_, self.v_full_.shape
+        counts = [p] if self.pairs_ is None else [p, p * (p - 1) // 2]
+        self._moments = [Moments((r, 1), (count, k)) for count in counts]
+        self._scales = [Scale(r, count, k) for count in counts]
+        # permutations by player and position, and sums of contributions by position
+        self._counts = np.zeros((r, p, p))
+        self._by_position = np.zeros((r, p, k))
+
+    def update(
+        self, rows: np.ndarray, design: ExtendedDesign, values: np.ndarray
+    ) -> None:
+        """Add the permutations of a design."""
+        r, n, p = design.permutations.shape
+        values = values.reshape(r, n, p, p, -1)
+        prefixes = values[:, :, :, :1].copy()
+        prefixes[:, :, 0, 0] = self.v_empty_[rows, None]
+        contributions = values - prefixes
+        # the second derivatives for both places, at the set before the earlier one
+        later = np.triu(np.ones((p, p)), 1)[:, :, None]
+        derivatives = np.diff(contributions, axis=2, append=0.0) * later
+        places = np.argsort(design.permutations, axis=2)
+
+        def by_player(weights: np.ndarray) -> np.ndarray:
+            weighted = derivatives * weights[:, None, None]
+            symmetric = weighted + np.swapaxes(weighted, 2, 3)
+            part = np.take_along_axis(symmetric, places[..., None, None], axis=2)
+            return np.take_along_axis(part, places[:, :, None, :, None], axis=3)
+
+        singles = np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
+        of_players = singles + by_player(np.ones(p)).sum(axis=3) / 2
+        by_position = np.take_along_axis(
+            of_players, design.permutations[..., None], axis=2
+        )
+        self._counts[rows] += (places[..., None] == np.arange(p)).sum(axis=1)
+        self._by_position[rows] += by_position.sum(axis=1)
+        quantities = [of_players]
+        if self.pairs_ is not None:
+            law = PAIR_INDICES["shapley-taylor"].size_law(p - 2)
+            weights = np.append(self.pairs_.size_law(p - 2) / law, 0.0)
+            quantities.append(by_player(weights)[:, :, *np.triu_indices(p, 1)])
+        strata = np.zeros((r, n), dtype=np.intp)
+        for units, moments, scale in zip(
+            quantities, self._moments, self._scales, strict=True
+        ):
+            scale.add(rows, units)
+            moments.add(rows, strata, units[:, :, None], 1)
+
+    def result(self) -> Estimate:
+        """Return the means over permutations, and standard errors."""
+        values = [moments.mean[:, 0, 0] for moments in self._moments]
+        errors = [
+            errors_over_units(moments, np.ones(1), moments.products[:, :, 0, 0], scale)
+            for moments, scale in zip(self._moments, self._scales, strict=True)
+        ]
+        n = self._counts.sum(axis=2)[:, :, None]
+        parts = zip(self._counts, self._by_position, n * values[0], strict=True)
+        effects = np.stack([position_effects(*part) for part in parts])
+        least = np.where(n < ENOUGH * self.n_players_, np.abs(effects), 0.0)
+        errors[0] = np.maximum(errors[0], least)
+        return Estimate(np.concatenate(values, axis=1), np.concatenate(errors, axis=1))

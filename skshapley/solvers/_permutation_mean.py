@@ -28,10 +28,15 @@ from skshapley._tools._moments import (
 from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import (
+    FEW,
+    FEW_DRAWS,
     Estimate,
+    Scale,
     Solver,
     SolverTask,
     SolverTraits,
+    unseen,
+    widest,
     without_gap,
 )
 from skshapley.solvers._positions import (
@@ -40,7 +45,6 @@ from skshapley.solvers._positions import (
     Walks,
     residual_squares,
 )
-from skshapley.solvers._spread import FEW, FEW_DRAWS, Scale, unseen, widest
 
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by
 # 2 %.

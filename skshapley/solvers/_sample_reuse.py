@@ -29,9 +29,10 @@ from skshapley.solvers._base import (
     Estimate,
     SolverTask,
     SolverTraits,
+    positive_sizes,
+    unseen,
 )
 from skshapley.solvers._permutation_mean import PermutationMean
-from skshapley.solvers._spread import positive_sizes, unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 CENTRES = ("line", "empty")

@@ -1,14 +1,20 @@
 """Projected stochastic gradient on the weighted least squares that define Shapley values.
 
-Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l the size of a
-coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d - l)) and
+Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l
+the size of a coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d -
+l)) and
 
     F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 non-trivial coalitions.
 
-A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an unbiased gradient
-of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d - 1)/(q(l) l (d - l)). Steps
-here are for F/2, as in the authors' code and figures. The paper gives the gradient of F, so its
-steps are half as large.
+A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an
+unbiased gradient of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d -
+1)/(q(l) l (d - l)). Steps here are for F/2, as in the authors' code and figures. The
+paper gives the gradient of F, so its steps are half as large.
+
+The projection is on the set K of a given sum, within a ball. Grah & Thouvenot (2020),
+section 4.1: K = {phi : sum phi = v(M), ||phi|| <= D}. They alternate projections
+(Dykstra, their Algorithm 2); K is a disc in a hyperplane, so there is a closed form.
+Points are ``(r, p, k)``, one for every row and output; sums are ``(r, k)``.
 """
 
 from dataclasses import dataclass
@@ -19,7 +25,71 @@ import numpy as np
 from skshapley._tools._params import Count, Maybe, Number, OneOf
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
-from skshapley.solvers._projections import check_radius, project
+
+
+def project_on_sum(points: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Project on the hyperplane sum = `total`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, p, k)
+    total : ndarray of shape (r, k)
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+    """
+    excess = points.sum(axis=1) - total
+    return points - (excess / points.shape[1])[:, None]
+
+
+def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
+    """Project on the hyperplane sum = `total` within the ball of `radius` around 0.
+
+    The ball cuts the hyperplane in a disc around the point with all coordinates
+    total/p, so the projection on the hyperplane is pulled radially towards that point.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, p, k)
+    total : ndarray of shape (r, k)
+    radius : float
+        At least ``abs(total) / sqrt(p)``: see `check_radius`. Infinite for no ball.
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(
+    ...     np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0
+    ... ).ravel().round(4)
+    array([ 0.7071, -0.7071])
+    """
+    p = points.shape[1]
+    centre = (total / p)[:, None]
+    offset = project_on_sum(points, total) - centre
+    # Pythagoras: the disc's centre has this distance from the origin. Rounding may make
+    # the product negative. Without squares, large numbers do not overflow.
+    distance = total / np.sqrt(p)
+    reach = np.sqrt(np.maximum((radius - distance) * (radius + distance), 0.0))
+    length = np.hypot.reduce(offset, axis=1)
+    shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
+    return centre + offset * shrink[:, None]
+
+
+def check_radius(total: np.ndarray, radius: float, p: int, owner: str) -> None:
+    """Raise ValueError if no point of the ball has the sum `total`, ``(r, k)``."""
+    least = np.abs(total).max(initial=0.0) / np.sqrt(p)
+    if least > radius:
+        raise ValueError(
+            f"{owner} got radius={radius!r}, but attributions of {p} players with the "
+            f"sum {np.abs(total).max():.6g} have a norm of at least {least:.6g}: give "
+            "a larger radius, or None for no ball."
+        )
+
 
 STEPS = ("constant", "sqrt", "inverse")
 AVERAGING = ("none", "uniform", "weighted", "tail")

@@ -12,12 +12,14 @@ from skshapley._tools._moments import Moments, effective_degrees, pooled_errors
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import (
     Estimate,
+    Scale,
     Solver,
     SolverTask,
+    missed,
     unexplained,
+    unseen,
     without_gap,
 )
-from skshapley.solvers._spread import Scale, missed, unseen
 
 
 class StratifiedMean(Solver):

@@ -20,14 +20,13 @@ from skshapley._process._errors import (
     overlooked,
     standard_errors,
 )
-from skshapley._process._even import EvenKernel
 from skshapley._process._functionals import EvenValues, OddValues, PairValues
-from skshapley._process._odd import OddKernel
+from skshapley._process._kernel import EvenKernel, OddKernel
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley._process._process import Posterior, Process
 from skshapley.indices import INDICES, PAIR_INDICES, beta, enumerated
 from skshapley.samplers import OddLeverage, SamplerTask
-from skshapley.solvers._gp_left_out import _Corrected
+from skshapley.solvers._gp import _Corrected
 from skshapley.testing import RandomGame
 
 SYMMETRIC = [index for index in PAIR_INDICES.values() if index.symmetric]
