@@ -184,7 +184,6 @@ class TreeExplainer(Attributor):
             )
         trees, self.output_names_ = self._read_output(name)
         form = Trees(trees, model_columns(self.estimator))
-        form.index = index
         if X is None:  # a row of zeros has the columns that the players are made of
             zeros = form.in_its_container(np.zeros((1, trees.n_features)))
             background = Background.of(self, zeros, None, self.groups)
@@ -192,7 +191,7 @@ class TreeExplainer(Attributor):
         else:
             self._background = Background.of(self, X, sample_weight, self.groups)
         self._check_nested(index, pairs)
-        form.levels = self.players_.levels
+        form.set_index(index, self.players_.levels)
         rows, weights = self.background_, self.background_weights_
         if from_paths:
             rows, weights = None, np.ones(1)

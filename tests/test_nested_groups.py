@@ -10,6 +10,7 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
     VotingRegressor,
 )
 from sklearn.linear_model import LinearRegression
@@ -18,6 +19,8 @@ from sklearn.tree import DecisionTreeRegressor
 from skshapley import GlobalImportance, ShapleyExplainer, shapley_values
 from skshapley.exceptions import UnreadableModelError
 from skshapley.groups import by_correlation
+from skshapley.indices import INDICES
+from skshapley.readers import read_model
 from skshapley.samplers import ExactNested, Nested
 from skshapley.testing import RandomGame
 from skshapley.trees import TreeExplainer
@@ -90,6 +93,45 @@ def test_enumeration_leaves_out_coalitions_that_divide_two_groups():
     # eight unions of pairs, and three pairs to divide in two ways with four others; the
     # empty and the full coalition are known
     assert price.least == 8 + 3 * 2 * 4 - 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_number_of_coalitions_is_counted_without_a_list(seed):
+    rng = np.random.default_rng(seed)
+    levels = [np.zeros(rng.integers(3, 9), dtype=int)]
+    for _ in range(rng.integers(0, 4)):
+        parts = 10 * levels[-1] + rng.integers(0, 3, len(levels[-1]))
+        levels.append(np.unique(parts, return_inverse=True)[1])
+    levels = np.array(levels)
+    p = levels.shape[1]
+    sampler = ExactNested(levels)
+    result = shapley_values(RandomGame(p), n_players=p, sampler=sampler, max_evals=2**p)
+    assert result.n_evaluations == sampler.price(p, n_references=1).least + 2
+
+
+def test_the_price_of_thousands_of_players_is_known():
+    least = ExactNested([[0] * 3000]).price(3000, n_references=1).least
+    assert least > 2**50  # and no list of coalitions was made
+
+
+def test_a_sum_counts_the_costs_of_nested_trees():
+    """Before `fit`, as its trees alone do; with the players that it was asked for."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 5))
+    forest = RandomForestRegressor(5, max_depth=6, random_state=0)
+    both = VotingRegressor([("forest", forest), ("line", LinearRegression())])
+    both.fit(table, model(table))
+    alone = read_model(both.named_estimators_["forest"], "predict")
+    total = read_model(both, "predict")
+    players = np.arange(5)
+    costs = []
+    for levels in (None, LEVELS):
+        for form in (alone, total):
+            form.set_index(INDICES["shapley"], levels)
+        cost = total.expected_cost(players, 100)
+        assert cost == pytest.approx(alone.expected_cost(players, 100), rel=0.05)
+        costs.append(cost)
+    assert costs[1] > 1.05 * costs[0]
 
 
 def test_levels_matter():

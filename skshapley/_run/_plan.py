@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from skshapley._tools._counting import divisions
 from skshapley._tools._params import Count, resolve
 from skshapley._tools._random import entropy_from
 from skshapley._tools._resources import working_bytes
@@ -572,11 +571,9 @@ def nested_sampler(request: Request, size: Size, count: int, levels: Any) -> Sam
     """Return all coalitions of nested groups if the budget covers them, or permutations."""
     b, values = size.n_references, size.values(request.budget(size).rows(1))
     exact = ExactNested(levels)
-    n_units = 1 + int(divisions(levels).max())  # in one of the divisions
-    small = n_units <= MOST_PLAYERS and (2**n_units - 2) * b <= values
-    if small and exact.price(count, b).least_rows <= values:
-        return exact
-    return Nested(levels)
+    # with a large budget, memory is the limit
+    most_rows = min(values, 2**MOST_PLAYERS * b)
+    return exact if exact.price(count, b).least_rows <= most_rows else Nested(levels)
 
 
 def exact_sampler(request: Request, size: Size, count: int) -> Sampler:

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import beta, gammaln
 
+MOST_UNITS = 60
+
 
 def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:
     """Return the logarithm of n choose k, without overflow for any n."""
@@ -125,8 +127,31 @@ def divisions(levels: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.stack(lines)
 
 
+def count_nested(levels: NDArray[np.intp]) -> int:
+    """Return the number of coalitions that some order passes, from empty to full.
+
+    At most one of the units of a group is divided: c units, of which unit i can be
+    divided in n_i ways, are divided in 2^c - 2 + 2^(c-1) (n_1 + ... + n_c) ways.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_levels, p), int
+    """
+    players = np.arange(levels.shape[1])
+    ways = np.zeros(len(players))  # divisions of the unit of each player
+    above = [np.zeros_like(players), *levels, players]
+    for outer, inner in reversed(list(pairwise(above))):
+        first = np.unique(inner, return_index=True)[1]
+        # Counts of more units are beyond any budget, and may overflow.
+        n_units = np.minimum(np.bincount(outer[first]), MOST_UNITS)
+        n_divided = np.bincount(outer[first], ways[first])
+        of_groups = 2.0**n_units - 2 + 2.0 ** (n_units - 1) * n_divided
+        ways = of_groups[outer]
+    return int(ways[0]) + 2
+
+
 def nested_coalitions(levels: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return the coalitions that some order passes, ``(m, p)``.
+    """Return the coalitions that some order passes, ``(m, p)``; see `count_nested`.
 
     Parameters
     ----------

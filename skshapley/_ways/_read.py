@@ -91,8 +91,7 @@ def read(
     try:
         form = read_outputs(reward.masked_.response)
         _check_indices(form, index, pairs)
-        # Set before fit, since tables depend on the index and the groups.
-        form.index, form.levels = index, reward.players_.levels
+        form.set_index(index, reward.players_.levels)
         if form.levels is not None and not (form.nests or form.additive):
             reason = "Values of nested groups are exact for trees and sums over columns"
             return Reading(reason=f"{reason} only")

@@ -41,9 +41,9 @@ class ClosedForm(Portable, ABC):
         Whether the form has values of nested groups; a sum over the columns has them
         anyway.
     index : Index
-        Index of the attributions; set before `fit`.
+        Index of the attributions, from `set_index`.
     levels : ndarray of shape (n_levels, p), int, or None
-        With nested groups, the group of each player at each level; set before `fit`.
+        With nested groups, the group of each player at each level, from `set_index`.
     cost_ : float
         Cost of explaining a row, in calls of the model for one row. Known after `fit`.
     n_players_ : int
@@ -74,6 +74,20 @@ class ClosedForm(Portable, ABC):
         matrix : array-like of shape (k, n)
         constant : array-like of shape (n,), default=0.0
         """
+
+    def set_index(self, index: Index, levels: NDArray[np.intp] | None = None) -> None:
+        """Set the index and the nested groups of the attributions.
+
+        To be called before `fit` and `expected_cost`, which depend on them.
+
+        Parameters
+        ----------
+        index : Index
+        levels : ndarray of shape (n_levels, p), int, or None
+            The group of each player at each level.
+        """
+        self.index = index
+        self.levels = levels
 
     def fit(
         self,
@@ -256,7 +270,7 @@ class ClosedForm(Portable, ABC):
         """
         # an unfitted form of the same response
         single = self.combined(np.eye(self.n_outputs))
-        single.index = self.index
+        single.set_index(self.index, self.levels)
         players = (self.column_player_, self.n_players_, self.n_jobs_)
         against = (take_rows(self.background_, [row]) for row in rows)
         fits = (single.fit(row, None, *players) for row in against)

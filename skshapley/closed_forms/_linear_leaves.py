@@ -136,7 +136,7 @@ class LinearLeaves(ClosedForm):
         self, trees: TreeEnsemble, rows: Any, weights: Any, owners: Any
     ) -> Trees:
         form = Trees(trees)
-        form.index = self.index
+        form.set_index(self.index)
         return form.fit(rows, weights, owners, self.n_players_, self.n_jobs_)
 
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:

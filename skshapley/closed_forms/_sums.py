@@ -150,6 +150,12 @@ class Sum(ClosedForm):
             constant = 0.0  # in the first part only
         return Sum(parts)
 
+    def set_index(self, index: Index, levels: NDArray[np.intp] | None = None) -> None:
+        """Set the index and the nested groups of all parts."""
+        super().set_index(index, levels)
+        for part in self.parts:
+            part.form.set_index(index, levels)
+
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return a copy with one method of each part for all batches of a run."""
         run = copy(self)
@@ -181,8 +187,6 @@ class Sum(ClosedForm):
     def _fit(self) -> NDArray[np.float64]:
         base_values = np.zeros(self.n_outputs)
         for part in self.parts:
-            part.form.index = self.index
-            part.form.levels = self.levels
             part.form.fit(
                 part(self.background_),
                 self.weights_,

@@ -61,7 +61,7 @@ class Trees(ClosedForm):
         self.trees = trees
         self.column_names = column_names
         self.n_outputs = trees.n_outputs
-        self._costs: dict[str, Costs] = {}  # by the players of the columns
+        self._costs: dict[str, Costs] = {}  # by groups and the players of the columns
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":
         """Return linear combinations of the outputs, as trees with other leaves."""
@@ -91,9 +91,9 @@ class Trees(ClosedForm):
     def expected_cost(self, column_player: Any, n_references: int) -> float:
         """Return the cost of each of a hundred rows, in model rows."""
         # counted once: 10 ms for a forest of 100 grown trees
-        key = column_player.tobytes().hex()
+        nested = self.levels is not None
+        key = f"{nested} {column_player.tobytes().hex()}"
         if key not in self._costs:
-            nested = self.levels is not None
             self._costs[key] = count_costs(self.trees, column_player, nested)
         return self._costs[key].model_rows(n_references)
 

@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._counting import entry_probabilities, nested_coalitions
+from skshapley._tools._counting import (
+    count_nested,
+    entry_probabilities,
+    nested_coalitions,
+)
 from skshapley._tools._params import Constraint
 from skshapley.designs import LinearDesign, OrderedDesign
 from skshapley.samplers._base import SamplerTask, SamplerTraits
@@ -134,7 +138,7 @@ class ExactNested(Exact):
     _constraints = {"levels": LEVELS}
 
     def _n_evals(self, n_players: int) -> int:
-        return len(nested_coalitions(_checked(self, n_players))) - 2
+        return count_nested(_checked(self, n_players)) - 2
 
     def _ask(self, rows: np.ndarray, n: int) -> Any:
         levels = _checked(self, self.n_players_)
