@@ -1,6 +1,7 @@
 """Pairs of coalitions of a design that is made once for p players, named by rank."""
 
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 
@@ -25,6 +26,13 @@ MOST_PLAYERS = 500
 # score alone have 2 to 4 times the squared error at 4 to 10 evaluations a player.
 MOST_CHOSEN = 300
 LEAST_STEP = 64  # pairs chosen with the same candidates
+# Share of the second half of the chosen pairs with sizes by leverage score. A process
+# prefers middle sizes, and their pairs do not show its errors at other sizes. Without
+# this share, intervals hold .1 to .7 of the values of saturated, voting and periodic
+# games of 13 players, and .7 to .95 of those of eight models. Over perceptrons of 8 to
+# 14 columns, the squared error is 1.1 times as large at 4 to 10 evaluations a player,
+# and .8 times at 20
+BY_SIZE = 0.15
 
 
 class RankedOdd(Sampler):
@@ -123,7 +131,12 @@ def ranked_pairs(p: int, n: int) -> np.ndarray:
     rng = generator(p, Stream.DESIGN)
     kernel = RankedKernel.of_rate(p, DESIGN_RATE)
     pairs = np.eye(p, dtype=bool)[: min(p, n)]
-    while len(pairs) < min(n, MOST_CHOSEN):
-        step = min(n - len(pairs), max(LEAST_STEP, len(pairs)))
-        pairs = np.concatenate([pairs, next_pairs(rng, kernel, pairs, step)])
+    most = min(n, MOST_CHOSEN)
+    # Sizes in the first half would give squared errors that are 1.4 times as large.
+    for end, share in (((p + most) // 2, 0.0), (most, BY_SIZE)):
+        while len(pairs) < end:
+            step = min(end - len(pairs), max(LEAST_STEP, len(pairs)))
+            by_size = ceil(share * step)
+            further = next_pairs(rng, kernel, pairs, step, n_by_size=by_size)
+            pairs = np.concatenate([pairs, further])
     return completed_pairs(rng, pairs, n)
