@@ -353,8 +353,9 @@ def test_rows_are_accurate_alone_and_in_company(references):
     explainer = ShapleyExplainer(function, interactions=True, random_state=0, **how)
     found = explainer.fit(background).explain(X).interactions
     first = explainer.explain(X[:2]).interactions
-    # a perceptron's prediction of a row depends on its batch, in the last bit
-    np.testing.assert_allclose(found.values[:2], first.values, rtol=0, atol=1e-9)
+    # A perceptron's prediction of a row depends on its batch, in the last bit. The
+    # optimal hyper-parameters then differ by 1e-8, at errors of 6e-3 and more.
+    np.testing.assert_allclose(found.values[:2], first.values, rtol=0, atol=1e-6)
     exact = ShapleyExplainer(function, sampler="exact", interactions=True).fit(
         background
     )
