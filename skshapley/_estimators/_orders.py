@@ -248,8 +248,8 @@ def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.
         2 ** (p - len(players)), -1
     )
     # Number of other players in each set, by the bits of its position.
-    others = np.bitwise_count(np.arange(len(part)))
-    return np.asarray(weights)[others] @ part
+    sizes = np.bitwise_count(np.arange(len(part)))
+    return np.asarray(weights)[sizes] @ part
 
 
 def moebius(values: np.ndarray) -> np.ndarray:
@@ -280,10 +280,10 @@ def _k_shapley(values: np.ndarray, order: int) -> Sets:
     numbers, out = bernoulli(order), {}
     p = len(values).bit_length() - 1
     for players in single:
-        rest = [j for j in range(p) if j not in players]
+        absent = [j for j in range(p) if j not in players]
         out[players] = np.zeros(values.shape[1])
         for size in range(order - len(players) + 1):
-            for further in combinations(rest, size):
+            for further in combinations(absent, size):
                 out[players] += numbers[size] * single[tuple(sorted(players + further))]
     return out
 
@@ -319,10 +319,10 @@ def _faithful_banzhaf(values: np.ndarray, order: int) -> Sets:
     p, coefficients = len(values).bit_length() - 1, walsh(values)
     out = {}
     for players in _sets(p, order):
-        others = np.arange(p - len(players) + 1)
+        sizes = np.arange(p - len(players) + 1)
         # Sets above the order are dropped by the projection; signs convert from -1 and
         # 1 to 0 and 1.
-        weights = np.where(len(players) + others <= order, (-1.0) ** others, 0.0)
+        weights = np.where(len(players) + sizes <= order, (-1.0) ** sizes, 0.0)
         out[players] = 2.0 ** len(players) * _over_supersets(
             coefficients, players, weights
         )

@@ -17,7 +17,7 @@ NAMES = {
     "shapley-taylor": "STII",
 }
 
-READ = {theirs: ours for ours, theirs in NAMES.items()} | {"SII": "shapley"}
+READ = {shapiq_name: name for name, shapiq_name in NAMES.items()} | {"SII": "shapley"}
 # Indices with separate values of each order. The values of all other indices add up to
 # a game: a player's Shapley value is its value of order 1 plus half of its pairs.
 OF_ANY_ORDER = ("SII", "BII")
@@ -154,11 +154,11 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     The interactions of values of order 2 are the parts of Interactions.
     """
     owner = "Explanation.from_shapiq"
-    theirs, kinds = _kinds(theirs)
+    results, kinds = _kinds(theirs)
     # each player needs a value that matches the base values
     if len(kinds) != 1 or not all(
         result.max_order == 1 or (result.index in ADD_UP and result.min_order < 2)
-        for result in theirs
+        for result in results
     ):
         raise ValueError(
             f"{owner} takes values of order 1 or Shapley values with pairs, of the "
@@ -166,13 +166,13 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
             f"{sorted(kinds)}. For pairs alone, use Interactions.from_shapiq."
         )
     index, order, p = kinds.pop()
-    table = _table(data, feature_names, (len(theirs), p), owner)
-    pairs = None if order == 1 else pairs_of_shapiq(theirs, list(table.columns))
-    single = [result.get_n_order_values(1) for result in theirs]
-    spent = [result.estimation_budget for result in theirs]
+    table = _table(data, feature_names, (len(results), p), owner)
+    pairs = None if order == 1 else pairs_of_shapiq(results, list(table.columns))
+    single = [result.get_n_order_values(1) for result in results]
+    spent = [result.estimation_budget for result in results]
     return _parts(
         np.stack(single) if pairs is None else pairs["attributions"],
-        np.array([result.baseline_value for result in theirs], dtype=float),
+        np.array([result.baseline_value for result in results], dtype=float),
         table,
         n_evaluations=np.array(
             [np.nan if n is None else n for n in spent], dtype=float
@@ -184,16 +184,16 @@ def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
 
 def _kinds(theirs: Any) -> tuple[list, set[tuple[str, int, int]]]:
     """Return InteractionValues as a list, and their indices, orders and numbers of players."""
-    theirs = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
-    return theirs, {
-        (result.index, result.max_order, result.n_players) for result in theirs
+    results = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
+    return results, {
+        (result.index, result.max_order, result.n_players) for result in results
     }
 
 
 def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
     """Return the parts of Interactions with the numbers of `InteractionValues` of order 2."""
     owner = "Interactions.from_shapiq"
-    theirs, kinds = _kinds(theirs)
+    results, kinds = _kinds(theirs)
     index, order, p = next(iter(kinds), (None, 0, 0))
     if len(kinds) != 1 or order < 2 or index not in READ:
         choices = ", ".join(f'"{name}"' for name in READ)
@@ -207,10 +207,10 @@ def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
             f"{owner} takes {index} of order 2; got order {order}, where values of "
             "pairs depend on larger sets. Compute it with max_order=2."
         )
-    pairs = np.stack([result.get_n_order_values(2) for result in theirs])
+    pairs = np.stack([result.get_n_order_values(2) for result in results])
     pairs = (pairs + pairs.transpose(0, 2, 1)) / 2
-    single = np.full((len(theirs), p), np.nan)  # if there are only pairs
-    for row, result in enumerate(theirs):
+    single = np.full((len(results), p), np.nan)  # if there are only pairs
+    for row, result in enumerate(results):
         if result.min_order <= 1:
             single[row] = result.get_n_order_values(1)
     if index not in OF_ANY_ORDER:
@@ -220,10 +220,10 @@ def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
         values=pairs,
         standard_errors=None,
         attributions=single,
-        base_values=np.array([_empty(result) for result in theirs], dtype=float),
+        base_values=np.array([_empty(result) for result in results], dtype=float),
         feature_names=np.array(names, dtype=object),
         index=READ[index],
-        rows=pd.RangeIndex(len(theirs)),
+        rows=pd.RangeIndex(len(results)),
     )
 
 

@@ -45,11 +45,12 @@ def beside(
                 f"Explanation.report got beside with other {noun} than the explanation:"
                 " pass an Explanation of the same rows, features and outputs."
             )
-    explanation, other = adding_up(explanation), adding_up(other)
-    shape = (*explanation.values.shape[:2], -1)
-    values = explanation.values.reshape(shape)
-    other_values = other.values.reshape(shape)
-    predictions = other.predictions.reshape(len(other), -1)
+    first = adding_up(explanation)
+    second = adding_up(other)
+    shape = (*first.values.shape[:2], -1)
+    values = first.values.reshape(shape)
+    other_values = second.values.reshape(shape)
+    predictions = second.predictions.reshape(len(second), -1)
     differences = np.abs(other_values - values)
     return [
         {

@@ -130,14 +130,14 @@ def _standard_errors(explanation: "Explanation") -> str:
 
 def _refit_errors(explanation: "Explanation") -> str | None:
     """Return a text on the errors due to the training data, or None without refits."""
-    known = _finite(explanation.refit_errors)
-    if not len(known):
+    errors = _finite(explanation.refit_errors)
+    if not len(errors):
         return None
     meaning = (
         "what other training data of the same size would change; nothing about what "
         "the model gets wrong everywhere"
     )
-    return f"{_usual(known)}, from {explanation.settings.refits}: {meaning}"
+    return f"{_usual(errors)}, from {explanation.settings.refits}: {meaning}"
 
 
 def _finite(errors: np.ndarray | None) -> np.ndarray:

@@ -513,9 +513,9 @@ def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) 
                 "the model's pipeline, or leave these rows out."
             ) from error
     if background is not None and any(word in text for word in ABOUT_CATEGORIES):
-        known = as_pandas(background)
+        background_rows = as_pandas(background)
         for name, column in as_pandas(X).items():
-            unknown = ~column.isin(known[name].unique()) & column.notna()
+            unknown = ~column.isin(background_rows[name].unique()) & column.notna()
             if not pd.api.types.is_numeric_dtype(column) and unknown.any():
                 row = int(np.flatnonzero(unknown)[0])
                 raise kind(

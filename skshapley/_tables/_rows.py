@@ -269,21 +269,21 @@ class ArrayPool(ColumnPool):
         )
 
 
-def _choose(present, given, other, out) -> None:
-    """Write `given` where present and `other` elsewhere."""
+def _choose(present, instances, replacements, out) -> None:
+    """Write values of instances where present, and replacements elsewhere."""
     kind = out.dtype
     if kind.kind not in "iuf" or kind.itemsize > 8:
-        out[:] = np.where(present, given, other)
+        out[:] = np.where(present, instances, replacements)
         return
     # Bits of numbers are blended as integers. A choice by bool mispredicts a branch for
     # every other number, which makes explanations of a perceptron take 1.08 times as
     # long.
-    other, given, bits = (
-        part.view(f"i{kind.itemsize}") for part in (other, given, out)
-    )
+    integer = f"i{kind.itemsize}"
+    bits = out.view(integer)
+    replacement_bits = replacements.view(integer)
     np.negative(present.view(np.int8), out=bits)  # all bits where present
-    bits &= given ^ other
-    bits ^= other
+    bits &= instances.view(integer) ^ replacement_bits
+    bits ^= replacement_bits
 
 
 class FramePool(ColumnPool):

@@ -350,33 +350,34 @@ class SampledTrees(Way):
     def _estimates(self, code, order, rng, max_rows) -> Iterator[NDArray[np.float64]]:
         """Yield values and standard errors of a row, ``(2, p, k)``, from more and more units."""
         trees: Any = self.part.form
-        solver, n_trees, places = (
-            trees.solver_,
-            trees.trees.n_trees,
-            order.shuffled(rng),
-        )
+        solver = trees.solver_
+        p = solver.n_players
+        n_trees = trees.trees.n_trees
+        places = order.shuffled(rng)
         units = places[: len(places) // UNIT * UNIT].reshape(-1, UNIT)
         most = min(max(2, int(max_rows / self.cost) // UNIT), len(units))
         # The trees begin at different units and use all equally often, so that their
         # common errors cancel.
         start = np.arange(n_trees)[:, None] * len(units) // n_trees
-        sums, squares = np.zeros((2, n_trees, self.trees.n_outputs, solver.n_players))
-        scale = Scale(self.trees.n_outputs, solver.n_players, 1)
-        n, wanted = 0, max(2, ceil(FIRST_UNITS / n_trees))
+        sums, squares = np.zeros((2, n_trees, self.trees.n_outputs, p))
+        scale = Scale(self.trees.n_outputs, p, 1)
+        n = 0
+        next_n = max(2, ceil(FIRST_UNITS / n_trees))
         while n < most:
-            n, last = min(wanted, most), n
-            wanted = ceil(n * GROWTH)
-            chosen = units[(start + np.arange(last, n)) % len(units)].reshape(
+            first = n
+            n = min(next_n, most)
+            next_n = ceil(n * GROWTH)
+            unit_rows = units[(start + np.arange(first, n)) % len(units)].reshape(
                 n_trees, -1
             )
             runs = solver.frontier.values_by_tree(
-                code, self.codes, chosen, solver.index
+                code, self.codes, unit_rows, solver.index
             )
-            for tree, output, found in runs:
-                for one in np.unique(output):
-                    of_output = found[output == one].reshape(1, -1, found.shape[2], 1)
-                    scale.add([one], of_output)
-                means = found.reshape(len(tree), -1, UNIT, found.shape[2]).mean(axis=2)
+            for tree, output, contributions in runs:
+                for column in np.unique(output):
+                    of_output = contributions[output == column]
+                    scale.add([column], of_output.reshape(1, -1, p, 1))
+                means = contributions.reshape(len(tree), -1, UNIT, p).mean(axis=2)
                 sums[tree, output] += means.sum(axis=1)
                 squares[tree, output] += (means**2).sum(axis=1)
             # finite population: without unseen background rows, there is no error

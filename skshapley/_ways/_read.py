@@ -215,10 +215,11 @@ def check_fitted_form(reward: Reward, form: ClosedForm, background: Any) -> None
     """Raise UnreadableModelError if a form differs from a fitted reward on its background."""
     masked: Any = reward.masked_
     rows = checked_rows(len(masked.weights))
-    said = reward.empty_[rows]
-    said = said if masked.response.predicted else masked.response.choose(said, 0)
+    responses = reward.empty_[rows]
+    if not masked.response.predicted:
+        responses = masked.response.choose(responses, 0)
     predictions = form.predict(take_rows(background, rows))
-    check_form(predictions, said, rows, form.size, str(masked.response.method))
+    check_form(predictions, responses, rows, form.size, str(masked.response.method))
 
 
 def check_form(

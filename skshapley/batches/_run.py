@@ -209,7 +209,7 @@ def opened(
     container = explainer._way.container
     if container is not None:
         text_column = column_of(container)
-        request = Wanted(columns, keys, None, documents=True, usual=text_column)
+        request = Wanted(columns, keys, None, documents=True, text_column=text_column)
         source = framed(source, text_column)
     elif columns is None and background is not None and is_frame(background):
         request = Wanted(column_names(background), keys, background)

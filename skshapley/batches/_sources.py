@@ -94,7 +94,7 @@ class Wanted:
         The background; None: pandas.
     documents : bool, default=False
         Whether one column of documents is taken.
-    usual : str or None
+    text_column : str or None
         Name of the column of documents in ``fit``, if any.
     """
 
@@ -102,7 +102,7 @@ class Wanted:
     keys: list
     like: Any
     documents: bool = False
-    usual: str | None = None
+    text_column: str | None = None
 
     def of(self, names: Sequence) -> list:
         """Return the columns to take; raise ValueError if some are missing or ambiguous."""
@@ -117,8 +117,8 @@ class Wanted:
             )
         other_columns = [name for name in names if name not in self.keys]
         columns = other_columns if self.columns is None else self.columns
-        if self.documents and self.columns is None and self.usual in columns:
-            return [self.usual]
+        if self.documents and self.columns is None and self.text_column in columns:
+            return [self.text_column]
         if self.documents and len(columns) != 1:
             raise ValueError(
                 f"{OWNER} explains documents here, and got the columns {columns} "

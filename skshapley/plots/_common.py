@@ -188,8 +188,8 @@ def wider_half(frame, *columns) -> NDArray[np.float64]:
         Columns of independent errors, whose squares are added; missing ones are left
         out.
     """
-    known = [frame[name].fillna(0.0) for name in columns if name in frame]
-    squares = np.sum([error.to_numpy() ** 2 for error in known], axis=0)
+    errors = [frame[name].fillna(0.0) for name in columns if name in frame]
+    squares = np.sum([error.to_numpy() ** 2 for error in errors], axis=0)
     total = frame["standard_error"].fillna(0.0).to_numpy() ** 2 + squares
     return HALF_WIDTH * np.sqrt(np.where(squares > 0, total, 0.0))
 

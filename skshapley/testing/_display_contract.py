@@ -88,12 +88,12 @@ def check_display_axes(
     plt = needed("matplotlib.pyplot", "check_display", "plot")
     n_axes = np.size(np.asarray(display.axes_, dtype=object))
     figure, axes = plt.subplots(1, n_axes + 1, squeeze=False)
-    *given, spare = axes.ravel()
-    drawn = draw(given[0] if n_axes == 1 else given)
+    *targets, spare = axes.ravel()
+    drawn = draw(targets[0] if n_axes == 1 else targets)
     assert drawn.figure_ is figure, "another figure than that of the axes"
-    assert drawn.ax_ is given[0], "`ax_` is not the given axes"
+    assert drawn.ax_ is targets[0], "`ax_` is not the given axes"
     assert not spare.has_data(), "axes that were not given"
-    assert all(ax.has_data() or ax.texts for ax in given), "empty axes"
+    assert all(ax.has_data() or ax.texts for ax in targets), "empty axes"
 
 
 def check_display_again(
