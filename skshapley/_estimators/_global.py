@@ -272,12 +272,12 @@ class GlobalImportance(TableEstimator):
         """Return the model rows per row. They are few, because rows vary more than estimates."""
         if not is_auto(self.max_rows):
             return self.max_rows
-        p, size = self.players_.n_players, self._size
+        p = self.players_.n_players
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
         if not (is_auto(self.sampler) and is_auto(self.solver)):
             sampler, _ = self._plan.usual
             evals = max(evals, sampler.price(p, 1).least_evals + 2)
-        return size.rows(evals)
+        return self._size.rows(evals)
 
     def _references(self, game: Game, plan: Plan) -> np.ndarray | None:
         """Return the background rows of each row to explain, or None for all of them."""

@@ -136,8 +136,10 @@ class Neighbours(NamedTuple):
         Consecutive points have different values if fewer than K nearer points are
         present (Jia et al. 2019, Theorem 1, for Shapley's uniform distribution).
         """
-        n, k = self.n_players, self.k
-        room = np.array([index.size_law(nearer)[:k].sum() for nearer in range(n)])
+        k = self.k
+        room = np.array(
+            [index.size_law(nearer)[:k].sum() for nearer in range(self.n_players)]
+        )
         steps = (self.right[:, :-1] - self.right[:, 1:]) * room[:-1]
         last = self.right[:, -1:] * room[-1]
         return (

@@ -289,7 +289,7 @@ def intervals(
     sizes : bool, default=False
         Whether the numbers are sizes, with a tail of unknown length above.
     """
-    errors, critical = means.errors, critical_value(means, confidence, simultaneous)
+    critical = critical_value(means, confidence, simultaneous)
     skewness = np.where(varying(means), means.skewness, 0.0)
     # A constant that is not 0 may be a rare event that no row has missed.
     unseen = means.n > 1 and ~varying(means) & (means.values != 0)
@@ -300,7 +300,7 @@ def intervals(
     ):
         lean = side * skewness * critical
         small_sample = sizes and side > 0 and means.n < LEAST_ROWS
-        half = errors * _hall(side * skewness, critical)
+        half = means.errors * _hall(side * skewness, critical)
         tail = stdtr(means.degrees, -critical)
         farther = ahead * (1 + FARTHER / means.n)
         by_range = np.maximum(half, _to_limit(behind, farther, means.n, tail))

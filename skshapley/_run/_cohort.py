@@ -146,9 +146,11 @@ class Cohort:
         """Drop the steps of players that agree with the background row from permutations."""
         if not isinstance(design, StepwiseDesign) or design.references is None:
             return design
-        game, (r, n) = self.block.game, design.references.shape
+        (r, n) = design.references.shape
         rows = self.block.rows[self.members[self.asking]]
-        differing = game.differing(np.repeat(rows, n), design.references.ravel())
+        differing = self.block.game.differing(
+            np.repeat(rows, n), design.references.ravel()
+        )
         if differing is None or differing.all():
             return design
         differing = differing.reshape(r, n, -1)
@@ -158,7 +160,7 @@ class Cohort:
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, with the known values of both ends."""
-        members, block = self.members[self.asking], self.block
+        members = self.members[self.asking]
         n_groups = 1 if self.groups is None else self.groups.n_groups
         n_outputs = values.shape[1]
         # Rows like the background need no evaluation, so there may be no values.
@@ -171,7 +173,7 @@ class Cohort:
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
             if self.sample is not None:
                 references = self.sample.named(self.asking[instances], references)
-            return block.empty[members[instances][:, None], references]
+            return self.block.empty[members[instances][:, None], references]
 
         ends = self.v_empty[self.asking], self.v_full[self.asking]
         everything = self.design.assemble(values, empty, *ends)

@@ -475,8 +475,10 @@ class Plan:
 
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""
-        p, size = self.size.n_players, self.size
-        return self.usual[0].afford(size.values(self.max_rows), p, size.n_references)
+        size = self.size
+        return self.usual[0].afford(
+            size.values(self.max_rows), self.size.n_players, size.n_references
+        )
 
     @property
     def takes_parts(self) -> bool:
@@ -495,8 +497,8 @@ class Plan:
     @property
     def samples(self) -> bool:
         """True if a sample of the coalitions is evaluated."""
-        size, n_rows = self.size, self.max_rows
-        fewer_means = size.within(n_rows).rows_per_value < size.rows_per_value
+        size = self.size
+        fewer_means = size.within(self.max_rows).rows_per_value < size.rows_per_value
         return size.n_players > 1 and (fewer_means or self.bought().samples)
 
     def check_indices(self) -> None:

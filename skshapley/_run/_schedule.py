@@ -108,8 +108,11 @@ class Schedule:
 
     def _most_draws(self) -> int:
         """Return the largest number of draws per design that memory allows, in whole units."""
-        unit, coalitions = self._price.unit, self._price.coalitions
-        return max(ASK_BYTES // (self._n_players * coalitions) // unit, 1) * unit
+        unit = self._price.unit
+        return (
+            max(ASK_BYTES // (self._n_players * self._price.coalitions) // unit, 1)
+            * unit
+        )
 
     def due(self) -> np.ndarray:
         """Return the rows to look at, if any."""

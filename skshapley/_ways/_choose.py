@@ -27,9 +27,9 @@ def choose(
     """
     reading = Reading(reason="a sampler or solver was chosen")
     if request.automatic:
-        index, pairs = request.index, request.pairs
+        pairs = request.pairs
         stops = draft.stops_by_default and draft.samples
-        reading = read(reward, draft.max_rows, n_jobs, index, pairs, stops)
+        reading = read(reward, draft.max_rows, n_jobs, request.index, pairs, stops)
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
         return Exact(labels, reading.form, reward, request.entropy)

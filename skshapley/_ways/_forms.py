@@ -320,12 +320,12 @@ class SampledTrees(Way):
         """Write the attributions of the rows of a block."""
         game: Any = block.game
         plan, rows = block.plan, block.rows
-        response, order = game.shared.response, game.row_order
+        response = game.shared.response
         winners, gains = game.instances.winners[rows], block.v_full - block.v_empty
         X = response.in_its_container(take_rows(game.instances.X, rows))
 
         def explain(row, code, rng, winner, gain) -> None:
-            for estimate in self._estimates(code, order, rng, plan.max_rows):
+            for estimate in self._estimates(code, game.row_order, rng, plan.max_rows):
                 if response.predicted:
                     estimate = estimate[..., [winner]]
                 values, errors = estimate[:, None]
