@@ -13,7 +13,7 @@ from skshapley.samplers import (
     Orthogonal,
     draw_permutations,
 )
-from skshapley.samplers._quadrature import (
+from skshapley.samplers._kernels import (
     MostNews,
     bayesian_weights,
     greedy_permutations,

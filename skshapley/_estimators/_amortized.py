@@ -10,9 +10,8 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._tables._arrow import Portable
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._rows import row_keys
-from skshapley._tools._params import Constraint, Count, check_parameters
+from skshapley._tools._params import Constraint, Count, check_parameters, corrected
 from skshapley._tools._random import generator
-from skshapley._tools._texts import corrected
 from skshapley._ways._base import Background
 from skshapley._ways._learned import Learned, Ridge
 from skshapley.explanation import Explanation

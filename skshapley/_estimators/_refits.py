@@ -20,10 +20,10 @@ from skshapley._tools._params import (
     Flag,
     Maybe,
     check_parameters,
+    corrected,
 )
 from skshapley._tools._random import entropy_from
 from skshapley._tools._resources import progress
-from skshapley._tools._texts import corrected
 from skshapley._ways._base import Background
 from skshapley._ways._refits import Refits
 from skshapley.explanation import Explanation

@@ -40,9 +40,8 @@ from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._global import GlobalImportance
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._tables._inputs import column_names, is_frame, n_rows, narwhal, take_rows
-from skshapley._tools._params import Count, Number, check_parameters, resolve
+from skshapley._tools._params import Count, Number, check_parameters, corrected, resolve
 from skshapley._tools._random import entropy_from, generator
-from skshapley._tools._texts import corrected
 from skshapley._ways._base import checked_table
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation

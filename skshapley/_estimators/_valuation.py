@@ -24,9 +24,15 @@ from skshapley._estimators._attributor import COUNTS
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size, is_auto
-from skshapley._tools._params import Constraint, Maybe, Number, check_parameters
+from skshapley._tools._params import (
+    Constraint,
+    Hinting,
+    Maybe,
+    Number,
+    check_parameters,
+    corrected,
+)
 from skshapley._tools._resources import progress
-from skshapley._tools._texts import Hinting, corrected
 from skshapley.indices import Index, player_index
 from skshapley.rewards import DataGame, FunctionGame
 from skshapley.samplers import Sampler

@@ -13,7 +13,7 @@ from skshapley._records._outcome import Record
 from skshapley._records._selection import chosen, output
 from skshapley._tables._model_inputs import Piece
 from skshapley._tables._texts import LEFT_OUT, MINUS, UNEXPLAINED, number, value_text
-from skshapley._tools._texts import counted
+from skshapley._tools._params import counted
 
 MOST_FEATURES = 10
 FEW_ROWS = 5

@@ -1,18 +1,251 @@
-"""Parameters: given by name or object, and their constraints; optional packages."""
+"""Parameters: by name or object, their constraints, and errors that correct slips."""
 
-from collections.abc import Callable, Mapping
-from functools import cache
+import inspect
+import re
+from abc import ABCMeta
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from math import inf, isfinite
 from numbers import Integral, Real
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from skshapley._tools._texts import ALGORITHMS, suggested
+# Memory address in a repr: "<function f at 0x7f3c>", "<Model 0x7f3c>", "Model(0x7f3c)"
+ADDRESS = re.compile(r"(?<=\S)( at)? 0x[0-9a-fA-F]{4,}|(?<=[(<=])0x[0-9a-fA-F]{4,}")
+
+
+def unaddressed(text: str) -> str:
+    """Return a text without the addresses of objects in this process."""
+    return ADDRESS.sub("", text)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number and a noun, in the plural unless the number is 1."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Common names of budgets
+BUDGETS = (
+    "nsamples",
+    "n_samples",
+    "num_samples",
+    "budget",
+    "npermutations",
+    "n_permutations",
+    "n_iter",
+    "n_iterations",
+)
+# Common names of parameters in other libraries. Among several, the first valid one is
+# suggested.
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "estimator": ("model", "clf", "predictor", "f"),
+    "background": ("data", "masker", "X", "X_train", "background_data", "reference"),
+    "X": ("data", "X_train", "X_test", "df", "rows", "background"),
+    "response_method": ("model_output", "link", "output_type"),
+    "output": ("class_", "class_index", "class_name", "classes", "label", "target"),
+    "max_background": ("background_size", "n_background"),
+    "random_state": ("seed", "random_seed", "rng"),
+    "max_rows": ("max_evals", *BUDGETS),
+    "max_evals": ("max_rows", *BUDGETS),
+    "n_jobs": ("njobs", "n_workers", "n_cpus"),
+    "reward": ("feature_perturbation", "perturbation", "imputer", "value_function"),
+    "sampler": ("approximator", "method"),
+    "groups": ("feature_groups", "partition_tree", "coalitions"),
+    "interactions": ("max_order", "interaction", "interaction_index"),
+    "verbose": ("silent", "progress", "show_progress"),
+    "max_features": ("max_display", "n_features", "num_features", "top", "k"),
+    "row": ("index", "idx", "ind", "instance", "sample", "i"),
+    "features": ("feature", "ind", "column", "name"),
+    "partner": ("interaction_index", "color", "color_by", "colour"),
+    "ax": ("axes", "axis"),
+}
+# Common names of values in other libraries
+VALUES = {
+    **dict.fromkeys(("probability", "probabilities", "proba"), "predict_proba"),
+    **dict.fromkeys(("logit", "margin", "raw", "logodds", "log-odds"), "log_odds"),
+    "identity": "predict",
+    "marginal": "interventional",
+    "observational": "conditional",
+    **dict.fromkeys(("mean", "median", "zeros"), "baseline"),
+    **dict.fromkeys(("permutation", "permutations"), "antithetic"),
+    **dict.fromkeys(("kernelshap", "kernel_shap"), "kernel"),
+    **dict.fromkeys(("sampling", "montecarlo"), "monte-carlo"),
+}
+# Names of shap's algorithms that are no samplers here
+ALGORITHMS = {
+    **dict.fromkeys(
+        ("tree", "linear", "additive", "gam"),
+        "leave it out: values of trees and linear terms are exact without a sampler",
+    ),
+    **dict.fromkeys(
+        ("deep", "gradient"), "leave it out: neural networks are sampled by default"
+    ),
+}
+# Replacements of parameters that do not exist
+INSTEAD = {
+    "show": "the picture is drawn and returned: keep it by .figure_.savefig('picture.png')",
+    "feature_names": "names come from the columns: pass DataFrames",
+    "title": "titles are matplotlib's: .ax_.set_title(...)",
+    "algorithm": "leave it out: values are exact wherever they can be",
+    "figsize": "sizes are matplotlib's: .figure_.set_size_inches(width, height)",
+    "class_names": "names of classes are the labels that the classifier was fitted on",
+    **dict.fromkeys(
+        ("features", "columns", "cols"),
+        "choose among them afterwards: explanation[:, ['age']]",
+    ),
+    **dict.fromkeys(
+        ("tol", "tolerance", "precision", "epsilon", "atol", "rtol"),
+        "pass stopping=skshapley.stopping.StandardError(rtol=0.05)",
+    ),
+    **dict.fromkeys(
+        ("max_time", "timeout", "time_limit"),
+        "time grows with max_rows: pass a smaller one",
+    ),
+    **dict.fromkeys(("batch_size", "chunk_size"), "leave it out: memory is bounded"),
+    **dict.fromkeys(("parallel", "n_threads", "nthread"), "pass n_jobs=-1"),
+    **dict.fromkeys(
+        ("gpu", "device"), "leave it out: the model runs on its own device"
+    ),
+    "approximate": "leave it out: values are exact wherever they can be",
+    "check_additivity": "leave it out: values add up, and explanation.efficiency_gap shows it",
+}
+# Methods without parameters of their own
+CALLS = ("fit", "explain", "__call__", "transform")
+DRAWN = ("row", "max_features", "ax")  # parameters of pictures
+LONGEST_VALUE = 30  # largest number of letters of a value in a message
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the most similar known name, or None."""
+    return next(iter(get_close_matches(str(name), list(known), n=1, cutoff=0.6)), None)
+
+
+def suggested(value: object, known: Iterable[str]) -> str:
+    """Return " (did you mean ...?)" for the value of a parameter, or ""."""
+    names = list(known)
+    meant = VALUES.get(str(value))
+    meant = meant if meant in names else nearest(str(value), names)
+    return f" (did you mean {meant!r}?)" if meant else ""
+
+
+def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
+    """Return a function or method with errors that suggest the right arguments.
+
+    Its signature is unchanged, for help, completion and scikit-learn. `owner` is its
+    name in messages, by default its own.
+    """
+    signature = inspect.signature(call)
+    owner = owner or call.__qualname__.removesuffix(".__init__")
+
+    @wraps(call)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(
+                _sentence(owner, list(signature.parameters), kwargs, error)
+            ) from None
+        return call(*args, **kwargs)
+
+    return checked
+
+
+def _sentence(
+    owner: str, names: list[str], given: Mapping[str, object], error: TypeError
+) -> str:
+    parameters = [name for name in names if name not in ("self", "explanation")]
+    wrong = next((name for name in given if name not in parameters), None)
+    if wrong is None and "missing" in str(error) and "'estimator'" in str(error):
+        calls = f"{owner}(model).fit(X_train).explain(X)"
+        return f"{owner} needs the fitted model as its first argument: {calls}."
+    if wrong is None and owner.endswith(".explain") and "too many" in str(error):
+        return f"{owner} takes rows only, without a target: {owner}(X)."
+    if wrong is None:
+        hint = "; pass all but the first by name" if "too many" in str(error) else ""
+        return f"{owner}({', '.join(parameters)}): {error}{hint}."
+    if wrong in INSTEAD:
+        return f"{owner} takes no {wrong}; {INSTEAD[wrong]}."
+    meant = [
+        name_here
+        for name_here, names_elsewhere in PARAMETERS.items()
+        if wrong in (name_here, *names_elsewhere)
+    ]
+    valid_name = next(
+        (name_here for name_here in meant if name_here in parameters), None
+    ) or nearest(wrong, parameters)
+    right = valid_name or next(iter(meant), None)
+    if right is None or (valid_name is None and owner.partition(".")[2] not in CALLS):
+        return f"{owner} takes no {wrong}: choose among {', '.join(parameters)}."
+    value = given[wrong]
+    text = repr(VALUES.get(value, value) if isinstance(value, str) else value)
+    budget = right in ("max_rows", "max_evals")
+    plain = not budget and len(text) <= LONGEST_VALUE and "\n" not in text
+    call = f"{right}={text if plain else '...'}"
+    if valid_name is None:
+        taker = (
+            "explanation.plot.waterfall" if right in DRAWN else owner.partition(".")[0]
+        )
+        return f"{owner} takes no {wrong}: pass {call} to {taker}."
+    return f"{owner} takes no {wrong}: did you mean {call}?"
+
+
+class HintingClass(ABCMeta):
+    """Metaclass of `Hinting`: errors of the class itself."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> object:
+            text = absent(cls.__name__, name, cls._instead, dir(cls))
+            raise AttributeError(text, name=name, obj=cls)
+
+
+class Hinting(metaclass=HintingClass):
+    """Base class with errors that suggest the right attribute."""
+
+    # Names elsewhere, and ours
+    _instead: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            owner = type(self).__name__
+            attributes = dir(type(self))
+            if name in attributes:  # a property that needs `fit`
+                text = f"{owner} has no {name} yet: call fit(X_train) first."
+            else:
+                text = absent(owner, name, self._instead, [*attributes, *self.__dict__])
+            raise AttributeError(text, name=name, obj=self)
+
+
+def absent(
+    owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]
+) -> str:
+    """Return the message for an unknown attribute.
+
+    Parameters
+    ----------
+    owner, name : str
+    instead : mapping of str to str
+        Replacements of common names in other libraries.
+    known : iterable of str
+        The existing attributes.
+    """
+    if name.endswith("_") and name not in instead:  # scikit-learn asks in each fit
+        return f"{owner} has no {name!r}."
+    public = [attribute for attribute in known if not attribute.startswith("_")]
+    if meant := instead.get(name) or nearest(name, public):
+        return f"{owner} has no {name!r}: use {meant}."
+    choices = "" if name.startswith("_") else f": choose among {', '.join(public)}"
+    return f"{owner} has no {name!r}{choices}."
 
 
 class Constraint:

@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skshapley._tables._inputs import as_pandas
-from skshapley._tools._texts import unaddressed
+from skshapley._tools._params import unaddressed
 
 LONGEST = 400
 PLAIN = (str, bytes, int, float, complex, np.generic, type(None))

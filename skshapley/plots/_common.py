@@ -17,8 +17,14 @@ from skshapley._tables._texts import (
     ordered_numbers,
     shorten,
 )
-from skshapley._tools._params import Constraint, Count, Maybe, check_values, needed
-from skshapley._tools._texts import suggested
+from skshapley._tools._params import (
+    Constraint,
+    Count,
+    Maybe,
+    check_values,
+    needed,
+    suggested,
+)
 from skshapley.explanation import Explanation
 
 # Half the width of a 95 % interval, in standard errors

@@ -30,7 +30,7 @@ from skshapley._tables._inputs import (
     take_rows,
 )
 from skshapley._tables._rows import RowPool, row_pool
-from skshapley._tools._texts import suggested
+from skshapley._tools._params import suggested
 from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response
 

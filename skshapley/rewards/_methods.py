@@ -20,8 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._tables._columnwise import passes
 from skshapley._tables._inputs import as_array, is_frame
 from skshapley._tools._logit import clipped_logit
-from skshapley._tools._params import needed
-from skshapley._tools._texts import suggested
+from skshapley._tools._params import needed, suggested
 
 METHODS = (
     "predict",

@@ -16,8 +16,8 @@ import numpy as np
 from skshapley._tools._params import Count, Flag
 from skshapley._tools._random import generator, uniform_permutations
 from skshapley.samplers._base import SamplerTraits
+from skshapley.samplers._kernels import bayesian_weights
 from skshapley.samplers._permutations import PermutationSampler, with_reverses
-from skshapley.samplers._quadrature import bayesian_weights
 
 ENTROPY = 2022  # seed of the sets, beside their size and number of players
 

@@ -13,8 +13,13 @@ import numpy as np
 
 from skshapley._tools._params import Count, resolve
 from skshapley.samplers._codes import PermutationCode
-from skshapley.samplers._kernels import KERNELS, PermutationKernel
-from skshapley.samplers._quadrature import MostNews, greedy_permutations, least_alike
+from skshapley.samplers._kernels import (
+    KERNELS,
+    MostNews,
+    PermutationKernel,
+    greedy_permutations,
+    least_alike,
+)
 
 
 @dataclass(eq=False, repr=False)

@@ -16,8 +16,11 @@ from skshapley._tools._params import OneOf
 from skshapley._tools._random import uniform_permutations
 from skshapley.designs import PermutationDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
-from skshapley.samplers._kernels import MallowsKernel, PermutationKernel
-from skshapley.samplers._quadrature import bayesian_weights
+from skshapley.samplers._kernels import (
+    MallowsKernel,
+    PermutationKernel,
+    bayesian_weights,
+)
 
 REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")

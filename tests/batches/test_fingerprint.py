@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from skshapley import ShapleyExplainer, TreeExplainer
-from skshapley._tools._texts import unaddressed
+from skshapley._tools._params import unaddressed
 from skshapley.batches import explain_batches
 from skshapley.batches._fingerprint import code_digest, described
 from skshapley.exceptions import BatchError

@@ -17,7 +17,7 @@ from skshapley.samplers import (
     Sobol,
     draw_permutations,
 )
-from skshapley.samplers._quadrature import MostNews, bayesian_weights
+from skshapley.samplers._kernels import MostNews, bayesian_weights
 
 KERNEL = MallowsKernel()
 
