@@ -119,7 +119,7 @@ API = [
         "The choice of coalitions; ``SAMPLERS`` has the classes by name.",
         "skshapley.samplers",
         [
-            *("Sampler", "SamplerTask", "SamplerTraits"),
+            *("Sampler", "SamplerTask", "BackgroundSample", "SamplerTraits"),
             *("Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
             *("Sobol", "Herding", "SequentialBayesianQuadrature", "MallowsKernel"),
             *(

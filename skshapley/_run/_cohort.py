@@ -13,7 +13,7 @@ from skshapley._run._sample import Sample
 from skshapley._run._schedule import Schedule
 from skshapley._tools._random import Stream, generator, row_generators
 from skshapley.designs import StepwiseDesign
-from skshapley.samplers import SamplerTask
+from skshapley.samplers import BackgroundSample, SamplerTask
 from skshapley.solvers import Estimate, SolverTask
 from skshapley.solvers._base import entries
 
@@ -80,7 +80,8 @@ class Cohort:
             self.row_order = self._plain_order(weights)
         # A sampler needs the used share of the background for its finite-population
         # corrections.
-        self.sample, part = None, 1.0
+        self.sample = None
+        share = 1.0
         if game.means is not None and size.rows_per_value < game.rows_per_value:
             order = game.means.row_order
             if order is None:
@@ -93,14 +94,16 @@ class Cohort:
             used = self.sample.rows[0].size
             # an order has rows as often as their weights require, so its rows have
             # equal weights
-            weights, part = np.full(used, 1 / used), used / self.row_order.n_rows
+            weights = np.full(used, 1 / used)
+            share = used / self.row_order.n_rows
+        order = self.row_order
+        background = None if order is None else BackgroundSample(order, share)
         task = SamplerTask(
             n_players=self.count,
             rngs=rngs,
             n_draws=bought.n_draws,
             reference_weights=weights,
-            row_order=self.row_order,
-            part=part,
+            background=background,
         )
         self.sampler.start(task)
 

@@ -1,6 +1,11 @@
 """Samplers: the choice of coalitions."""
 
-from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._base import (
+    BackgroundSample,
+    Sampler,
+    SamplerTask,
+    SamplerTraits,
+)
 from skshapley.samplers._classical import Classical
 from skshapley.samplers._coalitions import (
     CoalitionSampler,
@@ -64,6 +69,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
 __all__ = [
     "SAMPLERS",
     "Antithetic",
+    "BackgroundSample",
     "Classical",
     "CoalitionSampler",
     "ConnectedRegression",

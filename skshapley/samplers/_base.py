@@ -129,6 +129,22 @@ class SamplerTraits:
 
 
 @dataclass(frozen=True, eq=False)
+class BackgroundSample:
+    """A background of which a part may be used.
+
+    Attributes
+    ----------
+    row_order : RowOrder
+        All background rows in balanced order.
+    share : float, default=1.0
+        The share of the background in the references of the task.
+    """
+
+    row_order: RowOrder
+    share: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
 class SamplerTask:
     """The rows to explain and the draws for which a sampler starts.
 
@@ -142,18 +158,16 @@ class SamplerTask:
         with ``goes_on`` is asked for more.
     reference_weights : ndarray of shape (b,)
         Weights of the background rows, with sum 1.
-    row_order : RowOrder or None
-        The background rows in balanced order, if not all of them are used.
-    part : float, default=1.0
-        The share of the background in these references, if they are a sample.
+    background : BackgroundSample or None, default=None
+        The background in balanced order, for samplers that use a part of it. None for
+        a single background row.
     """
 
     n_players: int
     rngs: list[np.random.Generator]
     n_draws: int
     reference_weights: np.ndarray = field(default_factory=lambda: np.ones(1))
-    row_order: RowOrder | None = None
-    part: float = 1.0
+    background: BackgroundSample | None = None
 
 
 class Sampler(Parametrised, ABC):

@@ -128,7 +128,7 @@ class Odd(Sampler):
 
     def _start(self, task: SamplerTask) -> None:
         r = len(self.rngs_)
-        self._part = task.part
+        self._share = 1.0 if task.background is None else task.background.share
         # by row to explain: the pairs, the background rows of blocks, and their weights
         self._pairs: dict[int, np.ndarray] = {}
         self._block_rows: dict[int, np.ndarray] = {}
@@ -174,8 +174,8 @@ class Odd(Sampler):
         if row in self._blocks:
             return pairs_of_blocks(rng, self._blocks[row].share, p, count * n)
         weights = self.reference_weights_
-        block_rows = rows_of_blocks(rng, weights, count, shuffled=self._part == 1)
-        blocks = Blocks.of(block_rows, weights, self._part)
+        block_rows = rows_of_blocks(rng, weights, count, shuffled=self._share == 1)
+        blocks = Blocks.of(block_rows, weights, self._share)
         self._block_rows[row] = block_rows
         self._blocks[row] = blocks
         pairs, block = pairs_of_blocks(rng, blocks.share, p, count * n)

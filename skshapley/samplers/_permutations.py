@@ -161,7 +161,9 @@ class PermutationSampler(Sampler):
         self.rngs_ = [pair[0] for pair in children]
         b = len(task.reference_weights)
         self._samples = self._samples_few(task.n_draws, task.n_players, b)
-        order = task.row_order if self._samples else None
+        order = None
+        if self._samples and task.background is not None:
+            order = task.background.row_order
         self._sources = [
             _Rows(pair[1], self.reference_weights_, self.references, order)
             for pair in children
