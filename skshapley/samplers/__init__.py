@@ -28,10 +28,9 @@ from skshapley.samplers._graph_methods import (
 )
 from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
-from skshapley.samplers._nested import ExactNested, Nested
 from skshapley.samplers._odd import Odd, OddLeverage
 from skshapley.samplers._odd_ranked import RankedOdd
-from skshapley.samplers._ordered import Ordered
+from skshapley.samplers._ordered import ExactNested, Nested, Ordered
 from skshapley.samplers._owen import Owen, OwenHalved
 from skshapley.samplers._permutations import (
     Antithetic,
