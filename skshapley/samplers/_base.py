@@ -130,7 +130,7 @@ class SamplerTraits:
 
 @dataclass(frozen=True, eq=False)
 class BackgroundSample:
-    """A background of which a part may be used.
+    """The background in balanced order, for samplers that use a part of it.
 
     Attributes
     ----------
