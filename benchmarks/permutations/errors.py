@@ -19,7 +19,7 @@ from skshapley.samplers._kernels import (
     greedy_permutations,
     least_alike,
 )
-from skshapley.samplers._sobol import sobol_permutations
+from skshapley.samplers._permutation_sets import sobol_permutations
 
 RESULTS = Path(__file__).parents[2] / "doc" / "results" / "permutations"
 TRIALS, LEAST_TRIALS = 25, 3

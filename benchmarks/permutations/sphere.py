@@ -9,7 +9,7 @@ from scipy.stats import chi2, gaussian_kde
 
 from benchmarks.permutations.errors import RESULTS, one_set
 from skshapley.bounds import dot_product_bounds
-from skshapley.samplers._sobol import _sphere
+from skshapley.samplers._permutation_sets import _sphere
 
 BLOCKS = 200  # of 2 (d - 1) permutations, Figure 5
 DRAWN = 4000  # permutations of Figure 6

@@ -1,24 +1,237 @@
-"""The rounded numbers of a report, with the strongest features first."""
+"""The rounded numbers of a report: the data, the truth, and the strongest features first."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from skshapley._records._selection import paths_of, summed
 from skshapley._records._summary import gap_shows
-from skshapley._report._beside import beside
-from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit, parameters
-from skshapley._report._truth import truth
+from skshapley._tables._texts import number, ordered_numbers, shorten
 from skshapley.explanation import Explanation
-from skshapley.plots._common import adding_up, numbers_of_outputs, response_name
+from skshapley.plots._common import (
+    adding_up,
+    ends_of,
+    numbers_of_outputs,
+    response_name,
+)
 from skshapley.plots._partners import strongest_partners
+from skshapley.rewards._methods import BY_CLASS
 
+# Numbers in a script are doubles: larger integers would lose their last digits
+LARGEST_INTEGER = 2**53
+DATA_DIGITS = 10
 # 50,000 attributions take .43 MB with six digits, and .96 MB with 17.
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3
+TEXT_LETTERS = 120
+
+
+def rounded(numbers: NDArray[np.float64], digits: int) -> list[float | None]:
+    """Return numbers with few significant digits, short in JSON; None for NaN and infinity."""
+    form = f"%.{digits}g"
+    return [
+        _short(float(form % x)) if np.isfinite(x) else None for x in numbers.tolist()
+    ]
+
+
+def column(data: pd.Series) -> dict[str, Any]:
+    """Return a column of the data for the page.
+
+    Returns
+    -------
+    column : dict
+        Numbers and dates: ``kind`` ("number", or "date" in seconds), ``x`` (None
+        without a finite number) and ``ends``, the limits of the colours. Infinite
+        values are in ``texts``, by row. Other columns: ``kind`` "text", ``names``,
+        ``codes`` (-1 for missing values) and whether the names are ``ordered``.
+    """
+    if pd.api.types.is_datetime64_any_dtype(data):
+        # Readers expect the local time of their data.
+        clock = data.dt.tz_localize(None) if data.dt.tz is not None else data
+        seconds = clock.astype("datetime64[ms]").astype("int64").to_numpy() / 1e3
+        return _ordered_column("date", np.where(data.isna(), np.nan, seconds))
+    if pd.api.types.is_bool_dtype(data):
+        return _texts(data, [False, True], ordered=True)
+    if isinstance(data.dtype, pd.CategoricalDtype):
+        return _texts(data, list(data.cat.categories), ordered=bool(data.cat.ordered))
+    numbers = ordered_numbers(data)
+    unordered = np.isnan(numbers).all() or pd.api.types.is_timedelta64_dtype(data)
+    # Integers that exceed doubles, such as long keys, are texts.
+    ends = (data.min(), data.max()) if pd.api.types.is_integer_dtype(data) else ()
+    if unordered or any(abs(int(end)) > LARGEST_INTEGER for end in ends):
+        texts = [text(value) for value in data]
+        names = sorted({value for value in texts if value is not None})
+        return _texts(pd.Series(texts, dtype=object), names, ordered=False)
+    return _ordered_column("number", numbers)
+
+
+def text(value: Any) -> str | None:
+    """Return any value as a text of at most 120 letters, or None if it is missing."""
+    missing = pd.isna(value) is True  # an array for lists
+    return None if missing else shorten(value, TEXT_LETTERS)
+
+
+def _ordered_column(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:
+    infinite = np.flatnonzero(np.isinf(numbers))
+    return {
+        "kind": kind,
+        "x": rounded(numbers, DATA_DIGITS if kind == "number" else 17),
+        "ends": rounded(np.array(ends_of(numbers)), DATA_DIGITS),
+        "texts": {str(row): "∞" if numbers[row] > 0 else "−∞" for row in infinite},
+    }
+
+
+def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
+    codes = pd.Categorical(data, names).codes
+    texts = [text(name) for name in names]
+    return {"kind": "text", "names": texts, "codes": codes.tolist(), "ordered": ordered}
+
+
+def _short(number: float) -> float:
+    """Return a whole number as an int: "2" is shorter than "2.0" and "-0.0"."""
+    return (
+        int(number)
+        if number.is_integer() and abs(number) <= LARGEST_INTEGER
+        else number
+    )
+
+
+def truth(explanation: Explanation, y: Any, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """Return the true labels of some rows, and the error of the model over all rows.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    y : array-like of shape (r,)
+    rows : ndarray of shape (n,), int
+        The shown rows.
+
+    Returns
+    -------
+    truth : dict
+        The labels as ``texts``; ``errors``, by which the shown rows are sorted: the
+        probability of the other classes, or the size of the difference; and ``fact``,
+        the error of the model in words.
+
+    Raises
+    ------
+    ValueError
+        For another number of labels than rows, or labels that the predictions do not
+        belong to.
+    """
+    labels = np.asarray(y)
+    if labels.shape != (len(explanation),):
+        raise ValueError(
+            f"Explanation.report takes y with one label for each of the"
+            f" {len(explanation)} rows; got shape {labels.shape}."
+        )
+    shares = _shares(explanation, labels)
+    if shares is not None:
+        wrong = np.mean(shares < 0.5)
+        errors, fact = (
+            1 - shares,
+            f"the true class has less than 50 % in {wrong:.1%} of rows",
+        )
+    elif (
+        labels.dtype.kind in "biuf"
+        and np.ndim(explanation.predictions) == 1
+        and explanation.settings.response_method not in BY_CLASS
+    ):
+        errors = np.abs(explanation.predictions - labels)
+        rmse = np.sqrt(np.mean(errors**2))
+        fact = f"{number(errors.mean())} (mean size), {number(rmse)} (root mean square)"
+    else:
+        raise ValueError(
+            "Explanation.report takes y as the classes that the explanation has, or as"
+            f" numbers to compare with its predictions; got {labels[:3].tolist()}: pass"
+            " labels of the explained response."
+        )
+    return {
+        "texts": [text(label) or "missing" for label in labels[rows]],
+        "errors": rounded(errors[rows], VALUE_DIGITS),
+        "shares": shares is not None,
+        "fact": fact,
+    }
+
+
+def _shares(
+    explanation: Explanation, labels: NDArray[Any]
+) -> NDArray[np.float64] | None:
+    """Return the probability of each row's true class, or None without probabilities."""
+    settings = explanation.settings
+    scores = np.asarray(explanation.predictions)
+    method = settings.response_method
+    if settings.explained_class is not None and method in ("predict_proba", "log_odds"):
+        share = expit(scores) if method == "log_odds" else scores
+        return np.where(labels == settings.explained_class, share, 1 - share)
+    names = explanation.output_names
+    if names is None or method != "predict_proba":
+        return None
+    places = {name: place for place, name in enumerate(names.tolist())}
+    if not {*labels.tolist()} <= {*places}:
+        return None
+    columns = [places[label] for label in labels.tolist()]
+    return scores[np.arange(len(scores)), columns]
+
+
+SHARED = {"features": "feature_names", "rows": "index", "outputs": "output_names"}
+
+
+def beside(
+    explanation: Explanation,
+    other: Any,
+    rows: NDArray[np.intp],
+    kept: NDArray[np.intp],
+) -> list[dict[str, Any]]:
+    """Return the differences between two explanations, by output.
+
+    Parameters
+    ----------
+    explanation, other : Explanation
+        Of the same rows and features.
+    rows : ndarray of shape (n,), int
+        The shown rows.
+    kept : ndarray of shape (p',), int
+        The shown features.
+
+    Raises
+    ------
+    ValueError
+        If the rows, features or outputs differ.
+    """
+    for noun, attribute in SHARED.items():
+        names = getattr(explanation, attribute)
+        other_names = getattr(other, attribute, None)
+        if not np.array_equal(np.array(names), np.array(other_names)):
+            raise ValueError(
+                f"Explanation.report got beside with other {noun} than the explanation:"
+                " pass an Explanation of the same rows, features and outputs."
+            )
+    first = adding_up(explanation)
+    second = adding_up(other)
+    shape = (*first.values.shape[:2], -1)
+    values = first.values.reshape(shape)
+    other_values = second.values.reshape(shape)
+    predictions = second.predictions.reshape(len(second), -1)
+    differences = np.abs(other_values - values)
+    return [
+        {
+            "sizes": rounded(
+                np.abs(other_values[:, kept, k]).mean(axis=0), VALUE_DIGITS
+            ),
+            "differences": rounded(differences[:, kept, k].mean(axis=0), VALUE_DIGITS),
+            "rows": rounded(differences[rows, :, k].sum(axis=1), VALUE_DIGITS),
+            "predictions": rounded(predictions[rows, k], VALUE_DIGITS),
+        }
+        for k in range(values.shape[2])
+    ]
+
+
 # Pairs with drawn interactions
 MOST_PAIRS = 10
 

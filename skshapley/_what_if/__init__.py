@@ -3,8 +3,7 @@
 import re
 from importlib.resources import files
 
-from skshapley._what_if._model import page_model
-from skshapley._what_if._widget import panel_content
+from skshapley._what_if._model import page_model, panel_content
 
 # One subject per file, in the order of their dependence
 PANEL = ("model.js", "what_if.js", "section.js")

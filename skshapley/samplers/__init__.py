@@ -18,7 +18,6 @@ from skshapley.samplers._coalitions import (
 )
 from skshapley.samplers._draw import PERMUTATION_SAMPLERS, draw_permutations
 from skshapley.samplers._exact import Exact
-from skshapley.samplers._extended import Extended
 from skshapley.samplers._graph_methods import (
     ConnectedRegression,
     ConnectedShapley,
@@ -26,19 +25,23 @@ from skshapley.samplers._graph_methods import (
     LocalShapley,
     Myerson,
 )
-from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
 from skshapley.samplers._odd import Odd, OddLeverage
 from skshapley.samplers._odd_ranked import RankedOdd
 from skshapley.samplers._ordered import ExactNested, Nested, Ordered
 from skshapley.samplers._owen import Owen, OwenHalved
+from skshapley.samplers._permutation_sets import (
+    Herding,
+    SequentialBayesianQuadrature,
+    Sobol,
+)
 from skshapley.samplers._permutations import (
     Antithetic,
+    Extended,
     MonteCarlo,
     Orthogonal,
     PermutationSampler,
 )
-from skshapley.samplers._sobol import Sobol
 from skshapley.samplers._stratified import Stratified
 
 SAMPLERS: dict[str, type[Sampler]] = {

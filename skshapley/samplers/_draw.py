@@ -5,15 +5,18 @@ import numpy as np
 from skshapley._tools._params import Count, check_values, resolve
 from skshapley._tools._random import entropy_from, generator
 from skshapley.samplers._base import SamplerTask
-from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
 from skshapley.samplers._kernels import bayesian_weights
+from skshapley.samplers._permutation_sets import (
+    Herding,
+    SequentialBayesianQuadrature,
+    Sobol,
+)
 from skshapley.samplers._permutations import (
     Antithetic,
     MonteCarlo,
     Orthogonal,
     PermutationSampler,
 )
-from skshapley.samplers._sobol import Sobol
 
 PERMUTATION_SAMPLERS: dict[str, type[PermutationSampler]] = {
     "monte-carlo": MonteCarlo,

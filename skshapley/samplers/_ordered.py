@@ -16,6 +16,7 @@ from skshapley.designs import LinearDesign, OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._exact import Exact
 from skshapley.samplers._orders import before_of, is_order, taken_apart
+from skshapley.samplers._permutation_sets import Sobol
 from skshapley.samplers._permutations import (
     Antithetic,
     MonteCarlo,
@@ -23,7 +24,6 @@ from skshapley.samplers._permutations import (
     PermutationSampler,
     with_reverses,
 )
-from skshapley.samplers._sobol import Sobol
 
 
 def _is_levels(value) -> bool:

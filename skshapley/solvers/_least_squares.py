@@ -1,4 +1,4 @@
-"""Weighted least squares with the sum of the attributions exact.
+"""Weighted least squares that define Shapley values: exact, and by projected gradients.
 
 phi minimises sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2 with the Shapley kernel
 w_S = (p - 1)/(C(p, s) s (p - s)), subject to sum phi = v(all) - v(empty) (Charnes et
@@ -7,15 +7,39 @@ the weight w_S/p_S, from which the binomial cancels (Musco & Witter 2025).
 
 Banzhaf values are the slopes of unweighted least squares with a constant and without
 constraint (Hammer & Holzman 1992). A coalition then has the weight 1/p_S.
+
+**Projected stochastic gradient.** Grah & Thouvenot (2020), section 4.1. In their
+notation d is the number of players, l the size of a coalition, x_i its indicator, y_i
+its value, w_i = (d - 1)/(C(d, l) l (d - l)) and
+
+    F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 non-trivial coalitions.
+
+A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an
+unbiased gradient of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d -
+1)/(q(l) l (d - l)). Steps here are for F/2, as in the authors' code and figures. The
+paper gives the gradient of F, so its steps are half as large.
+
+The projection is on the set K of a given sum, within a ball. Grah & Thouvenot (2020),
+section 4.1: K = {phi : sum phi = v(M), ||phi|| <= D}. They alternate projections
+(Dykstra, their Algorithm 2); K is a disc in a hyperplane, so there is a closed form.
+Points are ``(r, p, k)``, one for every row and output; sums are ``(r, k)``.
 """
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
 from skshapley._tools._moments import degrees_of_tails, pooled_errors
+from skshapley._tools._params import Count, Maybe, Number, OneOf
+from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import (
     CoalitionSolver,
+    Estimate,
+    Solver,
+    SolverTask,
     SolverTraits,
     positive_sizes,
     unseen,
@@ -175,3 +199,290 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
     # The kurtosis of few numbers is too small, so n - 1 degrees remain an upper limit.
     most = max(n - 1, 1)
     return pooled_errors(total, np.minimum(degrees, most), most)
+
+
+def project_on_sum(points: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Project on the hyperplane sum = `total`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, p, k)
+    total : ndarray of shape (r, k)
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+    """
+    excess = points.sum(axis=1) - total
+    return points - (excess / points.shape[1])[:, None]
+
+
+def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
+    """Project on the hyperplane sum = `total` within the ball of `radius` around 0.
+
+    The ball cuts the hyperplane in a disc around the point with all coordinates
+    total/p, so the projection on the hyperplane is pulled radially towards that point.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, p, k)
+    total : ndarray of shape (r, k)
+    radius : float
+        At least ``abs(total) / sqrt(p)``: see `check_radius`. Infinite for no ball.
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(
+    ...     np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0
+    ... ).ravel().round(4)
+    array([ 0.7071, -0.7071])
+    """
+    p = points.shape[1]
+    centre = (total / p)[:, None]
+    offset = project_on_sum(points, total) - centre
+    # Pythagoras: the disc's centre has this distance from the origin. Rounding may make
+    # the product negative. Without squares, large numbers do not overflow.
+    distance = total / np.sqrt(p)
+    reach = np.sqrt(np.maximum((radius - distance) * (radius + distance), 0.0))
+    length = np.hypot.reduce(offset, axis=1)
+    shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
+    return centre + offset * shrink[:, None]
+
+
+def check_radius(total: np.ndarray, radius: float, p: int, owner: str) -> None:
+    """Raise ValueError if no point of the ball has the sum `total`, ``(r, k)``."""
+    least = np.abs(total).max(initial=0.0) / np.sqrt(p)
+    if least > radius:
+        raise ValueError(
+            f"{owner} got radius={radius!r}, but attributions of {p} players with the "
+            f"sum {np.abs(total).max():.6g} have a norm of at least {least:.6g}: give "
+            "a larger radius, or None for no ball."
+        )
+
+
+STEPS = ("constant", "sqrt", "inverse")
+AVERAGING = ("none", "uniform", "weighted", "tail")
+
+
+class Trace(NamedTuple):
+    """The path of a run, in intervals of some steps.
+
+    Attributes
+    ----------
+    n_coalitions : ndarray of shape (n,), int
+        Number of processed coalitions.
+    iterates, averages : ndarray of shape (n, r, p, k)
+    """
+
+    n_coalitions: np.ndarray
+    iterates: np.ndarray
+    averages: np.ndarray
+
+
+@dataclass(eq=False, repr=False)
+class ProjectedSGD(Solver):
+    """Projected stochastic gradient descent, coalition by coalition (Grah & Thouvenot 2020).
+
+    It starts with equal shares, stores no coalitions and solves no linear system. Least squares
+    does both and is more accurate with the same evaluations. There are no standard errors.
+
+    Parameters
+    ----------
+    step : {"constant", "sqrt", "inverse"}, default="constant"
+        Decay of the step with the number t of processed coalitions.
+    step_size : float or None, default=None
+        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale g = 1/((p -
+        1) H(p - 1)), with the harmonic number H. It moves approximately to the solution of the
+        drawn coalition. The step is g, g / sqrt(1 + g t) or g / (1 + g mu t / 2), mu = 1 - 1/p; the
+        last one approaches 2 / (mu t), as in the paper. A design with steeper coalitions than the
+        importance distribution reduces g. Steps are for one coalition, and for F/2, half of the
+        paper's F.
+    averaging : {"uniform", "none", "weighted", "tail"}, default="uniform"
+        The estimate from the iterates. "uniform": the mean of all. "none": the last one.
+        "weighted": the mean with linearly growing weights (the paper's choice for "inverse").
+        "tail": the mean since the second last power of two, which is half to three quarters of all
+        iterates.
+    batch_size : int, default=64
+        Coalitions per step, which uses the mean of their gradients; the paper has 1. The step for B
+        coalitions is B gamma / (1 + (B - 1) mu gamma). It equals B steps if these are small, and is
+        never far above 1 / mu, the step that solves the problem with an exact gradient.
+    radius : float or None, default=None
+        D, a bound on the norm of the attributions; None for no bound.
+    trace_every : int or None, default=None
+        Interval of steps after which `trace_` stores the iterate and its mean.
+
+    Attributes
+    ----------
+    trace_ : Trace
+        Available after a run, as ``shapley_values(...).solver.trace_``.
+
+    Notes
+    -----
+    Pairs with replacement, ``Leverage(replacement=True)``, have half to three quarters of the error
+    of the importance distribution with as many draws. Without replacement, the small sizes are
+    enumerated. They occur once with large weights, and one pass does not average them.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 4.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import ProjectedSGD
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     solver=ProjectedSGD(averaging="tail"),
+    ...     max_evals=1000,
+    ...     random_state=0,
+    ... )
+    >>> result.values.round(3)
+    array([1., 2., 4.])
+    """
+
+    step: str = "constant"
+    step_size: float | None = None
+    averaging: str = "uniform"
+    batch_size: int = 64
+    radius: float | None = None
+    trace_every: int | None = None
+
+    accepts = (CoalitionDesign,)
+    default_sampler = "importance"
+    # Without errors, values are never scaled: the radius and the trace are in their
+    # units.
+    traits = SolverTraits(standard_errors=False)
+    _constraints = {
+        "step": OneOf(STEPS),
+        "step_size": Maybe(Number(above=0)),
+        "averaging": OneOf(AVERAGING),
+        "batch_size": Count(),
+        "radius": Maybe(Number(above=0)),
+        "trace_every": Maybe(Count()),
+    }
+
+    def _start(self, task: SolverTask) -> None:
+        p = self.n_players_
+        self._total = self.v_full_ - self.v_empty_
+        self._radius = np.inf if self.radius is None else self.radius
+        check_radius(self._total, self._radius, p, "ProjectedSGD")
+        share = (self._total / p)[:, None]
+        phi = np.repeat(share, p, axis=1)
+        none = np.zeros_like(phi)
+        # the iterate, the weighted sum of all iterates, and this sum before the last
+        # and the second last power of two; only weighted sums include the start
+        self._state = np.stack(
+            [phi, phi if self.averaging == "weighted" else none, none, none]
+        )
+        self._steps = np.zeros(len(share), dtype=np.int64)
+        self._seen = np.zeros(len(share), dtype=np.int64)
+        self._path = [(0, phi, phi)]
+
+    def update(
+        self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray
+    ) -> None:
+        """Take one step for each batch of coalitions, in the order of the design."""
+        p, m = self.n_players_, values.shape[1]
+        size = design.coalitions.sum(axis=2)
+        weight = (p - 1) * m / (design.expected_draws * size * (p - size))
+        target = values - self.v_empty_[rows, None]
+        state = self._state[:, rows]
+        steps = self._steps[rows]
+        n_seen = self._seen[rows]
+        total = self._total[rows]
+        # the squared length of x on the hyperplane of sum zero is l (d - l)/d
+        scale = natural_step(p, (weight * size * (p - size) / p).max(axis=1))
+        for start in range(0, m, self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            x = design.coalitions[:, batch].astype(np.float64)
+            n_seen = n_seen + x.shape[1]
+            step = self._step_sizes(scale, n_seen, x.shape[1])
+            # The mean gradient of the batch; a step for B coalitions is scaled in
+            # `_step_sizes`.
+            pull = step[:, None] * weight[:, batch] / x.shape[1]
+            gap = np.matmul(x, state[0]) - target[:, batch]
+            phi = state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
+            phi = project(phi, total, self._radius)
+            steps = steps + 1
+            state = self._with_next(state, phi, steps)
+            if self.trace_every and steps[0] % self.trace_every == 0:
+                self._state[:, rows] = state
+                self._steps[rows] = steps
+                self._path.append(
+                    (n_seen[0], self._state[0].copy(), self.result().values)
+                )
+        self._state[:, rows] = state
+        self._steps[rows] = steps
+        self._seen[rows] = n_seen
+
+    def _with_next(
+        self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
+        """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
+        t = steps[:, None, None]
+        weight = t + 1 if self.averaging == "weighted" else 1
+        # Sums at powers of two suffice for the tail mean, without storing iterates.
+        tails = np.where(t == _power_below(t), state[1:3], state[2:])
+        return np.stack([phi, state[1] + weight * phi, *tails])
+
+    def _step_sizes(
+        self, scale: np.ndarray, seen: np.ndarray, batch: int
+    ) -> np.ndarray:
+        """Return the step of the batch with the last coalition number `seen`, ``(r,)``."""
+        # Curvature of F/2 along the hyperplane of constant sums, equal in all
+        # directions.
+        mu = 1 - 1 / self.n_players_
+        natural = self.step_size is None
+        gamma = scale if natural else np.full(len(seen), self.step_size)
+        if self.step == "sqrt":
+            gamma = gamma / np.sqrt(1 + gamma * seen if natural else seen)
+        elif self.step == "inverse":
+            gamma = gamma / (1 + gamma * mu * seen / 2 if natural else seen)
+        return batch * gamma / (1 + (batch - 1) * mu * gamma)
+
+    @property
+    def trace_(self) -> Trace:
+        """The path so far, including the start; see `Trace`."""
+        if self.trace_every is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no trace; pass trace_every=1, or another "
+                "int."
+            )
+        return Trace(*(np.array(part) for part in zip(*self._path, strict=True)))
+
+    def result(self) -> Estimate:
+        """Return the mean of the iterates; there are no standard errors."""
+        phi, total, _, before = self._state
+        t = self._steps[:, None, None]
+        if self.averaging == "none":
+            return Estimate(phi.copy(), None)
+        if self.averaging == "weighted":
+            return Estimate(total * 2 / ((t + 1) * (t + 2)), None)
+        n = t
+        if self.averaging == "tail":
+            n = t + 1 - np.maximum(_power_below(t) // 2, 1)
+            total = total - before
+        return Estimate(np.where(t > 0, total / np.maximum(n, 1), phi), None)
+
+
+def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
+    """Return 1/((p - 1) H(p - 1)), or less for designs with steep coalitions: ``(r,)``.
+
+    With the importance distribution, this is the step of a Kaczmarz projection: it
+    approximately solves the equation of a coalition. If a design has coalitions with
+    much larger weights (the uniform distribution, or enumerated sizes), the steepest
+    curvature ``(r,)`` limits the step.
+    """
+    return 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
+
+
+def _power_below(t: np.ndarray) -> np.ndarray:
+    """Return the largest power of two that is at most t (1 for t = 0)."""
+    return 2 ** np.log2(np.maximum(t, 1)).astype(np.int64)

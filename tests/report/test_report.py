@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from skshapley import ShapleyExplainer
-from skshapley._report._columns import column
+from skshapley._report._content import column
 
 from .conftest import report_text
 

@@ -212,7 +212,7 @@ def test_weights_of_all_permutations_are_exact(p, sampler):
 
 def test_sphere_points_lie_on_the_sphere_and_are_uniform():
     """The printed loop bound gives norms up to 1.41; every coordinate has variance 1/(p - 1)."""
-    from skshapley.samplers._sobol import _sphere
+    from skshapley.samplers._permutation_sets import _sphere
 
     for p in (2, 3, 4, 9):
         points = _sphere(np.random.default_rng(0), 4096, p)

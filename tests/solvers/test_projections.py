@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skshapley.solvers._sgd import project
+from skshapley.solvers._least_squares import project
 
 from .dykstra import dykstra, on_hyperplane
 
