@@ -243,12 +243,12 @@ class TreeExplainer(Attributor):
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""
-        trees = read_trees(
-            self.estimator,
-            "raw" if self.response_method == "auto" else self.response_method,
-        )
+        method = "raw" if self.response_method == "auto" else self.response_method
         labels = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
         output = self.output
+        if len(labels) > 2 and output in labels:
+            return read_trees(self.estimator, method, labels.index(output)), None
+        trees = read_trees(self.estimator, method)
         if len(labels) == 2:
             output = labels[-1] if output is None else output
             # the log-odds of the second class; those of the first are their negative

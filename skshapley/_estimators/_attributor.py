@@ -205,7 +205,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         settings = Settings(
             model=label(self.estimator), n_background=n_background, **facts
         )
-        seed = getattr(self, "random_state", None)
+        seed = vars(self).get("random_state")
         return Labels(settings, self._background, output_names, pairs, seed)
 
     def _table(self, X: Any) -> Any:

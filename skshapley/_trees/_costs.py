@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._resources import working_bytes
-from skshapley._trees._ensemble import concatenate
 from skshapley._trees._paths import Paths
 from skshapley._trees._walks import narrowed
 
@@ -173,7 +172,7 @@ def count_costs(trees, players, nested=False) -> Costs:
     tree_numbers = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
     sample = trees
     if len(tree_numbers) < trees.n_trees:
-        sample = concatenate([trees.take_trees(i, i + 1) for i in tree_numbers])
+        sample = trees.take_trees(tree_numbers)
     share = len(tree_numbers) / trees.n_trees
     paths, pairs = Paths(sample, players[sample.feature]), np.ones(sample.n_nodes)
     for nodes in paths.levels:

@@ -163,39 +163,33 @@ class TreeEnsemble:
             )
         return matrix
 
-    def take_trees(self, first, last) -> "TreeEnsemble":
-        """Return some consecutive trees as an ensemble with base zero.
+    def take_trees(self, numbers) -> "TreeEnsemble":
+        """Return some trees as an ensemble with base zero.
 
         Parameters
         ----------
-        first, last : int
-            Position of the first tree, and one past the position of the last.
+        numbers : array-like of int, ascending
+            Positions of the trees.
 
         Returns
         -------
         trees : TreeEnsemble
         """
-        start = int(self.roots[first])
-        end = int(self.roots[last]) if last < self.n_trees else self.n_nodes
-        ensemble = self._moved(slice(start, end), slice(first, last), -start)
-        return replace(ensemble, base=np.zeros_like(self.base))
-
-    def _moved(self, nodes, trees, offset) -> "TreeEnsemble":
-        """Return some nodes and trees, given by slices, with an offset added to all positions."""
-        children = (self.left[nodes], self.right[nodes])
-        left, right = (np.where(side < 0, -1, side + offset) for side in children)
-        splits = (
-            split
-            for split in self.category_splits
-            if nodes.start <= split.node < nodes.stop
-        )
+        starts = self.roots[numbers]
+        sizes = np.diff(self.roots, append=self.n_nodes)[numbers]
+        roots = np.cumsum(sizes) - sizes
+        shift = np.repeat(roots - starts, sizes)
+        nodes = np.arange(len(shift)) - shift
+        splits = {split.node: split for split in self.category_splits}
+        places = np.flatnonzero(np.isin(nodes, list(splits))).tolist()
         return replace(
             self,
-            left=left,
-            right=right,
-            roots=self.roots[trees] + offset,
+            left=_shifted(self.left[nodes], shift),
+            right=_shifted(self.right[nodes], shift),
+            roots=roots,
+            base=np.zeros_like(self.base),
             category_splits=tuple(
-                replace(split, node=split.node + offset) for split in splits
+                replace(splits[int(nodes[place])], node=place) for place in places
             ),
             **{name: getattr(self, name)[nodes] for name in NODES},
         )
@@ -242,8 +236,7 @@ class TreeEnsemble:
         ensemble = replace(self, value=value, base=base, raw_response=combined_response)
         if len(keep) == self.n_trees:
             return ensemble
-        pieces = [ensemble.take_trees(tree, tree + 1) for tree in keep]
-        return replace(concatenate(pieces), base=base, raw_response=combined_response)
+        return replace(ensemble.take_trees(keep), base=base)
 
 
 def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
@@ -320,23 +313,34 @@ def concatenate(ensembles) -> TreeEnsemble:
     -------
     trees : TreeEnsemble
     """
-    ends = np.cumsum([ensemble.n_nodes for ensemble in ensembles]).tolist()
-    shifted = [
-        ensemble._moved(slice(0, ensemble.n_nodes), slice(None), end - ensemble.n_nodes)
-        for ensemble, end in zip(ensembles, ends, strict=True)
-    ]
-    arrays = ("left", "right", "roots", *NODES)
+    sizes = [ensemble.n_nodes for ensemble in ensembles]
+    starts = (np.cumsum(sizes) - sizes).tolist()
+    shift = np.repeat(starts, sizes)
+    pairs = list(zip(ensembles, starts, strict=True))
+    left, right = (
+        np.concatenate([getattr(ensemble, side) for ensemble in ensembles])
+        for side in ("left", "right")
+    )
     return replace(
         ensembles[0],
+        left=_shifted(left, shift),
+        right=_shifted(right, shift),
         base=np.sum([ensemble.base for ensemble in ensembles], axis=0),
+        roots=np.concatenate([ensemble.roots + start for ensemble, start in pairs]),
         category_splits=tuple(
-            split for ensemble in shifted for split in ensemble.category_splits
+            replace(split, node=split.node + start)
+            for ensemble, start in pairs
+            for split in ensemble.category_splits
         ),
         **{
-            name: np.concatenate([getattr(ensemble, name) for ensemble in shifted])
-            for name in arrays
+            name: np.concatenate([getattr(ensemble, name) for ensemble in ensembles])
+            for name in NODES
         },
     )
+
+
+def _shifted(children, shift) -> NDArray[np.int64]:
+    return np.where(children < 0, -1, children + shift)
 
 
 def tree_outputs(trees) -> NDArray[np.int64]:

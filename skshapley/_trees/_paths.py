@@ -103,7 +103,8 @@ def traced_runs(
     for first, last in pairwise(
         [0, *(np.flatnonzero(np.diff(number)) + 1), trees.n_trees]
     ):
-        subset, start = trees.take_trees(first, last), int(trees.roots[first])
+        subset = trees.take_trees(range(first, last))
+        start = int(trees.roots[first])
         yield (
             subset,
             slice(start, start + subset.n_nodes),

@@ -52,15 +52,18 @@ class TreeReader:
     ----------
     ensemble : callable
         From a fitted model to its `TreeEnsemble`, with all outputs.
+    selects : bool, default=False
+        Whether `ensemble` also takes the position of the only output to read.
     """
 
-    ensemble: Callable[[Any], TreeEnsemble]
+    ensemble: Callable[..., TreeEnsemble]
+    selects: bool = False
 
     def __call__(self, model: Any, method: Any, ask: Ask) -> Form:
         """Return the sum of a model's trees as a closed form."""
         return Trees(self.trees(model, method), names_of(model))
 
-    def trees(self, model: Any, method: str) -> TreeEnsemble:
+    def trees(self, model: Any, method: str, output: int | None = None) -> TreeEnsemble:
         """Return the trees of a model if their sum is the response.
 
         Parameters
@@ -68,6 +71,8 @@ class TreeReader:
         model : fitted model
         method : str
             The response, or "raw" for the sum itself.
+        output : int or None, default=None
+            Position of the only output to read; None: all outputs.
 
         Raises
         ------
@@ -78,9 +83,9 @@ class TreeReader:
         """
         if hasattr(model, "fit"):
             check_is_fitted(model)
-        trees = self.ensemble(model)
+        trees = self.ensemble(model, *([output] if self.selects else []))
         check_sum(model, trees, method)
-        return trees
+        return trees if output is None else trees.take_output(output)
 
 
 def check_sum(model: Any, trees: TreeEnsemble, method: str) -> None:

@@ -8,7 +8,7 @@ leaf's number is the result of split i.
 
 import json
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,9 +53,13 @@ def read_catboost(model) -> TreeEnsemble:
     scale, bias = dump["scale_and_bias"]
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
+    by_depth = groupby(
+        dump.get("oblivious_trees", ()), lambda tree: len(tree["splits"] or ())
+    )
     trees = [
-        _read_oblivious(tree, columns, scale, len(bias))
-        for tree in dump.get("oblivious_trees", ())
+        tree
+        for _, run in by_depth
+        for tree in _read_oblivious(list(run), columns, scale, len(bias))
     ] or [_read_tree(root, columns, scale, len(bias)) for root in dump["trees"]]
     return assemble(
         trees,
@@ -117,14 +121,14 @@ class _Columns(NamedTuple):
         last = max(feature.get("flat_feature_index", 0) for feature in features)
         return cls(1 + last, floats, categories)
 
-    def asked(self, split) -> tuple[int, float, bool, Any]:
-        """Return the column of a split, its threshold, where NaN goes, and its category."""
+    def asked(self, split) -> tuple[int, float, bool, int]:
+        """Return the column of a split, its threshold, where NaN goes, and its category or -1."""
         if split["split_type"] == "FloatFeature":
             feature = self.floats[split["float_feature_index"]]
             # CatBoost treats NaN as less or as greater than all numbers; NaN > border
             # is False
             missing_left = feature["nan_value_treatment"] != "AsTrue"
-            return feature["flat_feature_index"], split["border"], missing_left, None
+            return feature["flat_feature_index"], split["border"], missing_left, -1
         if split["split_type"] == "OneHotFeature":
             feature = self.categories[split["cat_feature_index"]]
             category = feature["values"].index(split["value"])
@@ -137,37 +141,50 @@ class _Columns(NamedTuple):
         )
 
 
-def _read_oblivious(tree, columns, scale, n_outputs) -> dict[str, Any]:
-    """Return an oblivious tree for `assemble`, level by level; its last split is the root's."""
-    questions = [columns.asked(split) for split in reversed(tree["splits"] or ())]
+def _read_oblivious(trees, columns, scale, n_outputs) -> list[dict[str, Any]]:
+    """Return oblivious trees of one depth for `assemble`, level by level.
+
+    The last split of a tree is the root's.
+    """
     # the leaf stands for the questions of a tree without splits
-    feature, threshold, missing_left, category = zip(
-        *questions, (-1, 0.0, False, None), strict=True
-    )
-    depth = len(questions)
+    questions = [
+        [*map(columns.asked, reversed(tree["splits"] or ())), (-1, 0.0, False, -1)]
+        for tree in trees
+    ]
+    n, depth = len(questions), len(questions[0]) - 1
     level = np.repeat(np.arange(depth + 1), 1 << np.arange(depth + 1))
     node, inner = np.arange(len(level)), level < depth
-    value = np.zeros((len(level), n_outputs))
+    feature, threshold, missing_left, category = (
+        np.array([[question[part] for question in tree] for tree in questions])[
+            :, level
+        ]
+        for part in range(4)
+    )
+    value = np.zeros((n, len(level), n_outputs))
     # the root's answer is the highest bit of a leaf's number
-    value[~inner] = np.reshape(tree["leaf_values"], (-1, n_outputs)) * scale
+    leaf_values = np.array([tree["leaf_values"] for tree in trees])
+    value[:, ~inner] = leaf_values.reshape(n, -1, n_outputs) * scale
     # CatBoost stores weights of leaves only.
-    covers = [np.asarray(tree["leaf_weights"])]
-    for _ in questions:
-        covers.append(covers[-1].reshape(-1, 2).sum(axis=1))
-    return {
-        "left": np.where(inner, 2 * node + 1, -1),
-        "right": np.where(inner, 2 * node + 2, -1),
-        "feature": np.take(feature, level),
-        "threshold": np.take(threshold, level),
-        "missing_left": np.take(missing_left, level),
-        "value": value,
-        "cover": np.concatenate(covers[::-1]),
-        "categories": {
-            n: ([category[at]], False)
-            for n, at in enumerate(level.tolist())
-            if category[at] is not None
-        },
-    }
+    covers = [np.array([tree["leaf_weights"] for tree in trees])]
+    for _ in range(depth):
+        covers.append(covers[-1].reshape(n, -1, 2).sum(axis=2))
+    cover = np.concatenate(covers[::-1], axis=1)
+    return [
+        {
+            "left": np.where(inner, 2 * node + 1, -1),
+            "right": np.where(inner, 2 * node + 2, -1),
+            "feature": feature[i],
+            "threshold": threshold[i],
+            "missing_left": missing_left[i],
+            "value": value[i],
+            "cover": cover[i],
+            "categories": {
+                split: ([int(category[i, split])], False)
+                for split in np.flatnonzero(category[i] >= 0).tolist()
+            },
+        }
+        for i in range(n)
+    ]
 
 
 def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
@@ -186,9 +203,7 @@ def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
         "value": np.array(value) * scale,
         "cover": cover,
         "categories": {
-            node: ([code], False)
-            for node, code in enumerate(category)
-            if code is not None
+            node: ([code], False) for node, code in enumerate(category) if code >= 0
         },
     }
 
@@ -197,7 +212,7 @@ def _nodes(node, columns, n_outputs) -> list[tuple]:
     """Return a node and those below: distances of the children, question, value and weight."""
     if "split" not in node:
         value = np.reshape(node["value"], n_outputs)
-        return [(0, 0, (-1, 0.0, False, None), value, node["weight"])]
+        return [(0, 0, (-1, 0.0, False, -1), value, node["weight"])]
     left, right = (_nodes(node[side], columns, n_outputs) for side in ("left", "right"))
     # CatBoost stores weights of leaves only.
     weight = left[0][-1] + right[0][-1]

@@ -39,10 +39,12 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
     ),
     "imblearn": {"Pipeline": _sklearn_sums.of_pipeline},
     "xgboost": {
-        "Booster": TreeReader(read_xgboost),
-        "XGBModel": XGBoostReader(read_xgboost),
+        "Booster": TreeReader(read_xgboost, selects=True),
+        "XGBModel": XGBoostReader(read_xgboost, selects=True),
     },
-    "lightgbm": dict.fromkeys(("Booster", "LGBMModel"), LightGBMReader(read_lightgbm)),
+    "lightgbm": dict.fromkeys(
+        ("Booster", "LGBMModel"), LightGBMReader(read_lightgbm, selects=True)
+    ),
     "catboost": {"CatBoost": TreeReader(read_catboost)},
     "interpret": _interpret.READERS,
     "imodels": _imodels.READERS,
@@ -128,7 +130,9 @@ def _check_own(model: Any, method: Any, read: type, name: str) -> None:
                 )
 
 
-def read_trees(model: Any, response_method: str = "raw") -> TreeEnsemble:
+def read_trees(
+    model: Any, response_method: str = "raw", output: int | None = None
+) -> TreeEnsemble:
     """Read a fitted tree model through its library's own dump.
 
     Parameters
@@ -144,11 +148,12 @@ def read_trees(model: Any, response_method: str = "raw") -> TreeEnsemble:
         (log-odds for a classifier), the mean or the class probabilities of a forest,
         the mean depth of an isolation forest. The other responses can be read where
         they are equal to that sum.
+    output : int or None, default=None
+        Position of the only output to read; None: all outputs.
 
     Returns
     -------
     trees : TreeEnsemble
-        With all outputs; ``take_output`` selects one.
 
     Raises
     ------
@@ -182,4 +187,4 @@ def read_trees(model: Any, response_method: str = "raw") -> TreeEnsemble:
             f"choose one of {', '.join(dict.fromkeys(choices))}, or explain it by "
             "sampling",
         )
-    return reader.trees(model, response_method)
+    return reader.trees(model, response_method, output)

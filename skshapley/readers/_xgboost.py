@@ -1,4 +1,4 @@
-"""XGBoost models, read from ``Booster.save_raw("json")``.
+"""XGBoost models, read from ``Booster.save_raw("ubj")``, universal binary JSON.
 
 XGBoost casts its input to float32 and goes left where ``x < threshold``. The categories
 listed in a split go right. The base score is stored on the scale of the predictions.
@@ -6,6 +6,7 @@ listed in a split go right. The base score is stored on the scale of the predict
 
 import json
 from functools import partial
+from io import BytesIO
 from itertools import pairwise
 from typing import Any
 
@@ -31,15 +32,29 @@ _IDENTITY = {
 # Objectives whose several outputs are sorted in each row
 SORTED = {"reg:quantileerror", "reg:expectileerror"}
 _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
+# Types of numbers in universal binary JSON, by their markers
+_NUMBERS: dict[bytes, np.dtype[Any]] = {
+    b"i": np.dtype("i1"),
+    b"U": np.dtype("u1"),
+    b"I": np.dtype(">i2"),
+    b"l": np.dtype(">i4"),
+    b"L": np.dtype(">i8"),
+    b"d": np.dtype(">f4"),
+    b"D": np.dtype(">f8"),
+}
+# Beginning of the array of trees, before their number
+_TREES = b"\0\0\0\0\0\0\0\5trees[#L"
 
 
-def read_xgboost(model) -> TreeEnsemble:
+def read_xgboost(model, output=None) -> TreeEnsemble:
     """Return the margin of an XGBoost model as a `TreeEnsemble`.
 
     Parameters
     ----------
     model : xgboost.Booster or xgboost.XGBModel
         Of booster "gbtree" or "dart", with one value per leaf.
+    output : int or None, default=None
+        Leave the trees of all other outputs out.
 
     Returns
     -------
@@ -52,7 +67,7 @@ def read_xgboost(model) -> TreeEnsemble:
         For a booster without trees, or leaves with several values.
     """
     booster = model if not hasattr(model, "get_booster") else model.get_booster()
-    saved = json.loads(bytes(booster.save_raw("json")))
+    saved, stored_trees = _split_model(bytes(booster.save_raw("ubj")))
     learner = saved["learner"]
     name = learner["gradient_booster"]["name"]
     if name not in ("gbtree", "dart"):
@@ -79,10 +94,11 @@ def read_xgboost(model) -> TreeEnsemble:
     missing = np.nan if missing is None else float(missing)
     categories = _known_categories(forest, saved["version"])
     trees = [
-        _read_tree(tree, output, weight)
-        for tree, output, weight in zip(
-            forest["trees"][:n_trees], forest["tree_info"], weights, strict=False
+        _read_tree(_read_ubjson(BytesIO(tree)), tree_output, weight)
+        for tree, tree_output, weight in zip(
+            stored_trees[:n_trees], forest["tree_info"], weights, strict=False
         )
+        if output in (None, tree_output)
     ]
     return assemble(
         trees,
@@ -100,6 +116,52 @@ def read_xgboost(model) -> TreeEnsemble:
     )
 
 
+def _split_model(raw) -> tuple[dict[str, Any], list[bytes]]:
+    """Return a saved model without its trees, and each tree as it is stored."""
+    # A linear booster has no array of trees.
+    head, name, array = raw.partition(_TREES)
+    trees = []
+    end = 8
+    for _ in range(int.from_bytes(array[:end], "big")):
+        start = end
+        # The last field of a tree is an object of short texts.
+        end = array.index(b"}}", array.index(b"tree_param{", start)) + 2
+        trees.append(array[start:end])
+    return _read_ubjson(BytesIO(head + name + bytes(8) + array[end:])), trees
+
+
+def _read_ubjson(stream) -> Any:
+    """Return the next value of a document in universal binary JSON, as XGBoost writes it.
+
+    Parameters
+    ----------
+    stream : binary file
+    """
+    marker = stream.read(1)
+    if marker == b"{":
+        fields = {}
+        while stream.read(1) != b"}":
+            name = stream.read(_read_length(stream)).decode()
+            fields[name] = _read_ubjson(stream)
+        return fields
+    if marker == b"S":
+        stream.read(1)
+        return stream.read(_read_length(stream)).decode()
+    if marker != b"[":
+        dtype = _NUMBERS[marker]
+        return np.frombuffer(stream.read(dtype.itemsize), dtype)[0].item()
+    if stream.read(1) == b"#":
+        stream.read(1)
+        return [_read_ubjson(stream) for _ in range(_read_length(stream))]
+    dtype = _NUMBERS[stream.read(1)]
+    stream.read(2)
+    return np.frombuffer(stream.read(_read_length(stream) * dtype.itemsize), dtype)
+
+
+def _read_length(stream) -> int:
+    return int.from_bytes(stream.read(8), "big")
+
+
 def _methods(model, objective, n_outputs) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
@@ -115,16 +177,13 @@ def _methods(model, objective, n_outputs) -> tuple[str, ...]:
 
 
 def _read_tree(tree, output, weight) -> dict[str, Any]:
-    left = np.array(tree["left_children"])
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnreadableModelError(
             "An XGBoost model with multi_strategy='multi_output_tree' has several "
             "values in each leaf",
             "choose multi_strategy='one_output_per_tree', or explain it by sampling",
         )
-    # The JSON text has more digits than float32; XGBoost compares with the float32
-    # value.
-    condition = np.array(tree["split_conditions"], dtype=np.float32)
+    condition = tree["split_conditions"]
     categories = {}
     for node, start, size in zip(
         tree["categories_nodes"],
@@ -132,9 +191,10 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
         tree["categories_sizes"],
         strict=True,
     ):
-        categories[int(node)] = (tree["categories"][start : start + size], False)
+        members = tree["categories"][start : start + size]
+        categories[int(node)] = (members.tolist(), False)
     return {
-        "left": left,
+        "left": tree["left_children"],
         "right": tree["right_children"],
         "feature": tree["split_indices"],
         "threshold": condition,
@@ -222,7 +282,8 @@ class XGBoostReader(TreeReader):
 
 def _linear_booster(model: Any, method: str) -> ClosedForm:
     """Return the margin of a linear booster, or the probability of two classes."""
-    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    saved = _split_model(bytes(model.get_booster().save_raw("ubj")))[0]
+    learner = saved["learner"]
     objective = learner["objective"]["name"]
     readable = []
     if hasattr(model, "predict_proba"):
