@@ -61,7 +61,8 @@ class Couples(Game):
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the values, ``(r, m, 1)``."""
-        present, absent = self._present[rows, None], self._absent[rows, None]
+        present = self._present[rows, None]
+        absent = self._absent[rows, None]
         total = np.where(coalitions, present, absent).sum(axis=2)
         return self._value(total, rows)[..., None]
 

@@ -48,7 +48,8 @@ class Design:
             Positions 0..r-1, in order.
         references : ndarray of shape (u, q), int, or None
         """
-        inner, references = self._inner(r), self.coalition_references
+        inner = self._inner(r)
+        references = self.coalition_references
         coalitions = np.broadcast_to(self.coalitions, (r, *self.coalitions.shape[1:]))
         if references is not None:
             references = np.broadcast_to(references, (r, *references.shape[1:]))[inner]
@@ -215,7 +216,8 @@ class StepwiseDesign:
         if self.differing is not None:
             place = np.where(self.differing, place, np.int16(p))  # others never enter
         # the last step is the full coalition, which is never requested
-        steps, requested = np.arange(p - 1, dtype=np.int16), self._passed[1][:, :, :-1]
+        steps = np.arange(p - 1, dtype=np.int16)
+        requested = self._passed[1][:, :, :-1]
         coalitions = (place[:, :, None] <= steps[:, None]).reshape(-1, p)
         if not requested.all():
             coalitions = coalitions[requested.ravel()]

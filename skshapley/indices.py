@@ -220,11 +220,14 @@ ROWS = 2**14  # sets per block
 
 def walsh(values: np.ndarray) -> np.ndarray:
     """Return the coefficients c_T of all sets T from the values of all coalitions, ``(2^p, k)``."""
-    out, half = np.array(values, dtype=np.float64), 1
+    out = np.array(values, dtype=np.float64)
+    half = 1
     while half < len(out):
         pairs = out.reshape(-1, 2, half, out.shape[1])
-        without, present = pairs[:, 0].copy(), pairs[:, 1].copy()
-        pairs[:, 0], pairs[:, 1] = (present + without) / 2, (present - without) / 2
+        without = pairs[:, 0].copy()
+        present = pairs[:, 1].copy()
+        pairs[:, 0] = (present + without) / 2
+        pairs[:, 1] = (present - without) / 2
         half *= 2
     return out
 

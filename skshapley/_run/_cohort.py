@@ -53,15 +53,15 @@ class Cohort:
     """
 
     def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
-        self.block, self.members, self.players = block, members, players
+        self.block = block
+        self.members = members
+        self.players = players
         game, plan, (r, self.count) = block.game, block.plan, players.shape
         # entries of single players; pairs follow
         self._own = slice(None if plan.pairs is None else self.count)
-        b, self.row_order, weights = (
-            game.n_references,
-            game.row_order,
-            game.reference_weights,
-        )
+        b = game.n_references
+        self.row_order = game.row_order
+        weights = game.reference_weights
         self.sampler, self.solver = plan.methods(self.count)
         size = replace(Size.of(game), n_players=self.count).within(plan.max_rows)
         values = size.values(plan.max_rows)
@@ -69,7 +69,8 @@ class Cohort:
         self.schedule = Schedule(plan, size, self.sampler, self.solver, bought, r)
         # the rows of the last design
         self.asking = self.schedule.asking
-        self.v_empty, self.v_full = block.v_empty[members], block.v_full[members]
+        self.v_empty = block.v_empty[members]
+        self.v_full = block.v_full[members]
         self.units: np.ndarray | None = None
         self.design: Any = None
         self.groups: Sample | None = None
@@ -217,7 +218,8 @@ class Cohort:
 
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver in units that make the first values about 1."""
-        plan, margins = self.block.plan, self.block.margins
+        plan = self.block.plan
+        margins = self.block.margins
         if margins is not None:
             margins = margins[self.block.rows[self.members][:, None], self.players]
         task = SolverTask(

@@ -101,11 +101,17 @@ def run(
 
 def _block_size(game, plan) -> int:
     sampler, _ = plan.usual
-    p, k, b = plan.size.n_players, game.n_outputs, game.n_references
-    coalitions, draws, values = 1, 1, Size.of(game).values(plan.max_rows)
+    p = plan.size.n_players
+    k = game.n_outputs
+    b = game.n_references
+    coalitions = 1
+    draws = 1
+    values = Size.of(game).values(plan.max_rows)
     if p > 1:
         bought = sampler.afford(values, p, b)
-        b, draws, price = bought.n_references, bought.n_draws, bought.price
+        b = bought.n_references
+        draws = bought.n_draws
+        price = bought.price
         coalitions = max(1, draws) * price.coalitions
         if not sampler.traits.one_shot:
             # Other samplers make several designs, so only one of them is in memory at a
@@ -152,7 +158,10 @@ class Block:
         known: Known | None,
         margins: np.ndarray | None = None,
     ) -> None:
-        self.game, self.plan, self.rows, self.known = game, plan, rows, known
+        self.game = game
+        self.plan = plan
+        self.rows = rows
+        self.known = known
         self.margins = margins
         self.empty = (game.means or game).empty(rows)
         self.v_empty = empty_values(game, rows)
@@ -170,10 +179,8 @@ class Block:
                 # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
                 # a fifth of the time.
                 if width == 1:
-                    values, sent = (
-                        evaluator(requests),
-                        np.ones(len(requests.rows), bool),
-                    )
+                    values = evaluator(requests)
+                    sent = np.ones(len(requests.rows), bool)
                 else:
                     values, sent = self._ledger.evaluate(evaluator, requests)
                 instances = requests.rows - self.rows[0]
@@ -241,7 +248,8 @@ class Block:
 
     def _spread_of_empty(self, members: np.ndarray) -> np.ndarray:
         """Return the standard error of v(empty) as a mean over a sample, ``(r, k)``."""
-        weights, empty = self.game.reference_weights, self.empty[members]
+        weights = self.game.reference_weights
+        empty = self.empty[members]
         mean = (weights[:, None] * empty).sum(axis=1, keepdims=True)
         # Kish's effective sample size, b for equal weights.
         n = 1 / (weights @ weights)

@@ -87,7 +87,9 @@ class Evaluator:
         n_jobs: int | None = None,
         report: Callable[[int], object] | None = None,
     ) -> None:
-        self.game, self.report, self.n_values = game, report, 0
+        self.game = game
+        self.report = report
+        self.n_values = 0
         backend, _ = get_active_backend()
         # A generator hands over results in order as they arrive, so few of them wait in
         # memory.
@@ -170,7 +172,8 @@ class Evaluator:
         if not self.game.parted_by_instance:
             return [*range(width, n, width), n]
         row_ends = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
-        ends, start = [0], 0
+        ends = [0]
+        start = 0
         for end in row_ends.tolist():
             # the division of a row's requests does not depend on other rows
             for piece in (*range(start + width, end, width), end):
@@ -235,7 +238,8 @@ class Parcel:
     """
 
     def __init__(self, content: Any) -> None:
-        self._content, self._token = content, uuid4().hex
+        self._content = content
+        self._token = uuid4().hex
         self._bytes: np.ndarray | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -273,10 +277,8 @@ class Cluster:
     """
 
     def __init__(self, client: Any, shared: Any) -> None:
-        self._client, self._ahead = (
-            client,
-            TASKS_PER_SLOT * sum(client.ncores().values()),
-        )
+        self._client = client
+        self._ahead = TASKS_PER_SLOT * sum(client.ncores().values())
         with warnings.catch_warnings():
             warnings.filterwarnings(
                 "ignore", "Sending large graph"
@@ -372,7 +374,8 @@ class Ledger:
         self, evaluator: Evaluator, requests: Requests
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
-        place, n = requests.rows - self._first_row, len(self._keys)
+        place = requests.rows - self._first_row
+        n = len(self._keys)
         # Row and background rows enter the hash too: equal coalitions of two rows are
         # different requests.
         keys = hashed(

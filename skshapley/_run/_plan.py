@@ -133,7 +133,8 @@ class Budget:
 
     def rows(self, times: int) -> int:
         """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
-        p, size = self.size.n_players, self.size
+        p = self.size.n_players
+        size = self.size
         if isinstance(self.limit, str) and self.limit == "auto":
             return auto_rows(size) * times
         if not Count().allows(self.limit):
@@ -156,9 +157,11 @@ class Budget:
             used = replace(self, size=replace(self.size.within(n_rows), of_means=False))
             used.check(n_rows, sampler, name, stops)
             return
-        p, values = self.size.n_players, self.size.values(n_rows)
+        p = self.size.n_players
+        values = self.size.values(n_rows)
         bought = sampler.afford(values, p, self.size.n_references)
-        price, n_draws = bought.price, bought.n_draws
+        price = bought.price
+        n_draws = bought.n_draws
         if not n_draws:
             hint = "; or keep fewer of the background rows, such as max_background=100"
             fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
@@ -300,7 +303,8 @@ class Request:
         ValueError
             For unknown names or wrong parameters.
         """
-        values, pairs = player_index(index, owner), pair_index(interactions, owner)
+        values = player_index(index, owner)
+        pairs = pair_index(interactions, owner)
         if not (stopping is None or is_auto(stopping)):
             if not isinstance(stopping, StoppingRule):
                 raise TypeError(
@@ -309,7 +313,8 @@ class Request:
                 )
             stopping.check()
         if is_auto(sampler) and is_auto(solver):
-            sampler, solver = None, None
+            sampler = None
+            solver = None
         else:
             sampler, solver = _pair(sampler, solver, owner)
             # All errors of parameters come before the first call of the model.
@@ -394,7 +399,8 @@ class Request:
         ValueError
             As `plan`, except for indices.
         """
-        p, budget = size.n_players, self.budget(size)
+        p = size.n_players
+        budget = self.budget(size)
         sampler, solver = self.methods(size, p)
         automatic = is_auto(self.stopping)
         stopping = None if automatic else self.stopping
@@ -503,14 +509,16 @@ class Plan:
 
     def check_indices(self) -> None:
         """Raise ValueError for an index that the methods do not give."""
-        owner, size = self.request.owner, self.size
+        owner = self.request.owner
+        size = self.size
         sampler, solver = self.usual
         # Two pairs per player are the least for the Gaussian-process estimator, less
         # both known ends.
         budget = self.request.budget(size)
         least = budget.as_text((4 * size.n_players - 2) * size.n_references)
         odd = f', or sampler="odd" with at least {least}'
-        what, design = f'index="{self.index.name}"', sampler.produces
+        what = f'index="{self.index.name}"'
+        design = sampler.produces
         if solver.traits.gives(design, self.index):
             if self.pairs is None or solver.traits.gives_pairs(design, self.pairs):
                 return
@@ -559,7 +567,8 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
 def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
     """Return all coalitions if the budget covers them, and permutations otherwise."""
     # with a stopping rule, all coalitions only if they are few
-    b, values = size.n_references, size.values(request.budget(size).rows(1))
+    b = size.n_references
+    values = size.values(request.budget(size).rows(1))
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
         return Exact()
     # Fewer than this many pairs cover too few background rows: single permutations see
@@ -571,7 +580,8 @@ def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
 
 def nested_sampler(request: Request, size: Size, count: int, levels: Any) -> Sampler:
     """Return all coalitions of nested groups if the budget covers them, or permutations."""
-    b, values = size.n_references, size.values(request.budget(size).rows(1))
+    b = size.n_references
+    values = size.values(request.budget(size).rows(1))
     exact = ExactNested(levels)
     # with a large budget, memory is the limit
     most_rows = min(values, 2**MOST_PLAYERS * b)

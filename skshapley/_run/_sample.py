@@ -114,7 +114,8 @@ class Sample:
         values, errors, *_ = estimate
         r, e, _ = values.shape
         outputs = values.reshape(r, e, self.n_groups + 1, -1)
-        groups, mean = outputs[:, :, :-1], outputs[:, :, -1]
+        groups = outputs[:, :, :-1]
+        mean = outputs[:, :, -1]
         deviations = groups - groups.mean(axis=2, keepdims=True)
         total = deviations[:, own].sum(axis=1, keepdims=True)
         squared = (total**2).sum(axis=2)

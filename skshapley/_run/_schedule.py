@@ -14,7 +14,8 @@ ASK_BYTES = 2**22  # coalitions of one row per design
 # Draws and evaluations before the first look at a row. Rows of single trees that stop
 # after 64 evaluations are the lucky ones: 1 % of their values were off by more than
 # four standard errors, and none after 128.
-FIRST_DRAWS, FIRST_EVALUATIONS = 64, 128
+FIRST_DRAWS = 64
+FIRST_EVALUATIONS = 128
 GROWTH = 1.6  # growth of the number of draws between two possible looks
 # The same if a stop needs two looks: a row that passes the first look costs 1.25 times
 # as much, and other rows 1.1 times as much on average
@@ -61,13 +62,17 @@ class Schedule:
         bought: Bought,
         n_rows: int,
     ) -> None:
-        self._rule, self._sampler, self._price = plan.stopping, sampler, bought.price
+        self._rule = plan.stopping
+        self._sampler = sampler
+        self._price = bought.price
         self._n_players = size.n_players
         # all rows start open, and the first design is for all of them
         self.open = self.asking = np.arange(n_rows)
         self.converged = np.zeros(n_rows, dtype=bool)
         # draws so far, remaining planned draws, and draws of the next design beyond
-        self._asked, self._left, self._further = 0, bought.n_draws, 0
+        self._asked = 0
+        self._left = bought.n_draws
+        self._further = 0
         unit = self._price.unit
         first = max(FIRST_DRAWS, FIRST_EVALUATIONS // self._price.coalitions)
         # draws at the next look at any row, and at each row
@@ -103,7 +108,8 @@ class Schedule:
             n = min(n, self._most_draws(), self._sampler.draws_now(self._asked))
             if self._rule is not None:
                 n = min(n, self._goal - self._asked)
-        self._asked, self._left = self._asked + n, self._left - n
+        self._asked = self._asked + n
+        self._left = self._left - n
         return n
 
     def _most_draws(self) -> int:
@@ -131,7 +137,8 @@ class Schedule:
         estimate : Estimate
             Of these rows, without interactions.
         """
-        values, errors = estimate.values, estimate.standard_errors
+        values = estimate.values
+        errors = estimate.standard_errors
         if errors is None or self._rule is None:
             return
         done = self._rule.done(values, errors)
@@ -139,7 +146,8 @@ class Schedule:
             # Additive rows become exact with the last background row, so an early stop
             # would save little.
             done &= ~estimate.additive
-        look, waiting = self._after(self._asked), np.isfinite(errors).all(axis=(1, 2))
+        look = self._after(self._asked)
+        waiting = np.isfinite(errors).all(axis=(1, 2))
         if self._confirms and self._left:
             confirmed = done & self._passed[rows]
             self._passed[rows] = done
@@ -176,7 +184,8 @@ class Schedule:
         if self._rest is not None:
             draws = self._rest.draws(self.open, spent[self.open], self._most_draws())
         self._further = int(draws.max(initial=0))
-        self.asking, self.open = self.open[draws == self._further], self.open[draws > 0]
+        self.asking = self.open[draws == self._further]
+        self.open = self.open[draws > 0]
         if self._rest is not None:
             self._rest.add(self.asking, self._further)
 
@@ -228,7 +237,8 @@ class Rest:
         n_instances: int,
         enough: float,
     ) -> None:
-        self._price, self._size = price, size
+        self._price = price
+        self._size = size
         self._room = np.full(n_instances, (MOST_TIMES - 1) * planned)
         self._budget = min(max_rows - 1, MOST_ROWS)
         self._enough = min(size.rows(2**size.n_players) - 1, enough * self._budget)

@@ -138,7 +138,8 @@ class Background(Portable):
         # The checks take 90 us of CPU for a row of an array, and exact values of a
         # ridge regression 45 us. A table like the background needs no checks: the rows
         # of `fit` were checked too.
-        like, state = self.rows, vars(owner)
+        like = self.rows
+        state = vars(owner)
         if like is None and "feature_names_in_" not in state:
             like = np.empty((0, state["n_features_in_"]))
         if is_like(X, like):
@@ -236,11 +237,13 @@ class Labels:
         """
         values = self.shaped(outcome.values)
         errors = self.shaped(outcome.standard_errors)
-        background_errors, settings = None, self.settings
+        background_errors = None
+        settings = self.settings
         if plan is not None:  # background errors of exact values are never known
             background_errors = self.shaped(outcome.background_errors)
             settings = settings.sampled(outcome, plan, self.random_state)
-        outputs, interactions = None, None
+        outputs = None
+        interactions = None
         if self.output_names is not None:
             outputs = np.array(self.output_names, dtype=object)
         players = self.background.players
@@ -257,7 +260,8 @@ class Labels:
                 rows=data.index,
                 output_names=outputs,
             )
-            values, errors = values[:, :p], errors[:, :p]
+            values = values[:, :p]
+            errors = errors[:, :p]
             if background_errors is not None:
                 background_errors = background_errors[:, :p]
         return Explanation(
@@ -356,7 +360,8 @@ class Way(Portable, ABC):
 
 
 # Few probes: they should cost less than the explanation of a row.
-PROBE_ROWS, PROBES_EACH = 32, 8
+PROBE_ROWS = 32
+PROBES_EACH = 8
 
 
 def probe_values(way: Any) -> list[np.ndarray]:

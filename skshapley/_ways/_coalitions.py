@@ -29,7 +29,8 @@ from skshapley.stopping import StoppingRule
 # XGBoost's probabilities are in single precision. At .999999, the logit has an error of
 # .03. Small probabilities of the second class are precise; those of the first class are
 # 1 minus the second
-LEAST_GAP, LEAST_OF_SECOND = 1e-6, 1e-10
+LEAST_GAP = 1e-6
+LEAST_OF_SECOND = 1e-10
 LOGIT_ATOL = 0.05  # from the trees, on background rows
 # Largest standard deviation of the log-odds of background rows. Beyond it, nearly all
 # probabilities are 0 or 1, and contributions to them hardly depend on the log-odds.
@@ -61,7 +62,8 @@ class Margins:
     """
 
     def __init__(self, form: Trees, second: bool) -> None:
-        self.form, self.second = form, second
+        self.form = form
+        self.second = second
 
     @classmethod
     def of(cls, reward: Reward) -> "Margins | None":
@@ -133,7 +135,8 @@ def _precise(probabilities, second) -> NDArray[np.bool_]:
 
 
 # Long work suggests a tenth of the model rows, but at least 300.
-LESS, LEAST_MAX_ROWS = 10, 300
+LESS = 10
+LEAST_MAX_ROWS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +307,8 @@ def faster(settings: Settings, plan: Plan, seconds: float) -> str:
 
 # A joint evaluation, such as a fit, is costly. On 12 columns and a Gaussian process in
 # context, 20 for each player leave .3 % of squared error.
-AUTO_EVALS, LEAST_AUTO_EVALS = 20, 256
+AUTO_EVALS = 20
+LEAST_AUTO_EVALS = 256
 
 
 class Joint(Coalitions):
@@ -379,7 +383,8 @@ def joint_run(
     advice = partial(faster, settings, plan)
     with progress(total, verbose, "fitting", advice, "models") as bar:
         outcome = run(JointGame(game), plan, n_jobs=n_jobs, evaluations=bar)
-    r, k = game.n_rows, game.n_outputs
+    r = game.n_rows
+    k = game.n_outputs
     by_row: dict[str, Any] = {
         name: _parted(getattr(outcome, name), r, k)
         for name in ("values", "standard_errors", "background_errors")

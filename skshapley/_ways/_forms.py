@@ -191,7 +191,8 @@ def single_row_errors(way: Way, form: ClosedForm, X: Any) -> NDArray[np.float64]
     X : array, sparse matrix or frame of shape (r, d)
     """
     masked = way.reward.masked_
-    weights, response = masked.weights, masked.response
+    weights = masked.weights
+    response = masked.response
     # With 64 rows, the standard deviation of normal numbers is known to 9 %.
     n = min(len(weights), SINGLE_ROWS)
     rng = generator(way.entropy, Stream.SINGLE_ROWS)
@@ -306,7 +307,8 @@ class SampledTrees(Way):
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""
-        plan, reward = self.plan.with_entropy(entropy), copy(self.reward)
+        plan = self.plan.with_entropy(entropy)
+        reward = copy(self.reward)
         prepare_reward(reward, plan)
         return replace(self, plan=plan, reward=reward)
 
@@ -319,9 +321,11 @@ class SampledTrees(Way):
     ) -> None:
         """Write the attributions of the rows of a block."""
         game: Any = block.game
-        plan, rows = block.plan, block.rows
+        plan = block.plan
+        rows = block.rows
         response = game.shared.response
-        winners, gains = game.instances.winners[rows], block.v_full - block.v_empty
+        winners = game.instances.winners[rows]
+        gains = block.v_full - block.v_empty
         X = response.in_its_container(take_rows(game.instances.X, rows))
 
         def explain(row, code, rng, winner, gain) -> None:
@@ -337,14 +341,16 @@ class SampledTrees(Way):
                 )
                 if done:
                     break
-            outcome.values[row], outcome.standard_errors[row] = values[0], errors[0]
+            outcome.values[row] = values[0]
+            outcome.standard_errors[row] = errors[0]
             outcome.converged[row] = done
 
         rngs = row_generators(plan.entropy, game.keys(rows))
         codes = self.part.form.solver_.codes(self.part.form._matrix(self.part(X))).T
         each(explain, zip(rows, codes, rngs, winners, gains, strict=True), n_jobs)
         # Only the row itself is passed to the model.
-        outcome.n_model_rows[rows], outcome.n_evaluations[rows] = 1, 2
+        outcome.n_model_rows[rows] = 1
+        outcome.n_evaluations[rows] = 2
         outcome.used("background rows for each tree", "exact values of trees")
 
     def _estimates(self, code, order, rng, max_rows) -> Iterator[NDArray[np.float64]]:

@@ -139,7 +139,8 @@ def _chosen(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
     """Return the width and penalty with the smallest squared leave-one-out residuals."""
     # distances are computed once for all widths
     squares, linear = _parts(inputs, inputs)
-    unit, best = float(np.median(squares)) or 1.0, (np.inf, 1.0, 1.0)
+    unit = float(np.median(squares)) or 1.0
+    best = (np.inf, 1.0, 1.0)
     for width in WIDTHS * unit:
         # one decomposition serves all penalties of a width
         values, vectors = eigh(_kernel(squares, linear, width))
@@ -273,7 +274,8 @@ class Learned(Way):
         training_rows : array, sparse matrix or frame of shape (n, d)
         n_jobs : int or None
         """
-        reward, n = behind.reward, n_rows(training_rows)
+        reward = behind.reward
+        n = n_rows(training_rows)
         references = herded(
             reward.background_,
             min(N_REFERENCES, reward.n_references_),
@@ -322,7 +324,8 @@ class Learned(Way):
         outcome.values[:] = values + rounding[:, None] / p
         errors = scales[:, None] * self.ridge.errors
         outcome.standard_errors[:] = errors.reshape(r, p, k)
-        outcome.v_empty[:], outcome.v_full[:] = traits.v_empty, traits.v_full
+        outcome.v_empty[:] = traits.v_empty
+        outcome.v_full[:] = traits.v_full
         # The first and the last step of each player against each background row, and
         # the row itself.
         cost = 2 * p * len(self.references) + 1
@@ -347,7 +350,8 @@ class Learned(Way):
         except PartialExplanationError as error:
             # the record would contain only these rows
             raise (error.__cause__ or error) from None
-        shape, errors = outcome.values[far].shape, explanation.standard_errors
+        shape = outcome.values[far].shape
+        errors = explanation.standard_errors
         outcome.values[far] = explanation.values.reshape(shape)
         outcome.standard_errors[far] = (
             np.nan if errors is None else errors.reshape(shape)
@@ -373,13 +377,17 @@ def traits_of(
     game: Game, X: Any, references: np.ndarray, n_jobs: int | None
 ) -> RowTraits:
     """Return the descriptions of rows after 2 p evaluations against each background row."""
-    r, p, k = game.n_rows, game.n_players, game.n_outputs
-    alone, q = np.eye(p, dtype=bool), len(references)
+    r = game.n_rows
+    p = game.n_players
+    k = game.n_outputs
+    alone = np.eye(p, dtype=bool)
+    q = len(references)
     # Each player alone and all but one: first and last steps of all permutations.
     coalitions = np.tile(np.concatenate([alone, ~alone]), (q, 1))
     requested_references = np.repeat(references, 2 * p)[:, None]
     first, last = np.empty((2, r, p, k))
-    full, empty = game.full(np.arange(r)), np.empty((r, k))
+    full = game.full(np.arange(r))
+    empty = np.empty((r, k))
     step = max(1, BLOCK_ROWS // len(requested_references))
     with Evaluator(game, n_jobs) as evaluate:
         for start in range(0, r, step):

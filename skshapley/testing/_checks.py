@@ -57,7 +57,8 @@ class Counted:
     """
 
     def __init__(self, function: Callable[[Any], np.ndarray]) -> None:
-        self.function, self.n = function, 0
+        self.function = function
+        self.n = 0
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Count the rows, and call the function."""

@@ -42,7 +42,8 @@ def check_game_attributes(game: Game, rtol: float = RTOL) -> None:
             f"{name} is {value!r} instead of an int"
         )
         assert value > 0, f"{name} is {value}, and has to be positive"
-    weights, b = np.asarray(game.reference_weights), game.n_references
+    weights = np.asarray(game.reference_weights)
+    b = game.n_references
     assert weights.shape == (b,), (
         f"{b} references have weights of shape {weights.shape}"
     )
@@ -69,7 +70,8 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
     """Repeated calls return the same bits, also after other calls, and do not change arguments."""
     # A game may keep results of earlier calls. A repeated call must then return the
     # same bits. A copy that was first asked for other coalitions may round differently.
-    fresh, rows = deepcopy(game), _spread(game.n_rows)
+    fresh = deepcopy(game)
+    rows = _spread(game.n_rows)
     inputs = _coalitions(game, len(rows)), rows, _references(game, len(rows))
     before = deepcopy(inputs)
     different = _coalitions(game, len(rows), seed=1)
@@ -103,8 +105,10 @@ def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
     )
     if game.shared is None:
         return
-    part, local = game.take(rows), np.arange(len(rows))
-    light, shared = copy(part), part.shared
+    part = game.take(rows)
+    local = np.arange(len(rows))
+    light = copy(part)
+    shared = part.shared
     light.shared = None
     assert part.shared is shared, (
         "without its `shared`, a copy takes that of the game, too"
@@ -135,10 +139,13 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
     )
     for selection in [[0]] if last == 0 else [[last], [last, 0], [0, last, 0]]:
         rows = np.array(selection)
-        part, local, r = game.take(rows), np.arange(len(rows)), len(rows)
+        part = game.take(rows)
+        local = np.arange(len(rows))
+        r = len(rows)
         assert part.n_rows == r, f"take({selection}) has n_rows={part.n_rows}"
         for name in [name for name in COUNTS + COSTS if name != "n_rows"]:
-            result, whole = getattr(part, name), getattr(game, name)
+            result = getattr(part, name)
+            whole = getattr(game, name)
             assert result == whole, (
                 f"take({selection}) has {name}={result} instead of {whole}"
             )
@@ -229,7 +236,8 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     # At most twelve pairs, since the search covers up to a hundred rows and all
     # background rows.
     sample = _spread(len(line), 4 * N_ROWS)
-    line, reference = line[sample], reference[sample]
+    line = line[sample]
+    reference = reference[sample]
     references = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
     values = partial(values_of, references=references)
     _assert_idle(
@@ -242,7 +250,8 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
     rows = _spread(game.n_rows)
     coalitions = _coalitions(game, len(rows))
     order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
-    n, lines = len(order), np.repeat(rows, N_COALITIONS)
+    n = len(order)
+    lines = np.repeat(rows, N_COALITIONS)
     for references in (None, _references(game, len(rows))):
         expected = values_of(game, coalitions, rows, references).reshape(n, 1, -1)[
             order
@@ -272,7 +281,8 @@ def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
     coalitions = rng.random((r, N_COALITIONS, game.n_players)) < rng.random(
         (r, N_COALITIONS, 1)
     )
-    coalitions[:, 0], coalitions[:, 1] = False, True
+    coalitions[:, 0] = False
+    coalitions[:, 1] = True
     return coalitions
 
 
@@ -296,7 +306,8 @@ def values_of(
     high = game.most_values // wide
     values = np.empty((r, m, game.n_outputs))
     for i, j in product(range(0, r, high), range(0, m, wide)):
-        lines, block = slice(i, i + high), np.s_[i : i + high, j : j + wide]
+        lines = slice(i, i + high)
+        block = np.s_[i : i + high, j : j + wide]
         block_references = None if references is None else references[block]
         result = game(coalitions[block], rows[lines], block_references)
         _assert_array(result, values[block].shape, np.float64, "what a call returned")
@@ -315,13 +326,18 @@ def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.nd
 
 def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return all properties of the rows of a game that need no coalition."""
-    r, b, p, k = len(rows), game.n_references, game.n_players, game.n_outputs
+    r = len(rows)
+    b = game.n_references
+    p = game.n_players
+    k = game.n_outputs
     shapes = {"empty": (r, b, k), "full": (r, k), "active": (r, p)}
     results = {name: getattr(game, name)(rows) for name in shapes}
-    results["v_empty"], shapes["v_empty"] = empty_values(game, rows), (r, k)
+    results["v_empty"] = empty_values(game, rows)
+    shapes["v_empty"] = (r, k)
     differing = _differing(game, rows)
     if differing is not None:
-        results["differing"], shapes["differing"] = differing, (r, b, p)
+        results["differing"] = differing
+        shapes["differing"] = (r, b, p)
     for name, part in results.items():
         kind = bool if name in ("active", "differing") else np.float64
         _assert_array(part, shapes[name], kind, name)
@@ -339,13 +355,15 @@ def _assert_idle(
     """Raise AssertionError if players that do not matter, by ``(r, p)``, change a value."""
     coalitions, different = (_coalitions(game, len(rows), seed) for seed in (0, 1))
     changed = np.where(matters[:, None], coalitions, different)
-    before, after = values(game, coalitions, rows), values(game, changed, rows)
+    before = values(game, coalitions, rows)
+    after = values(game, changed, rows)
     assert_close(before, after, rtol, f"coalitions with equal {which} players")
 
 
 def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:
     """Return the players that differ from each reference, ``(r, b, p)``, if the game knows them."""
-    r, b = len(rows), game.n_references
+    r = len(rows)
+    b = game.n_references
     differing = game.differing(np.repeat(rows, b), np.tile(np.arange(b), r))
     return None if differing is None else differing.reshape(r, b, -1)
 

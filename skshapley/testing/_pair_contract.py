@@ -377,7 +377,8 @@ def check_unbiased(
     for game in _games() if games is None else games:
         budget = 3 * sampler.price(game.n_players, 1).least_evals + 2
         error, _ = _errors(sampler, solver, game, budget, n_runs)
-        mean, spread = error.mean(axis=0), error.std(axis=0, ddof=1) / np.sqrt(n_runs)
+        mean = error.mean(axis=0)
+        spread = error.std(axis=0, ddof=1) / np.sqrt(n_runs)
         assert (np.abs(mean) <= z * spread + 1e-9).all(), (
             f"{game} is estimated with a bias of {mean.round(4)}, "
             f"{(mean / spread).round(1)} times its standard error"
@@ -427,7 +428,8 @@ def check_standard_errors(
     >>> from skshapley.testing import check_standard_errors
     >>> check_standard_errors(Antithetic(), PermutationMean(), lambda p: 20 * p)
     """
-    covered, wide = [], []
+    covered = []
+    wide = []
     for game in _games() if games is None else games:
         error, claimed = _errors(
             sampler, solver, game, max_evals(game.n_players), n_runs

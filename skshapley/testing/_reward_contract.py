@@ -50,7 +50,8 @@ def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
     """The attributes of a fitted reward match its games: background, costs, players, outputs."""
     for output, groups in ((None, None), (1, GROUPS), ("predicted", GROUPS)):
         fitted = _fitted(clone(reward), output=output, groups=groups)
-        game, response = fitted.game(_instances()), fitted.response_
+        game = fitted.game(_instances())
+        response = fitted.response_
         counts = {
             "n_references": fitted.n_references_,
             "rows_per_value": fitted.rows_per_value_,
@@ -113,7 +114,8 @@ def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
 
 def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
     """The values of a row do not depend on the other rows of the game."""
-    fitted, X = _fitted(clone(reward)), _instances()
+    fitted = _fitted(clone(reward))
+    X = _instances()
     whole = _asked(fitted.game(X))
     for rows, which in (
         ([2, 0], "of some instances"),
@@ -137,7 +139,8 @@ def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
     """An evaluation costs at most `rows_per_value` model rows; against q references, q."""
     model = Counted(_model)
     game = _fitted(clone(reward), model=model).game(_instances())
-    coalitions, rows = all_coalitions(game.n_players)[None, 1:-1], np.array([1])
+    coalitions = all_coalitions(game.n_players)[None, 1:-1]
+    rows = np.array([1])
     for q in (None,) if game.n_references == 1 else (None, 1, 2):
         references = (
             None if q is None else np.zeros((*coalitions.shape[:2], q), dtype=int)
@@ -164,7 +167,8 @@ def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
 
 def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     """`ShapleyExplainer` accepts the reward, and explains its game."""
-    before, X = dict(vars(reward)), _instances(framed=True)
+    before = dict(vars(reward))
+    X = _instances(framed=True)
     background = _background(framed=True)
     model, target = _model_for(reward, _model, background)
     explainer = ShapleyExplainer(model, reward=reward, sampler="exact", groups=GROUPS)
@@ -250,7 +254,8 @@ def _background(framed: bool = False) -> Any:
 def _instances(framed: bool = False) -> Any:
     """Return rows to explain ``(3, 4)``; two have entries in common with the background."""
     rows = np.random.default_rng(1).normal(size=(3, len(NAMES)))
-    rows[0, 3], rows[1, 0] = 1.0, _background()[2, 0]
+    rows[0, 3] = 1.0
+    rows[1, 0] = _background()[2, 0]
     rows[2] = (
         2.0,
         1.5,

@@ -26,7 +26,8 @@ N_PLAYERS = 6
 
 def check_sampler_parameters(sampler: Sampler) -> None:
     """A sampler is a parameter object: clones equal it, and a run changes no parameter."""
-    before, copy = sampler.get_params(), clone(sampler)
+    before = sampler.get_params()
+    copy = clone(sampler)
     n = _draws(copy, 3)
     started(copy, 2, n).ask(np.arange(2), n)
     assert_unchanged(copy, before, "a run")
@@ -69,7 +70,8 @@ def check_sampler_costs(sampler: Sampler) -> None:
 
 def check_sampler_designs(sampler: Sampler) -> None:
     """Designs have the declared class, boolean coalitions, one line per row, and correct flags."""
-    p, rows = N_PLAYERS, np.arange(3)
+    p = N_PLAYERS
+    rows = np.arange(3)
     for times in (1, 4):
         n = _draws(sampler, times)
         design = started(clone(sampler), 3, n).ask(rows, n)
@@ -103,10 +105,12 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     """Two requests give the design of one request for the sum, unless the sampler is one-shot."""
     if not goes_on(sampler):
         return
-    rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
+    rows = np.arange(2)
+    unit = sampler.price(N_PLAYERS, 1).unit
     # The first request is rounded up to whole units: a unit is never divided between
     # two designs.
-    first, second = -(-_draws(sampler, 4) // unit) * unit, 3 * unit
+    first = -(-_draws(sampler, 4) // unit) * unit
+    second = 3 * unit
     whole = started(clone(sampler), 2, first + second).ask(rows, first + second)
     twice = started(clone(sampler), 2, first + second)
     parts = [twice.ask(rows, first)]
@@ -220,7 +224,9 @@ N_ROWS = 3
 
 def check_solver_parameters(sampler: Sampler, solver: Solver) -> None:
     """A solver is a parameter object, and a second start discards the first run."""
-    before, copy, designs = solver.get_params(), clone(solver), _designs(sampler, 1)[:1]
+    before = solver.get_params()
+    copy = clone(solver)
+    designs = _designs(sampler, 1)[:1]
     first = _solved(copy, designs)
     assert_unchanged(copy, before, "a run")
     assert repr(clone(copy)) == repr(solver)
@@ -232,7 +238,8 @@ def check_solver_result(sampler: Sampler, solver: Solver) -> None:
     running = _started(clone(solver))
     for design, values in _designs(sampler, 1, 1):
         running.update(np.arange(N_ROWS), design, values)
-        once, again = running.result(), running.result()
+        once = running.result()
+        again = running.result()
         _assert_same(again, once, "asked again, result")
         assert once.values.shape == (N_ROWS, SOLVER_PLAYERS, 2)
         assert np.isfinite(once.values).all(), "values are not finite"
@@ -244,7 +251,8 @@ def check_solver_result(sampler: Sampler, solver: Solver) -> None:
 def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
     """The result of a row does not depend on the other rows, to the last bit."""
     designs = _designs(sampler, 1, 1)
-    together, ends = _solved(clone(solver), designs), _ends()
+    together = _solved(clone(solver), designs)
+    ends = _ends()
     for row in range(N_ROWS):
         alone = clone(solver).start(
             SolverTask(SOLVER_PLAYERS, ends[0][[row]], ends[1][[row]])
@@ -281,8 +289,10 @@ def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
     """Two designs in sequence give the same estimate as their union."""
     if not goes_on(sampler):
         return
-    parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
-    in_parts, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
+    parts = _designs(sampler, 1, 1)
+    whole = _designs(sampler, 2)
+    in_parts = _solved(clone(solver), parts)
+    at_once = _solved(clone(solver), whole)
     _assert_same(in_parts, at_once, "two designs", atol)
 
 
@@ -341,7 +351,8 @@ def _solved(solver: Solver, designs) -> Estimate:
 
 def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     """Return designs that each take a half of one budget, with their values ``(r, m, k)``."""
-    sampler, rows = clone(sampler), np.arange(N_ROWS)
+    sampler = clone(sampler)
+    rows = np.arange(N_ROWS)
     price = sampler.price(SOLVER_PLAYERS, 1)
     draws = sampler.afford(10 * price.least_evals, SOLVER_PLAYERS, 1).n_draws
     half = draws // 2 // price.unit * price.unit

@@ -77,7 +77,8 @@ def check_way_state(explainer: Any, X: Any) -> None:
     back = way.with_entropy(way.entropy + 1).with_entropy(way.entropy)
     assert back.entropy == way.entropy, "with_entropy changes the entropy"
     _assert_same(_explained(back, X), first, "the same entropy")
-    state, again = way.state(), back.state()
+    state = way.state()
+    again = back.state()
     assert state.keys() == again.keys(), "the state has other names"
 
 

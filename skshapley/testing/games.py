@@ -190,7 +190,8 @@ class GloveGame(CooperativeGame):
     """
 
     def __init__(self, n_left: int, n_right: int) -> None:
-        self.n_left, self.n_right = n_left, n_right
+        self.n_left = n_left
+        self.n_right = n_right
         self.n_players = n_left + n_right
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
@@ -203,7 +204,8 @@ class GloveGame(CooperativeGame):
         """The probability that an entering player meets a surplus of the other glove."""
         from scipy.stats import hypergeom  # .6 s to import
 
-        hands, before = np.array([self.n_left, self.n_right]), np.arange(self.n_players)
+        hands = np.array([self.n_left, self.n_right])
+        before = np.arange(self.n_players)
         # more than half of the `before` others hold the other hand
         chances = hypergeom.sf(
             before // 2, self.n_players - 1, hands[::-1, None], before
@@ -289,7 +291,8 @@ class WeightedVotingGame(CooperativeGame):
         return np.array([self._pivots(player) for player in range(self.n_players)])
 
     def _pivots(self, player: int) -> float:
-        p, quota = self.n_players, self.quota
+        p = self.n_players
+        quota = self.quota
         # counts[s, w]: coalitions of s other players with w votes, w < quota. They are
         # exact up to 57 players: the largest count is then C(56, 28) = 7.6e15, below
         # 2^53.
@@ -489,11 +492,9 @@ class RandomGame(CooperativeGame):
     def __init__(
         self, n_players: int, seed: int = 0, null_players: Sequence[int] = ()
     ) -> None:
-        self.n_players, self.seed, self.null_players = (
-            n_players,
-            seed,
-            tuple(null_players),
-        )
+        self.n_players = n_players
+        self.seed = seed
+        self.null_players = tuple(null_players)
 
     @cached_property
     def _table(self) -> np.ndarray:
