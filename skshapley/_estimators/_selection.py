@@ -68,11 +68,10 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
     logistic = isinstance(explainer.exact_, Logistic)
     exact = "log_odds" if logistic else explainer._way.labels.settings.exact_response
     if exact is not None:
-        background = explainer.background_
         by_odds = ShapleyExplainer(
             **{**explainer.get_params(deep=False), "response_method": exact}
         )
-        explanation = by_odds.fit(background).explain(X)
+        explanation = by_odds.fit(explainer.background_).explain(X)
         link: Link = (
             expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
         )
@@ -408,7 +407,6 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             others), ``selected``.
         """
         check_is_fitted(self)
-        d = self.n_features_in_
         columns = {
             "importance": self._means.values,
             "standard_error": self._means.errors,
@@ -420,7 +418,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 self._get_support_mask(), np.zeros(self.n_noise, dtype=bool)
             ),
         }
-        names = [*self._names, *self.explanation_.feature_names[d:]]
+        names = [*self._names, *self.explanation_.feature_names[self.n_features_in_ :]]
         frame = pd.DataFrame(columns, index=pd.Index(names, name="feature"))
         return frame.sort_values("importance", ascending=False, kind="stable")
 

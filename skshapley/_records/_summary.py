@@ -42,9 +42,8 @@ def summary(explanation: Record) -> tuple[pd.DataFrame, list[str]]:
     places = order[:MOST_FEATURES]
     if len(order) > len(places):
         notes.append(f"the {len(places)} strongest of {len(order)} features")
-    n_columns = strongest.base_values.size
     if len(strongest) == 1 or (
-        len(strongest) <= FEW_ROWS and n_columns <= MOST_COLUMNS
+        len(strongest) <= FEW_ROWS and strongest.base_values.size <= MOST_COLUMNS
     ):
         return _signed_table(strongest, places), notes
     return _importance_table(chosen(strongest, (slice(None), places))), notes

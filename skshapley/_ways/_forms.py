@@ -265,9 +265,8 @@ class SampledTrees(Way):
         masked = reward.masked_
         background = masked.response.in_its_container(masked.background)
         players = part.owners(masked.column_player)
-        n_players = reward.players_.n_players
         trees.solver_ = TreeValues(
-            trees.trees, players, form.index, n_players=n_players
+            trees.trees, players, form.index, n_players=reward.players_.n_players
         )
         check_fitted_form(reward, form, background)
         trees.background_ = part(background)

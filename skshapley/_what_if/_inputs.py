@@ -89,8 +89,7 @@ class RawColumn:
             # unsigned integers have no values below zero
             outside = outside[outside >= 0] if low >= 0 else outside
             values.append(pd.Series(outside))
-        dtype = self.offered.dtype
-        offered = pd.concat([part.astype(dtype) for part in values])
+        offered = pd.concat([part.astype(self.offered.dtype) for part in values])
         offered = offered.drop_duplicates().sort_values(ignore_index=True)
         return type(self)(self.name, offered, self.background, self.missing)
 
