@@ -18,6 +18,7 @@ N, B, R = 200, 12, 3
 NUMBERS = pd.DataFrame(RNG.normal(size=(N, 4)), columns=list("abcd"))
 Y = NUMBERS.to_numpy() @ [1.0, -0.5, 2.0, 0.0] + NUMBERS["a"] * NUMBERS["b"]
 TWO = (Y > 0.5).astype(int)
+COUNTS = np.exp(Y / 3).round().to_numpy()
 MIXED = NUMBERS[["a", "b"]].assign(
     city=RNG.choice(["Rome", "Oslo", "Bern"], N),
     day=pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 900, N), "D"),
@@ -193,6 +194,28 @@ def additive(kind, target):
     return getattr(pygam, kind)(terms).fit(table, target), table, {}
 
 
+def logarithm_of_a_machine():
+    """Counts, pairs of columns, texts and missing values."""
+    table = GAPS.assign(city=MIXED["city"])
+    how = {"objective": "poisson_deviance", "interactions": 3}
+    model, target = ebm("ExplainableBoostingRegressor", COUNTS, **how)
+    return model.fit(table, target), table, {"response_method": "log"}
+
+
+def logarithm_of_a_poisson_gam():
+    model, table, _ = additive("PoissonGAM", COUNTS)
+    return model, table, {"response_method": "log"}
+
+
+def logarithm_of_a_gam_with_a_tensor():
+    """The columns of the tensor are a group."""
+    pygam = pytest.importorskip("pygam")
+    terms = pygam.te(0, 1, n_splines=5) + pygam.s(2, n_splines=6)
+    table = NUMBERS.to_numpy()
+    how = {"response_method": "log", "groups": {"tensor": [0, 1]}}
+    return pygam.GammaGAM(terms).fit(table, COUNTS + 0.5), table, how
+
+
 def linear_gam():
     return additive("LinearGAM", Y)
 
@@ -211,7 +234,7 @@ def a_gam_of_one_tensor():
 
 
 def poisson_gam():
-    return additive("PoissonGAM", np.exp(Y / 3).round().to_numpy())
+    return additive("PoissonGAM", COUNTS)
 
 
 def logistic_gam():
@@ -280,11 +303,16 @@ def function_of_columns():
     return make_pipeline(step, Ridge()).fit(NUMBERS, Y), NUMBERS, {}
 
 
+LOGARITHMS = (
+    logarithm_of_a_machine,
+    logarithm_of_a_poisson_gam,
+    logarithm_of_a_gam_with_a_tensor,
+)
 CASES = (
     machine_of_numbers, machine_of_an_array, machine_of_mixed_columns, machine_of_gaps,
     groups_of_a_machine, probability_of_a_machine_without_pairs, counts_of_a_machine_without_pairs,
     logistic_regression_of_interpret, linear_gam, tensors_of_a_gam, a_gam_of_one_tensor,
-    poisson_gam, logistic_gam, resampled,
+    poisson_gam, logistic_gam, *LOGARITHMS, resampled,
     resampled_trees, balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder,
     probabilities_of_a_machine_of_three_classes,
     target_encoder, function_of_columns, margins_of_a_machine_of_three_classes, cox_model,
@@ -311,6 +339,16 @@ def test_values_agree_with_enumeration(case):
     np.testing.assert_allclose(read.values, truth.values, rtol=0, atol=atol)
     total = read.base_values + read.values.sum(axis=1)
     np.testing.assert_allclose(total, truth.predictions, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("case", LOGARITHMS, ids=lambda case: case.__name__)
+def test_logarithms_are_those_of_the_predictions(case):
+    model, table, how = case()
+    explanation = ShapleyExplainer(model, **how).fit(table[:B]).explain(table[B:])
+    expected = np.log(model.predict(table[B:]))
+    np.testing.assert_allclose(explanation.predictions, expected, atol=1e-10)
+    base_value = np.log(model.predict(table[:B])).mean()
+    np.testing.assert_allclose(explanation.base_values, base_value, atol=1e-10)
 
 
 def test_boosting_machine_interactions_agree_with_enumeration():
