@@ -497,7 +497,8 @@ def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) 
     """
     if type(error) not in (ValueError, TypeError, KeyError, ModelOutputError):
         return
-    text = str(error).lower()
+    # Hints of this package may have these words too.
+    text = str(error.__cause__ or error).lower()
     kind = ModelOutputError if isinstance(error, ModelOutputError) else ValueError
     if any(word in text for word in ABOUT_NUMBERS):
         table = as_pandas(X)

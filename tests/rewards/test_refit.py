@@ -283,6 +283,26 @@ def test_weights_reach_the_fits():
     )
 
 
+class NoEmptyColumn(DecisionTreeRegressor):
+    """A tree that takes missing values, but no column without values."""
+
+    def fit(self, X, y):
+        if np.isnan(X).all(axis=0).any():
+            raise ValueError("window shape cannot be larger than input array shape")
+        return super().fit(X, y)
+
+
+def test_a_model_that_takes_missing_values_is_not_blamed_for_them():
+    """The hint of the reward has the word "missing" as well."""
+    table = X.to_numpy().copy()
+    table[0, 0] = np.nan
+    model = NoEmptyColumn(max_depth=2, random_state=0).fit(table, Y)
+    reward = RefitReward(absent="missing")
+    explainer = ShapleyExplainer(model, reward=reward).fit(table, Y)
+    with pytest.raises(ValueError, match=r"could not fit NoEmptyColumn.*window shape"):
+        explainer.explain(table[:1])
+
+
 def test_impossible_requests_are_refused():
     model = clone(NEAREST).fit(X, Y)
     explainer = ShapleyExplainer(model, reward="refit")
