@@ -1,4 +1,4 @@
-"""Readers of `imodels`: shrunken trees, greedy sums of trees, and weighted rules."""
+"""Readers of `imodels` (shrunken trees, sums of trees, rules) and of `mapie` (means)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.closed_forms import LinearTerms, Part, Trees, view_by
-from skshapley.readers._base import Ask, Reader, TreeReader, check_method
+from skshapley.readers._base import Ask, Form, Reader, TreeReader, check_method
 from skshapley.readers._sklearn_sums import wrapper_of
 from skshapley.readers._sklearn_trees import of_estimator
 
@@ -105,3 +105,18 @@ READERS: dict[str, Reader] = {
     "FIGS": TreeReader(read_sum),
     "RuleFit": _of_rules,
 }
+
+
+def _of_conformal(model: Any, method: Any, ask: Ask) -> Form:
+    check_method(model, method, ["predict"], "predict")
+    ensemble = model._mapie_regressor.estimator_
+    members = ensemble.estimators_ or [ensemble.single_estimator_]
+    forms = [ask(member, method) for member in members]
+    return [
+        Part(form.combined(np.eye(form.n_outputs) / len(members))) for form in forms
+    ]
+
+
+MAPIE_READERS: dict[str, Reader] = dict.fromkeys(
+    ("SplitConformalRegressor", "CrossConformalRegressor"), _of_conformal
+)

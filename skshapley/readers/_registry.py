@@ -12,7 +12,6 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.readers import (
     _imodels,
     _interpret,
-    _mapie,
     _pygam,
     _sklearn_kernels,
     _sklearn_linear,
@@ -48,7 +47,7 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
     "catboost": {"CatBoost": TreeReader(read_catboost)},
     "interpret": _interpret.READERS,
     "imodels": _imodels.READERS,
-    "mapie": _mapie.READERS,
+    "mapie": _imodels.MAPIE_READERS,
     "pygam": _pygam.READERS,
     "sksurv": _sksurv.READERS,
 }
