@@ -11,7 +11,7 @@ from skshapley._estimators._valuation import DataShapley
 from skshapley._records._interactions import Interactions
 from skshapley._records._result import GlobalExplanation
 from skshapley._report import explainer_widget, write_report
-from skshapley._tools._params import absent, corrected
+from skshapley._tools import absent, corrected
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer

@@ -6,15 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from skshapley._references import herded
-from skshapley._tables._inputs import (
-    as_pandas,
-    checked_weights,
-    is_frame,
-    n_rows,
-    take_rows,
-)
-from skshapley._tools._params import Count
-from skshapley._tools._random import entropy_from, generator
+from skshapley._tables import as_pandas, checked_weights, is_frame, n_rows, take_rows
+from skshapley._tools import Count, entropy_from, generator
 
 __all__ = ["herd"]
 

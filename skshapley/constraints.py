@@ -1,12 +1,5 @@
 """Constraints of parameters: data beside a class, checked before the model is called."""
 
-from skshapley._tools._params import (
-    Constraint,
-    Count,
-    Flag,
-    Maybe,
-    Number,
-    OneOf,
-)
+from skshapley._tools import Constraint, Count, Flag, Maybe, Number, OneOf
 
 __all__ = ["Constraint", "Count", "Flag", "Maybe", "Number", "OneOf"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from skshapley._tools._random import entropy_from, generator
+from skshapley._tools import entropy_from, generator
 from skshapley.rewards import Game
 from skshapley.testing.games import brute_force_rows
 

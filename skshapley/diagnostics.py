@@ -25,8 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._records._outcome import label
 from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._tools._params import Count, check_values, resolve
-from skshapley._tools._random import entropy_from, generator
+from skshapley._tools import Count, check_values, entropy_from, generator, resolve
 from skshapley.explanation import Explanation
 from skshapley.rewards import FunctionGame, Game
 from skshapley.rewards._refit import JointGame

@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._tables._inputs import is_frame
+from skshapley._tables import is_frame
 
 __all__ = ["explain_dask", "explain_ray", "spark_udf"]
 

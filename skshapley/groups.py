@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skshapley._tables._inputs import as_pandas
-from skshapley._tools._params import Count, check_values
+from skshapley._tables import as_pandas
+from skshapley._tools import Count, check_values
 
 __all__ = ["by_correlation"]
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, roots_jacobi
 
-from skshapley._tools._counting import log_binomial
-from skshapley._tools._params import Number
+from skshapley._tools import Number, log_binomial
 
 __all__ = ["INDICES", "PAIR_INDICES", "Index", "beta"]
 

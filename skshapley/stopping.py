@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.special import ndtr
 
-from skshapley._tools._params import Number, Parametrised
+from skshapley._tools import Number, Parametrised
 
 
 class StoppingRule(Parametrised, ABC):

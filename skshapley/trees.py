@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
-from skshapley._tables._inputs import take_rows
-from skshapley._tables._model_inputs import model_columns
-from skshapley._tools._params import Constraint, OneOf, check_parameters, corrected
+from skshapley._tables import model_columns, take_rows
+from skshapley._tools import Constraint, OneOf, check_parameters, corrected
 from skshapley._trees import TreeEnsemble
 from skshapley._ways._base import Background, Way
 from skshapley._ways._forms import Exact

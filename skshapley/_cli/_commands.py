@@ -16,9 +16,8 @@ import pandas as pd
 from skshapley._cli._status import FAILED, OK, UsageError, check_path
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._report import report_html
-from skshapley._tables._model_inputs import model_columns
-from skshapley._tools._files import write_whole
-from skshapley._tools._params import needed
+from skshapley._tables import model_columns
+from skshapley._tools import needed, write_whole
 from skshapley.batches import ExplanationDataset, explain_batches
 from skshapley.batches._file_sources import read_sparse
 from skshapley.batches._run import opened

@@ -7,11 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._tables._arrow import Portable
-from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tables._rows import row_keys
-from skshapley._tools._params import Constraint, Count, check_parameters, corrected
-from skshapley._tools._random import generator
+from skshapley._tables import Portable, n_rows, row_keys, take_rows
+from skshapley._tools import Constraint, Count, check_parameters, corrected, generator
 from skshapley._ways._base import Background
 from skshapley._ways._learned import Learned, Ridge
 from skshapley.explanation import Explanation

@@ -14,16 +14,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skshapley._records._outcome import Settings, label
 from skshapley._run._plan import Request, Rule, nested_sampler
-from skshapley._tables._inputs import is_frame, n_rows
-from skshapley._tools._params import (
+from skshapley._tables import is_frame, n_rows
+from skshapley._tools import (
     Constraint,
     Count,
     Hinting,
     Maybe,
+    Stream,
     check_parameters,
+    entropy_from,
+    generator,
     resolve,
 )
-from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._ways._base import Background, Labels, Way
 from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation

@@ -9,10 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import NOT_FITTED, Attributor
 from skshapley._records._outcome import label
 from skshapley._run._plan import Plan, Request, Size
-from skshapley._tables._inputs import refuse_unusual_cells
-from skshapley._tables._model_inputs import as_documents, container_for, takes_documents
-from skshapley._tools._params import corrected
-from skshapley._tools._random import entropy_from
+from skshapley._tables import (
+    as_documents,
+    container_for,
+    refuse_unusual_cells,
+    takes_documents,
+)
+from skshapley._tools import corrected, entropy_from
 from skshapley._ways._base import Tokens
 from skshapley._ways._choose import choose
 from skshapley._ways._documents import Documents

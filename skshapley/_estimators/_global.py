@@ -12,9 +12,8 @@ from skshapley._estimators._attributor import TableEstimator
 from skshapley._records._outcome import Outcome, label
 from skshapley._records._result import GlobalExplanation
 from skshapley._run._plan import Plan, Size, is_auto, sampler_by_steps
-from skshapley._tables._inputs import checked_weights, n_rows
-from skshapley._tools._params import corrected
-from skshapley._tools._random import Stream, generator
+from skshapley._tables import checked_weights, n_rows
+from skshapley._tools import Stream, corrected, generator
 from skshapley._ways._coalitions import joint_request, joint_run, recorded_run
 from skshapley.rewards import Game, InterventionalReward, Response, Reward
 from skshapley.rewards._loss import LossGame, resolve_loss

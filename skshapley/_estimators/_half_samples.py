@@ -10,8 +10,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from skshapley._tables._inputs import take_rows
-from skshapley._tools._random import Stream, generator
+from skshapley._tables import take_rows
+from skshapley._tools import Stream, generator
 
 SEEDS = 2**31
 

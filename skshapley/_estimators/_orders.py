@@ -11,8 +11,7 @@ from scipy.special import bernoulli, comb
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
-from skshapley._tools._counting import all_coalitions
-from skshapley._tools._params import Count, corrected
+from skshapley._tools import Count, all_coalitions, corrected
 from skshapley.indices import INDICES, Index, walsh
 from skshapley.rewards import FunctionGame
 from skshapley.samplers import Sampler

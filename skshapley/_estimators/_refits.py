@@ -11,19 +11,18 @@ from skshapley._estimators._amortized import AmortizedExplainer
 from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._half_samples import Training, units_of
-from skshapley._tables._arrow import Portable
-from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tools._moments import degrees_of_tails
-from skshapley._tools._params import (
+from skshapley._tables import Portable, n_rows, take_rows
+from skshapley._tools import (
     Constraint,
     Count,
     Flag,
     Maybe,
     check_parameters,
     corrected,
+    degrees_of_tails,
+    entropy_from,
+    progress,
 )
-from skshapley._tools._random import entropy_from
-from skshapley._tools._resources import progress
 from skshapley._ways._base import Background
 from skshapley._ways._refits import Refits
 from skshapley.explanation import Explanation

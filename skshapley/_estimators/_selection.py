@@ -39,9 +39,16 @@ from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._global import GlobalImportance
 from skshapley._inference._means import Means, adjusted, p_values
-from skshapley._tables._inputs import column_names, is_frame, n_rows, narwhal, take_rows
-from skshapley._tools._params import Count, Number, check_parameters, corrected, resolve
-from skshapley._tools._random import entropy_from, generator
+from skshapley._tables import column_names, is_frame, n_rows, narwhal, take_rows
+from skshapley._tools import (
+    Count,
+    Number,
+    check_parameters,
+    corrected,
+    entropy_from,
+    generator,
+    resolve,
+)
 from skshapley._ways._base import checked_table
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation

@@ -24,15 +24,15 @@ from skshapley._estimators._attributor import COUNTS
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size, is_auto
-from skshapley._tools._params import (
+from skshapley._tools import (
     Constraint,
     Hinting,
     Maybe,
     Number,
     check_parameters,
     corrected,
+    progress,
 )
-from skshapley._tools._resources import progress
 from skshapley.indices import Index, player_index
 from skshapley.rewards import DataGame, FunctionGame
 from skshapley.samplers import Sampler

@@ -37,7 +37,7 @@ import numpy as np
 from scipy.special import betaincinv, stdtr, stdtrit
 from sklearn.utils import gen_batches
 
-from skshapley._tools._random import generator
+from skshapley._tools import generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ number of hyper-parameters relative to the pairs.
 import numpy as np
 
 from skshapley._process._process import Posterior
-from skshapley._tools._moments import UNSEEN, degrees_of_tails, value_range, widening
+from skshapley._tools import UNSEEN, degrees_of_tails, value_range, widening
 
 # Power of 1 + variances/pairs, for the fitted variances of the prior. With it,
 # intervals of nominal 95 % hold .94 to .98 of players and of pairs on average over 43

@@ -8,7 +8,7 @@ import numpy as np
 
 from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior, Process
-from skshapley._tools._moments import UNSEEN, value_range
+from skshapley._tools import UNSEEN, value_range
 
 # Rounding, relative to the largest value: smaller residuals count as 0. Least squares
 # with a condition number of 1e6 loses six of sixteen digits.

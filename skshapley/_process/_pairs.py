@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._counting import log_binomial
+from skshapley._tools import log_binomial
 from skshapley.designs import Design
 
 # share of the whole's variance: blocks that leave at most this much complete it

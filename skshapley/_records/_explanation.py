@@ -39,8 +39,7 @@ from skshapley._records._outcome import (
 )
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._records._selection import folded
-from skshapley._tools._files import write_whole
-from skshapley._tools._params import Hinting, corrected
+from skshapley._tools import Hinting, corrected, write_whole
 
 # Names in shap and elsewhere, and their counterparts
 INSTEAD = {

@@ -18,8 +18,7 @@ import pandas as pd
 
 from skshapley._records._importance import errors_of
 from skshapley._records._outcome import Record, Settings
-from skshapley._tables._arrow import META, decoded
-from skshapley._tables._model_inputs import Piece
+from skshapley._tables import META, Piece, decoded
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,9 +10,8 @@ import pandas as pd
 from skshapley._inference._means import Means, intervals, ranks
 from skshapley._inference._sizes import MEAN_SIZE, Noise, rank_correlation
 from skshapley._records._outcome import Record
-from skshapley._tables._texts import ordered_numbers
-from skshapley._tools._moments import widening
-from skshapley._tools._params import Flag, Number, check_values
+from skshapley._tables import ordered_numbers
+from skshapley._tools import Flag, Number, check_values, widening
 
 # With fewer rows, a feature with a single value in all rows may have rare ones: 300 rows
 # show values of 1 % and more with probability .95.

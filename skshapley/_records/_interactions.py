@@ -10,7 +10,7 @@ import pandas as pd
 from skshapley._records._importance import errors_of, flat, long_frame, mean_sizes
 from skshapley._records._interchange import NAMES, pairs_of_shapiq, to_shapiq
 from skshapley._records._outcome import Frozen, Outcome, changed, joined
-from skshapley._tools._params import counted
+from skshapley._tools import counted
 
 _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 

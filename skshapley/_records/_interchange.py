@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._outcome import Settings
-from skshapley._tools._params import needed
+from skshapley._tools import needed
 
 # shapiq's names of the indices of pairs
 NAMES = {

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from skshapley._tools._params import Hinting, unaddressed
+from skshapley._tools import Hinting, unaddressed
 
 
 def label(thing: object) -> str:

@@ -49,7 +49,7 @@ from skshapley._records._format import (
 )
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Record, Settings
-from skshapley._tables._arrow import (
+from skshapley._tables import (
     column_from_arrow,
     column_to_arrow,
     decoded,
@@ -57,8 +57,7 @@ from skshapley._tables._arrow import (
     index_from_arrow,
     index_to_arrow,
 )
-from skshapley._tools._files import DamagedFileError
-from skshapley._tools._params import needed
+from skshapley._tools import DamagedFileError, needed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from skshapley._records._explanation import Explanation
 from skshapley._records._importance import check_confidence, inferences, units
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
-from skshapley._tools._params import Hinting
+from skshapley._tools import Hinting
 
 
 @dataclass(frozen=True, eq=False)

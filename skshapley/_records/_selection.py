@@ -16,7 +16,7 @@ from skshapley._records._outcome import (
     SomeRecord,
     changed,
 )
-from skshapley._tools._params import suggested
+from skshapley._tools import suggested
 
 OWNER = "Explanation"
 MOST_NAMES = 12

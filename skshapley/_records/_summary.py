@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from skshapley._records._importance import errors_of, unsorted_importance
 from skshapley._records._outcome import Record
 from skshapley._records._selection import chosen, output
-from skshapley._tables._model_inputs import Piece
-from skshapley._tables._texts import LEFT_OUT, MINUS, UNEXPLAINED, number, value_text
-from skshapley._tools._params import counted
+from skshapley._tables import LEFT_OUT, MINUS, UNEXPLAINED, Piece, number, value_text
+from skshapley._tools import counted
 
 MOST_FEATURES = 10
 FEW_ROWS = 5

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import as_pandas, n_rows
-from skshapley._tools._random import generator, random_state
+from skshapley._tables import as_pandas, n_rows
+from skshapley._tools import generator, random_state
 
 MOST_CELLS = 2**22  # largest sparse matrix to make dense: 32 MB
 N_MIXTURES = 64

@@ -11,7 +11,7 @@ from scipy.special import expit
 from skshapley._records._selection import paths_of, summed
 from skshapley._records._summary import gap_shows
 from skshapley._report._facts import facts, is_logit, parameters
-from skshapley._tables._texts import number, ordered_numbers, shorten
+from skshapley._tables import number, ordered_numbers, shorten
 from skshapley.explanation import Explanation
 from skshapley.plots._common import (
     adding_up,

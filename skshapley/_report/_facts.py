@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from skshapley._records._summary import gap_shows
-from skshapley._tables._texts import number, shorten
+from skshapley._tables import number, shorten
 from skshapley.plots._common import response_name
 
 if TYPE_CHECKING:

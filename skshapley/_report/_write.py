@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skshapley._report._content import content, shown_rows
-from skshapley._tools._files import write_whole
-from skshapley._tools._params import Constraint, Count, Maybe, check_values
+from skshapley._tools import Constraint, Count, Maybe, check_values, write_whole
 from skshapley._what_if import PANEL, STYLE, page_model, page_text
 
 if TYPE_CHECKING:

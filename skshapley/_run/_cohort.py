@@ -10,8 +10,7 @@ from skshapley._references import RowOrder
 from skshapley._run._evaluate import Requests
 from skshapley._run._plan import Size
 from skshapley._run._schedule import Schedule
-from skshapley._tools._moments import widening
-from skshapley._tools._random import Stream, generator, row_generators
+from skshapley._tools import Stream, generator, row_generators, widening
 from skshapley.designs import StepwiseDesign
 from skshapley.samplers import BackgroundSample, SamplerTask
 from skshapley.solvers import Estimate, SolverTask

@@ -15,7 +15,7 @@ from skshapley._run._cohort import Cohort, entry_positions
 from skshapley._run._evaluate import Evaluator, Ledger, Requests
 from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._run._schedule import ASK_BYTES
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import working_bytes
 from skshapley.rewards import Game
 from skshapley.rewards._game import Known, empty_values
 from skshapley.solvers._base import entries

@@ -31,8 +31,8 @@ from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_back
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
-from skshapley._tables._rows import hashed
-from skshapley._tools._resources import working_bytes
+from skshapley._tables import hashed
+from skshapley._tools import working_bytes
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 

@@ -8,9 +8,7 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from skshapley._tools._params import Count, resolve
-from skshapley._tools._random import entropy_from
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import Count, entropy_from, resolve, working_bytes
 from skshapley.designs import StepwiseDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.rewards import Game

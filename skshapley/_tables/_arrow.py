@@ -17,7 +17,7 @@ import pandas as pd
 from pandas.api.types import pandas_dtype
 
 from skshapley._tables._model_inputs import Piece
-from skshapley._tools._params import needed
+from skshapley._tools import needed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from skshapley._tools._params import needed
+from skshapley._tools import needed
 from skshapley.exceptions import ModelOutputError
 
 MOST_LISTED = 10  # columns listed in a message

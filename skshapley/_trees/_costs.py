@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import working_bytes
 from skshapley._trees._paths import Paths
 from skshapley._trees._walks import narrowed
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame
+from skshapley._tables import is_frame
 
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import working_bytes
 from skshapley._trees._ensemble import tree_outputs
 from skshapley._trees._paths import LEAVES, traced_runs
 from skshapley._trees._tables import Patterns

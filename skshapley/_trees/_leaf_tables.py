@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from skshapley._tools._counting import entry_probabilities
+from skshapley._tools import entry_probabilities
 from skshapley._trees._leaf_games import leaf_interactions, runs_of_leaves
 from skshapley._trees._tables import ROWS, Table
 

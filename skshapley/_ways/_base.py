@@ -17,28 +17,26 @@ from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome, Settings
 from skshapley._references import herded
 from skshapley._run._plan import Plan
-from skshapley._tables._arrow import Portable
-from skshapley._tables._inputs import (
+from skshapley._tables import (
+    Portable,
+    as_documents,
     as_rows_of,
     check_columns,
     check_container,
     check_frame,
+    check_model_columns,
     checked_weights,
     column_names,
     in_order_of,
     is_frame,
     is_like,
+    model_columns,
     n_rows,
     refuse_no_table,
     take_rows,
     validated,
 )
-from skshapley._tables._model_inputs import (
-    as_documents,
-    check_model_columns,
-    model_columns,
-)
-from skshapley._tools._random import generator
+from skshapley._tools import generator
 from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation
 from skshapley.indices import Index

@@ -13,9 +13,8 @@ from scipy.special import logit
 from skshapley._records._outcome import Outcome, Settings
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Plan, Request, Rule, Size, is_auto, usual_sampler
-from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tools._random import Stream, generator
-from skshapley._tools._resources import duration, progress
+from skshapley._tables import n_rows, take_rows
+from skshapley._tools import Stream, duration, generator, progress
 from skshapley._ways._base import PROBE_ROWS, Labels, Way, probe_values, response_of
 from skshapley._ways._read import checked_rows, read_outputs
 from skshapley.closed_forms._trees import Trees

@@ -9,7 +9,7 @@ import pandas as pd
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
-from skshapley._tools._resources import progress
+from skshapley._tools import progress
 from skshapley._ways._base import Labels, Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation

@@ -22,9 +22,14 @@ from skshapley._records._outcome import Outcome
 from skshapley._run._engine import Block
 from skshapley._run._plan import Plan
 from skshapley._run._schedule import GROWTH
-from skshapley._tables._inputs import take_rows
-from skshapley._tools._moments import effective_degrees, widening
-from skshapley._tools._random import Stream, generator, row_generators
+from skshapley._tables import take_rows
+from skshapley._tools import (
+    Stream,
+    effective_degrees,
+    generator,
+    row_generators,
+    widening,
+)
 from skshapley._trees import TreeValues
 from skshapley._trees._tables import each
 from skshapley._ways._base import Labels, Way, probe_values, response_of

@@ -16,8 +16,8 @@ from skshapley._records._outcome import Outcome
 from skshapley._references import herded
 from skshapley._references._herd import columns_of, is_category
 from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tools._random import generator
+from skshapley._tables import n_rows, take_rows
+from skshapley._tools import generator
 from skshapley._ways._base import Labels, Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation

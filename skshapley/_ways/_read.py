@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables._columnwise import MixedColumnsError
-from skshapley._tables._inputs import take_rows
+from skshapley._tables import MixedColumnsError, take_rows
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError

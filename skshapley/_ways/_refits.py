@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from skshapley._records._importance import errors_of
-from skshapley._tables._inputs import take_rows
-from skshapley._tools._resources import progress
+from skshapley._tables import take_rows
+from skshapley._tools import progress
 from skshapley._ways._base import Labels, Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation

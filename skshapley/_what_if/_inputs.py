@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import as_rows_of, is_frame
-from skshapley._tables._texts import shorten
+from skshapley._tables import as_rows_of, is_frame, shorten
 from skshapley._ways._base import Way
 from skshapley._what_if._terms import Leaf, Term, leaves, terms_of
 from skshapley.exceptions import UnreadableModelError

@@ -10,9 +10,7 @@ from scipy.special import expit, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import NOT_FITTED
-from skshapley._tables._columnwise import MixedColumnsError
-from skshapley._tables._inputs import as_pandas, n_rows, take_rows
-from skshapley._tables._texts import shorten
+from skshapley._tables import MixedColumnsError, as_pandas, n_rows, shorten, take_rows
 from skshapley._trees._costs import count_costs
 from skshapley._what_if._inputs import (
     Inputs,

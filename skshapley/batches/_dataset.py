@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import check_confidence, inferred_importance
-from skshapley._tools._params import Count, Maybe, check_values, needed
+from skshapley._tools import Count, Maybe, check_values, needed
 from skshapley.batches._folder import (
     MANIFEST,
     PART,

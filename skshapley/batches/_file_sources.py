@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import (
+from skshapley._tables import (
     column_names,
     column_types,
+    is_column_of_text,
     is_foreign,
     is_frame,
     n_rows,
     narwhal,
     take_rows,
 )
-from skshapley._tables._model_inputs import is_column_of_text
-from skshapley._tools._params import needed
+from skshapley._tools import needed
 from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
 

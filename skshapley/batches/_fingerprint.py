@@ -20,8 +20,8 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skshapley._tables._inputs import as_pandas
-from skshapley._tools._params import unaddressed
+from skshapley._tables import as_pandas
+from skshapley._tools import unaddressed
 
 LONGEST = 400
 PLAIN = (str, bytes, int, float, complex, np.generic, type(None))

@@ -12,8 +12,7 @@ import numpy as np
 
 from skshapley._records._format import FORMAT
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
-from skshapley._tools._files import DamagedFileError, write_whole
-from skshapley._tools._params import needed
+from skshapley._tools import DamagedFileError, needed, write_whole
 from skshapley.batches._fingerprint import (
     described,
     differences,

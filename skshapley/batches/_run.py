@@ -14,12 +14,18 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._tables._inputs import column_names, is_frame, n_rows, take_rows
-from skshapley._tables._model_inputs import column_of
-from skshapley._tools._files import UnwrittenFileError
-from skshapley._tools._params import Count, Maybe, OneOf, check_values, unaddressed
-from skshapley._tools._random import Stream, generator
-from skshapley._tools._resources import progress
+from skshapley._tables import column_names, column_of, is_frame, n_rows, take_rows
+from skshapley._tools import (
+    Count,
+    Maybe,
+    OneOf,
+    Stream,
+    UnwrittenFileError,
+    check_values,
+    generator,
+    progress,
+    unaddressed,
+)
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._file_sources import framed, open_source
 from skshapley.batches._fingerprint import predictions

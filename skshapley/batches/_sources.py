@@ -13,7 +13,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 from scipy import sparse
 
-from skshapley._tables._inputs import (
+from skshapley._tables import (
     as_pandas,
     check_container,
     is_foreign,
@@ -21,7 +21,7 @@ from skshapley._tables._inputs import (
     narwhal,
     take_rows,
 )
-from skshapley._tools._params import needed
+from skshapley._tools import needed
 
 OWNER = "explain_batches"
 

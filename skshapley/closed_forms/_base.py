@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._tables._arrow import Portable
-from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
+from skshapley._tables import Portable, as_pandas, is_frame, n_rows, take_rows
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]

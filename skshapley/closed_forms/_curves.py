@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tools._resources import working_bytes
+from skshapley._tables import n_rows, take_rows
+from skshapley._tools import working_bytes
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, sampling_ns
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._products import BLOCK_SHARE, ProductForm

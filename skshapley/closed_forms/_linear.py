@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._tables._inputs import n_rows
+from skshapley._tables import n_rows
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
 from skshapley.closed_forms._products import ProductForm
 from skshapley.indices import Index

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import working_bytes
 from skshapley.closed_forms._base import (
     SHAPLEY,
     ClosedForm,

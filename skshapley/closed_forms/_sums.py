@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import FunctionTransformer
 
-from skshapley._tables._inputs import as_array, is_frame, take_rows
+from skshapley._tables import as_array, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, concatenate
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.closed_forms._trees import Trees

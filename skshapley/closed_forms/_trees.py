@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._tables._inputs import as_pandas, is_frame, take_rows
+from skshapley._tables import as_pandas, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, TreeValues
 from skshapley._trees._costs import MODEL_NS, VISIT_NS, Costs, count_costs
 from skshapley._trees._ensemble import NODES

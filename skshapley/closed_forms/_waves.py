@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb, expit
 
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import working_bytes
 from skshapley.closed_forms._products import (
     ARRAYS,
     BLOCK_SHARE,

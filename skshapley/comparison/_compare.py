@@ -22,7 +22,7 @@ from skshapley._records._importance import (
     units,
 )
 from skshapley._records._summary import gap_shows
-from skshapley._tools._params import Count, OneOf, check_values
+from skshapley._tools import Count, OneOf, check_values
 from skshapley.explanation import Explanation
 
 # Rows read from disk to estimate the sizes of all attributions. The median of so many

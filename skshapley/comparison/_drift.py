@@ -19,7 +19,7 @@ from skshapley._records._importance import (
     table_index,
     units,
 )
-from skshapley._tools._params import check_values
+from skshapley._tools import check_values
 from skshapley.comparison._compare import KIND, Rows
 from skshapley.explanation import Explanation
 

@@ -25,7 +25,7 @@ from scipy.special import fdtrc, fdtri
 
 from skshapley._inference._means import adjusted
 from skshapley._records._importance import check_confidence, flat, table_index
-from skshapley._tools._params import OneOf, check_values
+from skshapley._tools import OneOf, check_values
 from skshapley.comparison._compare import check_names, check_same_players
 from skshapley.explanation import Explanation
 

@@ -1,6 +1,6 @@
 """Displays: explanations as pictures, and the numbers of each picture as a frame."""
 
-from skshapley._tools._params import absent
+from skshapley._tools import absent
 from skshapley.plots._accessor import INSTEAD, PlotAccessor
 from skshapley.plots._bars import BarDisplay, WaterfallDisplay
 from skshapley.plots._cells import HeatMapDisplay, InteractionsDisplay

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from skshapley._tools._params import absent, corrected
+from skshapley._tools import absent, corrected
 from skshapley.plots import (
     _bars,
     _cells,

@@ -7,14 +7,8 @@ import pandas as pd
 
 from skshapley._records._importance import cohort_masks
 from skshapley._records._summary import kind_of_outputs
-from skshapley._tables._texts import (
-    LEFT_OUT,
-    MAX_NAME,
-    UNEXPLAINED,
-    named_values,
-    number,
-)
-from skshapley._tools._params import Count
+from skshapley._tables import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values, number
+from skshapley._tools import Count
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
     CONSTRAINTS,

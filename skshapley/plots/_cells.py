@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of
-from skshapley._tables._texts import MAX_NAME, number, short_names
+from skshapley._tables import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
     AXES,

@@ -10,21 +10,8 @@ from numpy.typing import NDArray
 
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._records._summary import gap_shows, kind_of_outputs
-from skshapley._tables._texts import (
-    LEFT_OUT,
-    MAX_NAME,
-    UNEXPLAINED,
-    ordered_numbers,
-    shorten,
-)
-from skshapley._tools._params import (
-    Constraint,
-    Count,
-    Maybe,
-    check_values,
-    needed,
-    suggested,
-)
+from skshapley._tables import LEFT_OUT, MAX_NAME, UNEXPLAINED, ordered_numbers, shorten
+from skshapley._tools import Constraint, Count, Maybe, check_values, needed, suggested
 from skshapley.explanation import Explanation
 
 # Half the width of a 95 % interval, in standard errors

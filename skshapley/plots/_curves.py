@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._tables._texts import shorten
-from skshapley._tools._params import OneOf, check_values
+from skshapley._tables import shorten
+from skshapley._tools import OneOf, check_values
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import _style as style
 from skshapley.plots._common import (

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import errors_of
-from skshapley._tables._texts import ordered_numbers, shorten, value_text
-from skshapley._tools._params import OneOf
+from skshapley._tables import ordered_numbers, shorten, value_text
+from skshapley._tools import OneOf
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
     CONSTRAINTS,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import pandas as pd
 
 from skshapley._records._summary import kind_of_outputs, overall_sizes
-from skshapley._tables._texts import MAX_NAME, short_names, shorten
-from skshapley._tools._params import Constraint, Hinting, check_values, counted
+from skshapley._tables import MAX_NAME, short_names, shorten
+from skshapley._tools import Constraint, Hinting, check_values, counted
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
     CONSTRAINTS,

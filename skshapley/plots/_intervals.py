@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._tables._texts import MAX_NAME
-from skshapley._tools._params import Number, check_values
+from skshapley._tables import MAX_NAME
+from skshapley._tools import Number, check_values
 from skshapley.comparison._compare import KIND
 from skshapley.plots import _style as style
 from skshapley.plots._common import (

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of
-from skshapley._tables._texts import ordered_numbers
+from skshapley._tables import ordered_numbers
 from skshapley.explanation import Explanation
 from skshapley.plots._common import with_players
 

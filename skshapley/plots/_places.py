@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._model_inputs import Piece
-from skshapley._tables._texts import ordered_numbers, value_text
+from skshapley._tables import Piece, ordered_numbers, value_text
 from skshapley.plots import _style as style
 from skshapley.plots._partners import categories
 

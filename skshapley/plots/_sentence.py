@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 import numpy as np
 import pandas as pd
 
-from skshapley._tables._texts import number
+from skshapley._tables import number
 from skshapley.plots import _style as style
 from skshapley.plots._common import response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tables._texts import LEAST_NAME, MAX_NAME, shorten
-from skshapley._tools._params import check_values, needed
+from skshapley._tables import LEAST_NAME, MAX_NAME, shorten
+from skshapley._tools import check_values, needed
 from skshapley.plots._common import AXES, HALF_WIDTH
 
 # Error bars with more causes of error, behind the thin ones

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame
+from skshapley._tables import is_frame
 from skshapley._trees._ensemble import TreeEnsemble, assemble, frame_to_matrix
 from skshapley.exceptions import UnreadableModelError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame
+from skshapley._tables import is_frame
 from skshapley.closed_forms import (
     ClosedForm,
     Exponential,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame
+from skshapley._tables import is_frame
 from skshapley._trees._ensemble import ZERO, TreeEnsemble, assemble, frame_to_matrix
 from skshapley.closed_forms import LinearLeaves, Trees
 from skshapley.exceptions import UnreadableModelError

@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 
-from skshapley._tools._params import installed
+from skshapley._tools import installed
 from skshapley._trees import TreeEnsemble
 from skshapley.closed_forms import ClosedForm, Sum
 from skshapley.exceptions import UnreadableModelError

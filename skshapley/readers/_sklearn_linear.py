@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.extmath import softmax
 
-from skshapley._tables._model_inputs import in_model_columns
+from skshapley._tables import in_model_columns
 from skshapley.closed_forms import (
     ClosedForm,
     Curve,

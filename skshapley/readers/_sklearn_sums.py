@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skshapley._tables._columnwise import (
+from skshapley._tables import (
     MixedColumnsError,
     chosen_columns,
+    in_model_columns,
     passes,
     sources,
     take_columns,
 )
-from skshapley._tables._model_inputs import in_model_columns
 from skshapley.closed_forms import (
     ClosedForm,
     Curve,

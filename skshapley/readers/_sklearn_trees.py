@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from skshapley._tables._model_inputs import in_model_columns
+from skshapley._tables import in_model_columns
 from skshapley._trees._ensemble import TreeEnsemble, assemble
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import TreeReader

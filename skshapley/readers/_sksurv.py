@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables._model_inputs import in_model_columns
+from skshapley._tables import in_model_columns
 from skshapley.closed_forms import ClosedForm, Curve, Exponential, Trees
 from skshapley.readers._base import Ask, Reader, check_method, names_of
 from skshapley.readers._sklearn_linear import line_of

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame
-from skshapley._tables._model_inputs import in_model_columns
+from skshapley._tables import in_model_columns, is_frame
 from skshapley._trees._ensemble import TreeEnsemble, assemble, frame_to_matrix
 from skshapley.closed_forms import ClosedForm, LinearTerms
 from skshapley.exceptions import UnreadableModelError

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import (
+from skshapley._tables import (
     as_pandas,
     as_rows_of,
     check_columns,
+    codes_of,
     column_names,
     is_frame,
     narwhal,
 )
-from skshapley._tables._rows import codes_of
-from skshapley._tools._params import Constraint, Flag
+from skshapley._tools import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
 
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from skshapley._tables._inputs import column_names
-from skshapley._tools._params import Constraint, Number
+from skshapley._tables import column_names
+from skshapley._tools import Constraint, Number
 from skshapley.rewards._game import LINK, Known, Remainder, WeightedGame
 from skshapley.rewards._gaussian import (
     LEAST_SHRINKAGE,

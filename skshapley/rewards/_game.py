@@ -18,7 +18,7 @@ from scipy.special import logit
 
 from skshapley._records._outcome import Settings, label
 from skshapley._references import RowOrder
-from skshapley._tools._params import Constraint
+from skshapley._tools import Constraint
 from skshapley.exceptions import ModelOutputError
 from skshapley.explanation import Explanation
 from skshapley.rewards._response import Response, finite_numbers

@@ -19,18 +19,21 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from skshapley._records._selection import columns_of
-from skshapley._tables._arrow import Portable
-from skshapley._tables._columnwise import MixedColumnsError, passes, sources_or_trial
-from skshapley._tables._inputs import (
+from skshapley._tables import (
+    MixedColumnsError,
+    Portable,
+    RowPool,
     as_pandas,
     column_names,
     column_types,
     is_frame,
     n_rows,
+    passes,
+    row_pool,
+    sources_or_trial,
     take_rows,
 )
-from skshapley._tables._rows import RowPool, row_pool
-from skshapley._tools._params import suggested
+from skshapley._tools import suggested
 from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response
 

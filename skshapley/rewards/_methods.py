@@ -17,10 +17,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._tables._columnwise import passes
-from skshapley._tables._inputs import as_array, is_frame
-from skshapley._tools._logit import clipped_logit
-from skshapley._tools._params import needed, suggested
+from skshapley._tables import as_array, is_frame, passes
+from skshapley._tools import clipped_logit, needed, suggested
 
 METHODS = (
     "predict",

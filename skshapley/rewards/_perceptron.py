@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from skshapley._tables._rows import ArrayPool, RowPool
+from skshapley._tables import ArrayPool, RowPool
 from skshapley.rewards._response import Response
 
 PERCEPTRONS = "sklearn.neural_network._multilayer_perceptron"

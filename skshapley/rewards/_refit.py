@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_memory, has_fit_parameter
 
-from skshapley._tables._arrow import Portable
-from skshapley._tables._inputs import (
+from skshapley._tables import (
+    Portable,
     column_names,
+    hashed,
     is_foreign,
     n_rows,
     narwhal,
+    row_keys,
     take_rows,
 )
-from skshapley._tables._rows import hashed, row_keys
-from skshapley._tools._logit import clipped_logit
-from skshapley._tools._params import Constraint, Count, OneOf
+from skshapley._tools import Constraint, Count, OneOf, clipped_logit
 from skshapley.rewards._game import Game, WrappedGame
 from skshapley.rewards._methods import FUNCTION, unwrapped
 from skshapley.rewards._response import flat_classes

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
-from skshapley._tables._model_inputs import model_columns
-from skshapley._tables._rows import row_chunks
+from skshapley._tables import (
+    as_array,
+    column_names,
+    is_frame,
+    model_columns,
+    n_rows,
+    row_chunks,
+)
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (
     BY_CLASS,

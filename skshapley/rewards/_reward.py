@@ -8,11 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._references import MOST_PLACES, RowOrder
-from skshapley._tables._arrow import Portable
-from skshapley._tables._inputs import n_rows, take_rows
-from skshapley._tables._rows import CHUNK_ROWS, RowPool, row_chunks, row_keys, row_pool
-from skshapley._tools._params import Flag, Parametrised
-from skshapley._tools._resources import working_bytes
+from skshapley._tables import (
+    CHUNK_ROWS,
+    Portable,
+    RowPool,
+    n_rows,
+    row_chunks,
+    row_keys,
+    row_pool,
+    take_rows,
+)
+from skshapley._tools import Flag, Parametrised, working_bytes
 from skshapley.rewards._game import LINK, Game, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, Players, marked_players, prepare
 from skshapley.rewards._perceptron import PerceptronLayers, perceptron_layers

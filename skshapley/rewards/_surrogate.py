@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.multioutput import MultiOutputRegressor
 
-from skshapley._tables._inputs import as_pandas
-from skshapley._tables._rows import hashed
-from skshapley._tools._counting import uniform_of_size
-from skshapley._tools._params import Constraint, Count
-from skshapley._tools._random import generator
+from skshapley._tables import as_pandas, hashed
+from skshapley._tools import Constraint, Count, generator, uniform_of_size
 from skshapley.rewards._game import Game, WeightedGame, WrappedGame
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._reward import BackgroundReward, InterventionalGame

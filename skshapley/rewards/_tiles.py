@@ -7,8 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from skshapley._tools._params import needed
-from skshapley._tools._resources import working_bytes
+from skshapley._tools import needed, working_bytes
 from skshapley.explanation import Explanation
 from skshapley.rewards._game import InputReward
 from skshapley.rewards._response import Response

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._outcome import Settings
-from skshapley._tables._model_inputs import Piece
-from skshapley._tables._rows import row_keys
+from skshapley._tables import Piece, row_keys
 from skshapley.explanation import Explanation
 from skshapley.rewards._game import FunctionGame, InputReward
 from skshapley.rewards._response import Response

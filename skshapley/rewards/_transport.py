@@ -9,8 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from skshapley._tables._inputs import as_pandas, is_frame, narwhal
-from skshapley._tables._rows import RowPool
+from skshapley._tables import RowPool, as_pandas, is_frame, narwhal
 from skshapley.rewards._gaussian import chain_starts, location, moves, regressed
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._quadratic import KnownPart

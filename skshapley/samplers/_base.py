@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._params import Parametrised
+from skshapley._tools import Parametrised
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skshapley._tools._params import Constraint, Maybe
+from skshapley._tools import Constraint, Maybe
 from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Price, Sampler
 

@@ -24,13 +24,15 @@ from math import comb
 
 import numpy as np
 
-from skshapley._tools._counting import (
+from skshapley._tools import (
+    Flag,
+    Maybe,
+    Number,
     log_binomial,
     rounded,
     shared_out,
     uniform_of_size,
 )
-from skshapley._tools._params import Flag, Maybe, Number
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from skshapley._tools._params import Count, check_values, resolve
-from skshapley._tools._random import entropy_from, generator
+from skshapley._tools import Count, check_values, entropy_from, generator, resolve
 from skshapley.samplers._base import SamplerTask
 from skshapley.samplers._kernels import bayesian_weights
 from skshapley.samplers._permutation_sets import (

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 
-from skshapley._tools._counting import all_coalitions
+from skshapley._tools import all_coalitions
 from skshapley.designs import FullDesign
 from skshapley.samplers._base import LEAST_REFERENCES, Price, Sampler, SamplerTraits
 

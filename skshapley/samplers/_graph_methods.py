@@ -37,9 +37,14 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, splu
 from scipy.special import beta
 
-from skshapley._tools._counting import all_coalitions, log_binomial
-from skshapley._tools._params import Constraint, Count, Flag
-from skshapley._tools._random import generator
+from skshapley._tools import (
+    Constraint,
+    Count,
+    Flag,
+    all_coalitions,
+    generator,
+    log_binomial,
+)
 from skshapley.designs import LinearDesign, MarginalDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._exact import shapley_weights

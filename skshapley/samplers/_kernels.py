@@ -24,7 +24,7 @@ from math import comb
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from skshapley._tools._random import uniform_permutations
+from skshapley._tools import uniform_permutations
 
 
 @dataclass(frozen=True)

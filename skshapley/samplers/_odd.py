@@ -19,7 +19,7 @@ from skshapley._process._pairs import (
     Seen,
     observed,
 )
-from skshapley._tools._params import OneOf
+from skshapley._tools import OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (

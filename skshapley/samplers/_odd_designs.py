@@ -8,7 +8,7 @@ from skshapley._process._functionals import OddValues
 from skshapley._process._kernel import PartKernel
 from skshapley._process._pairs import Blocks, Pairs
 from skshapley._process._process import Process
-from skshapley._tools._counting import rounded, shared_out
+from skshapley._tools import rounded, shared_out
 from skshapley.samplers._coalitions import (
     distinct_by_size,
     first_of_each,

@@ -11,7 +11,7 @@ from skshapley._process._ranked import (
     RankedOddDesign,
     ranked_players,
 )
-from skshapley._tools._random import Stream, generator
+from skshapley._tools import Stream, generator
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._counting import (
+from skshapley._tools import (
+    Constraint,
     count_nested,
     entry_probabilities,
     nested_coalitions,
+    resolve,
 )
-from skshapley._tools._params import Constraint, resolve
 from skshapley.designs import LinearDesign, OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._exact import Exact

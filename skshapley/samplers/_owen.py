@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skshapley._tools._params import OneOf
+from skshapley._tools import OneOf
 from skshapley.designs import PairDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTraits
 

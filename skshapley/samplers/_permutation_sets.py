@@ -28,8 +28,14 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.special import betaincinv, ndtri
 
-from skshapley._tools._params import Count, Flag, OneOf, resolve
-from skshapley._tools._random import generator, uniform_permutations
+from skshapley._tools import (
+    Count,
+    Flag,
+    OneOf,
+    generator,
+    resolve,
+    uniform_permutations,
+)
 from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._kernels import (
     KERNELS,

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._params import OneOf
-from skshapley._tools._random import uniform_permutations
+from skshapley._tools import OneOf, uniform_permutations
 from skshapley.designs import ExtendedDesign, PermutationDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._kernels import (

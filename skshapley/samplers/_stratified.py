@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skshapley._tools._counting import rounded
-from skshapley._tools._moments import Moments
-from skshapley._tools._params import OneOf
+from skshapley._tools import Moments, OneOf, rounded
 from skshapley.designs import PairDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask
 

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from skshapley._references import RowOrder
-from skshapley._tools._moments import rule_of_three
-from skshapley._tools._params import Parametrised
+from skshapley._tools import Parametrised, rule_of_three
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 

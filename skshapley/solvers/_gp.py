@@ -17,8 +17,7 @@ from skshapley._process._case import Case, Estimates
 from skshapley._process._errors import overlooked
 from skshapley._process._pairs import OddDesign, RandomOddDesign
 from skshapley._process._process import Posterior
-from skshapley._tools._counting import log_binomial
-from skshapley._tools._moments import effective_degrees, widening
+from skshapley._tools import effective_degrees, log_binomial, widening
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 
 

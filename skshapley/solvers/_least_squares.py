@@ -30,9 +30,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skshapley._tools._counting import log_binomial
-from skshapley._tools._moments import degrees_of_tails, pooled_errors
-from skshapley._tools._params import Count, Maybe, Number, OneOf
+from skshapley._tools import (
+    Count,
+    Maybe,
+    Number,
+    OneOf,
+    degrees_of_tails,
+    log_binomial,
+    pooled_errors,
+)
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import (

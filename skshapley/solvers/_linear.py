@@ -10,7 +10,7 @@ interactions of i.
 
 import numpy as np
 
-from skshapley._tools._moments import Moments
+from skshapley._tools import Moments
 from skshapley.designs import ExtendedDesign, FullDesign, LinearDesign, MarginalDesign
 from skshapley.indices import INDICES, PAIR_INDICES, enumerated
 from skshapley.solvers._base import (

@@ -18,8 +18,8 @@ from typing import cast
 import numpy as np
 
 from skshapley._references import RowOrder
-from skshapley._tools._logit import clipped_logit
-from skshapley._tools._moments import (
+from skshapley._tools import (
+    clipped_logit,
     degrees_of_tails,
     effective_degrees,
     pooled_errors,

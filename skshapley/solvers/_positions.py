@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skshapley._tools._moments import Moments
+from skshapley._tools import Moments
 
 HELD_UNITS = 256  # stored by position; later units are centred on these
 # share of the range of contributions: players with less variation are constant

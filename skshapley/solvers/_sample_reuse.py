@@ -19,9 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools._counting import log_binomial
-from skshapley._tools._moments import effective_degrees, widening
-from skshapley._tools._params import Count, OneOf
+from skshapley._tools import Count, OneOf, effective_degrees, log_binomial, widening
 from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import (

@@ -8,7 +8,7 @@ Management Science 18: strata are the nodes of a quadrature rule.
 
 import numpy as np
 
-from skshapley._tools._moments import Moments, effective_degrees, pooled_errors
+from skshapley._tools import Moments, effective_degrees, pooled_errors
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import (
     Estimate,

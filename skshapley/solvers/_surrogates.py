@@ -8,8 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skshapley._tools._counting import all_coalitions
-from skshapley._tools._params import Constraint
+from skshapley._tools import Constraint, all_coalitions
 from skshapley._trees import TreeValues
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, enumerated

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools._params import needed
+from skshapley._tools import needed
 from skshapley.testing._checks import Checks, assert_equal, checks_named, run_checks
 
 # Sums of attributions in another order, relative to the largest number

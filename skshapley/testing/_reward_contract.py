@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 
 from skshapley._estimators._explainer import ShapleyExplainer
-from skshapley._tools._counting import all_coalitions
+from skshapley._tools import all_coalitions
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game, Players, Response, Reward
 from skshapley.testing._checks import Counted, checks_named, run_checks

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tables import n_rows, take_rows
 from skshapley.testing._checks import Checks, assert_equal, checks_named, run_checks
 
 FIELDS = ("values", "standard_errors", "base_values", "predictions", "n_model_rows")

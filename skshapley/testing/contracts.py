@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from skshapley._tools._params import resolve
+from skshapley._tools import resolve
 from skshapley.rewards import REWARDS, Game, Reward
 from skshapley.samplers import SAMPLERS, Sampler
 from skshapley.solvers import SOLVERS, Solver
