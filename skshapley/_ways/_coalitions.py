@@ -34,7 +34,7 @@ LOGIT_ATOL = 0.05  # from the trees, on background rows
 # Largest standard deviation of the log-odds of background rows. Beyond it, nearly all
 # probabilities are 0 or 1, and contributions to them hardly depend on the log-odds.
 MOST_SPREAD = 5.0
-MOST_COST = 10_000  # largest cost of each of twenty rows, in model rows
+MOST_COST = 10_000  # largest cost of each of a hundred rows, in model rows
 # Smallest budget, in model rows per row to explain. Reading the trees and making tables
 # takes as long as 15,000 model rows against 100 background rows, and 50,000 against
 # 10,000. With at most 2,000 model rows each, up to ten rows reach the same error sooner
