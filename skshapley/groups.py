@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from skshapley._tables import as_pandas
+from skshapley._tables import as_pandas, ordered_numbers
 from skshapley._tools import Count, check_values
 
 __all__ = ["by_correlation"]
@@ -20,8 +21,8 @@ def by_correlation(X, n_groups: int) -> dict[str, dict[str, list]]:
     Parameters
     ----------
     X : array or frame of shape (n, d)
-        Missing values are left out of the correlations. Text and categories count by
-        their codes.
+        Missing values are left out of the correlations. Dates and ordered categories
+        have ranks; text and other categories count by their codes.
     n_groups : int
         The largest number of groups, columns without a group included.
 
@@ -54,8 +55,13 @@ def by_correlation(X, n_groups: int) -> dict[str, dict[str, list]]:
     if frame.shape[1] == 1:
         clusters = np.ones(1, dtype=int)
     else:
-        numbers = frame.apply(_as_numbers).to_numpy(float, na_value=np.nan)
-        correlation = pd.DataFrame(numbers).corr("spearman").fillna(0.0).to_numpy()
+        columns = [_as_numbers(frame.iloc[:, j]) for j in range(frame.shape[1])]
+        correlation = (
+            pd.DataFrame(np.column_stack(columns))
+            .corr("spearman")
+            .fillna(0.0)
+            .to_numpy()
+        )
         distances = np.clip(1 - np.abs(correlation), 0, None)
         np.fill_diagonal(distances, 0.0)
         tree = linkage(squareform(distances, checks=False), "average")
@@ -69,9 +75,10 @@ def by_correlation(X, n_groups: int) -> dict[str, dict[str, list]]:
     return groups
 
 
-def _as_numbers(column: pd.Series) -> pd.Series:
-    """Return a column as numbers: the codes of text and categories."""
-    if pd.api.types.is_numeric_dtype(column):
-        return column.astype(float)
-    codes = pd.Series(pd.factorize(column, sort=False)[0], index=column.index)
-    return codes.where(codes >= 0).astype(float)
+def _as_numbers(column: pd.Series) -> NDArray[np.float64]:
+    """Return a column as numbers: the codes of text and of categories without an order."""
+    numbers = ordered_numbers(column)
+    if np.isfinite(numbers).any():
+        return numbers
+    codes = pd.factorize(column)[0]
+    return np.where(codes < 0, np.nan, codes)

@@ -188,7 +188,7 @@ def test_any_groups_of_features_are_folded():
     for groups, error, words in [
         ({"x3": ["x0", "x1"]}, ValueError, "the names of features outside them"),
         ({"first": ["x9"]}, ValueError, r"groups of the features \['x9'\]"),
-        (["x0", "x1"], TypeError, r"takes groups as \{name"),
+        (["x0", "x1"], ValueError, r"takes groups as None or \{name"),
         ({"a": ["x0"]}, ValueError, "level of at least 1; got 0"),
     ]:
         with pytest.raises(error, match=words):
@@ -354,6 +354,17 @@ def test_clusters_of_correlated_columns():
     assert len(by_correlation(table.to_numpy()[:, [0, 1, 2]].astype(float), 3)) == 3
     with pytest.raises(ValueError, match="n_groups"):
         by_correlation(table, 0)
+
+
+@pytest.mark.parametrize("kind", ["date", "category"])
+def test_dates_and_ordered_categories_have_ranks(kind):
+    place = np.random.default_rng(0).permutation(60)
+    if kind == "date":
+        ordered = pd.Timestamp("2024-01-01") + pd.to_timedelta(place, "D")
+    else:
+        ordered = pd.Categorical(place // 6, range(10), ordered=True)
+    table = pd.DataFrame({"place": place, "noise": place % 7, "ordered": ordered})
+    assert next(iter(by_correlation(table, 2).values())).keys() == {"place", "ordered"}
 
 
 def test_a_page_refuses_nested_groups(tmp_path):

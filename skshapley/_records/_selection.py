@@ -1,6 +1,6 @@
 """Parts of an explanation: rows, players and outputs by position, name or label."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Generic
@@ -225,38 +225,53 @@ def _hint(name: Any, known: Any) -> str:
     return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 
-def paths_of(explanation: Any, groups: Mapping) -> list[tuple[str, ...]]:
-    """Return the names of the groups above each player, the outermost first."""
-    names = explanation.feature_names.tolist()
-    paths = _paths(groups, [str(name) for name in names])
-    unknown = [name for name in paths if name not in map(str, names)]
-    if unknown:
+def checked_groups(groups: Any, owner: str) -> Mapping[Any, Any]:
+    """Return the groups as a mapping, or raise ValueError."""
+    if groups is None:
+        return {}
+    if not hasattr(groups, "items") or not all(
+        isinstance(members, (list, tuple, np.ndarray, pd.Index, Mapping))
+        and len(members)
+        for members in groups.values()
+    ):
         raise ValueError(
-            f"{OWNER} got groups of the features {unknown}: choose among {names}."
+            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least "
+            f"one column each, or as such dicts in a dict; got {groups!r}."
         )
-    return [paths.get(str(name), ()) for name in names]
+    for members in groups.values():
+        if isinstance(members, Mapping):
+            checked_groups(members, owner)
+    return groups
 
 
-def _paths(groups: Mapping, names: list[str], path: tuple = ()) -> dict[str, tuple]:
-    """Return the path of each grouped player by its name."""
-    if not isinstance(groups, Mapping):
-        raise TypeError(
-            f"{OWNER} takes groups as {{name: [features, ...]}}, or as such dicts in a "
-            f"dict; got {groups!r}."
-        )
+def innermost(groups: Mapping, path: tuple = ()) -> Iterator[tuple[tuple, Any, Any]]:
+    """Yield the names above, the name and the columns of each innermost group."""
+    for name, members in groups.items():
+        if isinstance(members, Mapping):
+            yield from innermost(members, (*path, name))
+        else:
+            yield path, name, members
+
+
+def paths_of(explanation: Any, groups: Mapping | None) -> list[tuple[str, ...]]:
+    """Return the names of the groups above each player, the outermost first."""
+    names = [str(name) for name in explanation.feature_names]
     paths: dict[str, tuple] = {}
-    for key, value in groups.items():
+    for above, key, columns in innermost(checked_groups(groups, OWNER)):
         name = str(key)
-        if isinstance(value, Mapping):
-            paths |= _paths(value, names, (*path, name))
-            continue
-        members = [str(member) for member in value]
+        path = tuple(map(str, above))
+        members = [str(column) for column in columns]
         # an innermost group of the explainer is a player
         if members == [name] or (name in names and not set(members) <= set(names)):
             paths[name] = path
         else:
             paths |= dict.fromkeys(members, (*path, name))
-    return paths
+    unknown = [name for name in paths if name not in names]
+    if unknown:
+        raise ValueError(
+            f"{OWNER} got groups of the features {unknown}: choose among {names}."
+        )
+    return [paths.get(name, ()) for name in names]
 
 
 def folded(explanation: Any, groups: Mapping, level: int) -> Any:

@@ -278,7 +278,7 @@ def content(
     n_kept = len(order) if max_features is None else max_features
     n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
     columns, left_out = order[:n_kept], order[n_kept:]
-    paths = paths_of(explanation, groups or {})
+    paths = paths_of(explanation, groups)
     left_out = np.array([player for player in left_out if not paths[player]], dtype=int)
     page_rows = explanation[rows]
     page: dict[str, Any] = {

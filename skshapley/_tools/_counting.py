@@ -100,33 +100,6 @@ def entry_probabilities(
     return probabilities
 
 
-def divisions(levels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the units of the players when an innermost group is divided, ``(n, p)``.
-
-    The members of the divided group are units. So are the undivided groups beside it
-    and beside each group above it.
-
-    Parameters
-    ----------
-    levels : ndarray of shape (n_levels, p), int
-
-    Returns
-    -------
-    units : ndarray of shape (n, p), int
-        A line for each innermost group; players of a unit have the same number.
-    """
-    players = np.arange(levels.shape[1])
-    groups = np.vstack([np.zeros_like(players), *levels, players])
-    lines = []
-    for divided in np.unique(groups[-2], return_index=True)[1]:
-        # the outermost level at which a player is in another group
-        level = (groups != groups[:, [divided]]).argmax(axis=0)
-        level[divided] = len(groups) - 1
-        names = np.stack([level, groups[level, players]])
-        lines.append(np.unique(names, axis=1, return_inverse=True)[1].ravel())
-    return np.stack(lines)
-
-
 def count_nested(levels: NDArray[np.intp]) -> int:
     """Return the number of coalitions that some order passes, from empty to full.
 
@@ -153,11 +126,21 @@ def count_nested(levels: NDArray[np.intp]) -> int:
 def nested_coalitions(levels: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return the coalitions that some order passes, ``(m, p)``; see `count_nested`.
 
+    In each, one innermost group is divided: its members are units, and so are the
+    undivided groups beside it and beside each group above it.
+
     Parameters
     ----------
     levels : ndarray of shape (n_levels, p), int
     """
-    coalitions = [
-        all_coalitions(int(unit.max()) + 1)[:, unit] for unit in divisions(levels)
-    ]
+    players = np.arange(levels.shape[1])
+    groups = np.vstack([np.zeros_like(players), *levels, players])
+    coalitions = []
+    for divided in np.unique(groups[-2], return_index=True)[1]:
+        # the outermost level at which a player is in another group
+        level = (groups != groups[:, [divided]]).argmax(axis=0)
+        level[divided] = len(groups) - 1
+        names = np.stack([level, groups[level, players]])
+        unit = np.unique(names, axis=1, return_inverse=True)[1].ravel()
+        coalitions.append(all_coalitions(int(unit.max()) + 1)[:, unit])
     return np.unique(np.concatenate(coalitions), axis=0)

@@ -7,7 +7,6 @@ rest of the pipeline is called with mixtures of transformed rows, in which the c
 of one raw column stay together.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from skshapley._records._selection import columns_of
+from skshapley._records._selection import checked_groups, columns_of, innermost
 from skshapley._tables import (
     MixedColumnsError,
     Portable,
@@ -94,7 +93,7 @@ class Players(Portable):
         owners, labels = np.arange(len(columns)), list(columns)
         group_of_column: dict[int, object] = {}
         paths: dict[int, tuple] = {}  # the groups above a player, by its first column
-        for path, name, members in _innermost(_checked(groups, owner)):
+        for path, name, members in innermost(checked_groups(groups, owner)):
             positions = [_position(column, columns, name, owner) for column in members]
             for position in positions:
                 if position in group_of_column:
@@ -155,34 +154,6 @@ class Players(Portable):
         players = range(self.n_players)
         members = [np.flatnonzero(self.column_player == player) for player in players]
         return columns_of(frame, self.names, members)
-
-
-def _checked(groups, owner) -> Mapping[Any, Any]:
-    """Return the groups as a mapping, or raise ValueError."""
-    if groups is None:
-        return {}
-    if not hasattr(groups, "items") or not all(
-        isinstance(members, (list, tuple, np.ndarray, pd.Index, Mapping))
-        and len(members)
-        for members in groups.values()
-    ):
-        raise ValueError(
-            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least "
-            f"one column each, or as such dicts in a dict; got {groups!r}."
-        )
-    for members in groups.values():
-        if isinstance(members, Mapping):
-            _checked(members, owner)
-    return groups
-
-
-def _innermost(groups, path=()) -> Iterator[tuple[tuple, Any, Any]]:
-    """Yield the names above, the name and the columns of each innermost group."""
-    for name, members in groups.items():
-        if isinstance(members, Mapping):
-            yield from _innermost(members, (*path, name))
-        else:
-            yield path, name, members
 
 
 def _levels(first_columns, paths) -> np.ndarray | None:
