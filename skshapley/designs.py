@@ -391,6 +391,8 @@ class PairDesign(Design):
         Strata with a single contribution, which has no sampling error.
     unit : int
         Number of consecutive draws that form one independent replicate; divides n.
+    joint : bool
+        Whether p consecutive units are those of all players with the same coalitions.
     """
 
     players: NDArray[np.intp]
@@ -398,6 +400,7 @@ class PairDesign(Design):
     stratum_weights: NDArray[np.float64]
     certain: NDArray[np.bool_]
     unit: int = 1
+    joint: bool = False
 
     @classmethod
     def joining(cls, sets: np.ndarray, players: np.ndarray, *args: Any) -> Self:

@@ -110,6 +110,17 @@ def test_few_permutations_allow_for_events_of_most_players():
     assert ratio < 10
 
 
+@pytest.mark.parametrize("sampler", ["owen", "owen-halved"])
+def test_errors_of_corrected_sums_are_those_after_the_correction(sampler):
+    """On saturated games, the known sum of the values removes most of the error.
+
+    Before the correction, the ratio was 8.8 and 8.9. Now it is 5.3 and 5.6.
+    """
+    coverage, ratio = measured("saturated", sampler, 100)
+    assert coverage > 0.93
+    assert ratio < 7.3
+
+
 @pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo"])
 def test_first_players_do_not_widen_the_errors_of_others(sampler):
     """The first player has nearly the whole worth, and positions explain this.

@@ -148,7 +148,10 @@ def degrees_of_tails(n: float, squares: np.ndarray, fourth: np.ndarray) -> np.nd
 
 
 def pooled_errors(
-    variances: np.ndarray, degrees: np.ndarray, most: np.ndarray | float
+    variances: np.ndarray,
+    degrees: np.ndarray,
+    most: np.ndarray | float,
+    joint: bool = False,
 ) -> np.ndarray:
     """Return standard errors from estimated variances of all players, as for Student's t.
 
@@ -169,6 +172,9 @@ def pooled_errors(
         Degrees of freedom, at least 1.
     most : float or ndarray that broadcasts to the same shape
         Degrees of freedom of as many normal numbers.
+    joint : bool, default=False
+        Whether the draws of all players have the same coalitions. Errors of the
+        variances are then common to all players, who add no degrees of freedom.
 
     References
     ----------
@@ -212,7 +218,8 @@ def pooled_errors(
     shrunk = (prior * np.exp(centre) + degrees * variances) / (prior + degrees)
     # Where large contributions are rare, they are rare for all players, who inform
     # less.
-    return np.sqrt(shrunk) * widening(degrees + prior * degrees / most)
+    further_degrees = 0.0 if joint else prior * degrees / most
+    return np.sqrt(shrunk) * widening(degrees + further_degrees)
 
 
 def value_range(values: np.ndarray) -> np.ndarray:

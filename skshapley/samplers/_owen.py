@@ -97,7 +97,7 @@ class Owen(Sampler):
         players = np.tile(np.repeat(np.arange(p), unit), (len(rows), len(stratum)))
         strata = np.tile(np.repeat(stratum, p * unit), (len(rows), 1))
         certain = (nodes == 0) | (nodes == 1)
-        return PairDesign.joining(sets, players, strata, weights, certain, unit)
+        return PairDesign.joining(sets, players, strata, weights, certain, unit, True)
 
     def _nodes(self, n_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return nodes, their weights, and the units at each."""

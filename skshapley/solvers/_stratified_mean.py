@@ -32,11 +32,16 @@ class StratifiedMean(Solver):
     strata differ. If all contributions of a player agree, they allow for unseen events:
     1.5/n of their range for n draws. The gap between the sum of the means and
     v(all) - v(empty) is shared out in proportion to their variances (in a stratum with
-    a single unit, to the square of its mean). Errors are computed before the gap is
-    shared out, when they are at least as large. They include a share of the gap. The
-    variances of all players are pooled (see `PermutationMean`). On exponentials of
-    sums, where one coalition is worth more than all others together, intervals contain
-    79 to 94 % of the values.
+    a single unit, to the square of its mean). If all players have the same coalitions
+    ("owen"), errors are those after this correction. Otherwise they are computed before
+    it, when they are at least as large. They include a share of the gap. The variances
+    of all players are pooled (see `PermutationMean`).
+
+    On exponentials of sums of normal weights, one coalition is worth more than all
+    others together, and no interval from coalitions without it can contain the value.
+    With "owen" and weights of deviation 1.2, intervals contain 81, 85, 91 and 95 % of
+    the values at 6, 10, 30 and 100 evaluations per player. With deviation 2, it is 66,
+    72, 85 and 91 %.
 
     References
     ----------
@@ -75,14 +80,22 @@ class StratifiedMean(Solver):
         if self._moments is None:
             self._weights = design.stratum_weights
             self._certain = design.certain
+            self._joint = design.joint
+            self._unit = design.unit
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
-            self._moments = Moments(groups, (1, k))
+            # the contributions of a player, and their sum over players if known
+            self._moments = Moments(groups, (1, k), variables=2)
             self._scale = Scale(len(self.v_empty_), self.n_players_, k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
         self._scale.add(
             rows, _by_player(contributions, design.players, self.n_players_)
         )
-        self._moments.add(rows, cells, units[:, :, None, None], design.unit)
+        totals = np.zeros_like(units)
+        if design.joint:
+            by_player = units.reshape(r, -1, self.n_players_, k)
+            totals = np.repeat(by_player.sum(axis=2), self.n_players_, axis=1)
+        variables = np.stack([units, totals], axis=2)
+        self._moments.add(rows, cells, variables[:, :, :, None], design.unit)
 
     def result(self) -> Estimate:
         """Return the weighted sums of means, and standard errors over units."""
@@ -93,22 +106,28 @@ class StratifiedMean(Solver):
         r, k = self.v_full_.shape
         by_stratum = (r, self.n_players_, len(self._weights), k)
         weights = self._weights[:, None]
-        means = self._moments.mean.reshape(by_stratum)
+        means = self._moments.mean[:, :, 0].reshape(by_stratum)
         values = (weights * means).sum(axis=2)
         size = self._moments.size.reshape(*by_stratum[:3], 1)
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
-        squares = self._moments.products.reshape(by_stratum)
-        # Each stratum gets one more unit, with the mean spread of all strata of the
-        # player: agreeing units may have missed events that other strata show.
-        total = np.maximum(degrees.sum(axis=2, keepdims=True), 1)
-        mean_square = squares.sum(axis=2, keepdims=True) / total
-        together = (squares + mean_square) / (degrees + 1)
+        products = np.moveaxis(self._moments.products, (2, 3), (0, 1))
+        products = products.reshape(2, 2, *by_stratum)
         # Cells with a single unit have no spread, and enumerated ones no error: both
         # count as 0 here.
         per_draw = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0)
-        share = per_draw * together
-        estimable = ((degrees > 0) | self._certain[:, None]).all(axis=2)
+        variances = per_draw * _spread(products[0, 0], degrees)
+        # The squares of the means replace the unknown variances.
+        is_known = (degrees > 0) | self._certain[:, None]
+        weighted_squares = np.where(is_known, variances, (weights * means) ** 2)
+        gain = self.v_full_ - self.v_empty_
+        corrected, shares = without_gap(values, weighted_squares.sum(axis=2), gain)
+        # The correction subtracts a share of the players' sum from each of them.
+        slope = shares[:, :, None]
+        residual_ss = products[0, 0] - 2 * slope * products[0, 1]
+        residual_ss = np.maximum(residual_ss + slope**2 * products[1, 1], 0.0)
+        share = per_draw * _spread(residual_ss, degrees)
+        estimable = is_known.all(axis=2)
         if self.n_players_ > 2:  # the sizes between the two ends are sampled
             estimable &= (degrees > 0).any(axis=2)
             # A single density does not show how contributions change with it.
@@ -120,18 +139,26 @@ class StratifiedMean(Solver):
             np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
         )
         most = np.maximum(degrees.sum(axis=2), 1)
-        errors = pooled_errors(share.sum(axis=2), freedom, most)
-        gain = self.v_full_ - self.v_empty_
+        errors = pooled_errors(share.sum(axis=2), freedom, most, self._joint)
         sizes = self._scale.sizes
         # Contributions that are all zero miss the whole gain.
         sizes = np.where(sizes > 0, sizes, missed(values, gain))
-        errors = unseen(errors, sizes, open_share, open_share * self._scale.single)
-        variances = np.where(
-            (degrees > 0) | self._certain[:, None], share, (weights * means) ** 2
-        )
-        corrected, shares = without_gap(values, variances.sum(axis=2), gain)
+        # A coalition and its complement miss the same events.
+        of_units = open_share * self._unit
+        errors = unseen(errors, sizes, of_units, open_share * self._scale.single)
         errors = np.sqrt(errors**2 + unexplained(0.0, shares, values, gain))
         return Estimate(corrected, np.where(estimable, errors, np.nan))
+
+
+def _spread(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return the variances of units by stratum, from sums of squares ``(r, p, h, k)``.
+
+    Each stratum gets one more unit, with the mean spread of all strata of the player:
+    agreeing units may have missed events that other strata show.
+    """
+    total = np.maximum(degrees.sum(axis=2, keepdims=True), 1)
+    mean_square = squares.sum(axis=2, keepdims=True) / total
+    return (squares + mean_square) / (degrees + 1)
 
 
 def _by_player(
