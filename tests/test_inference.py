@@ -182,6 +182,23 @@ def test_intervals_cover_for_skewed_attributions(law, n, runs, share):
     assert np.mean(held) >= share
 
 
+def test_intervals_of_ten_long_tails_hold_together():
+    """Intervals held .83 of such samples before, and hold .98 of 400 now.
+
+    Four misses in 40 runs are more than 1 in 500 seeds have.
+    """
+    rng = np.random.default_rng(0)
+    centre = np.exp(0.5)
+    truth = np.abs(np.exp(np.random.default_rng(1).normal(size=10**6)) - centre).mean()
+    held = []
+    for _ in range(40):
+        table = record(np.exp(rng.normal(size=(100, 10))) - centre).importance(
+            confidence=0.95
+        )
+        held.append(table["low"].le(truth).all() and table["high"].ge(truth).all())
+    assert np.mean(held) > 0.9
+
+
 def mixed(rng, n):
     """Attributions: normal, lognormal, exponential, rare and of categories; some correlated."""
     z = rng.multivariate_normal(np.zeros(3), 0.5 * np.eye(3) + 0.5, n)

@@ -513,7 +513,7 @@ class Explanation(Hinting, Record):
         >>> explanation.importance(confidence=0.95)[["low", "high"]].round(1)
                  low  high
         feature
-        x0       0.0   5.0
+        x0       0.0   6.6
         x1       0.0  13.7
         """
         if cohorts is not None:
