@@ -252,7 +252,8 @@ def function_variation(values, gram) -> Numbers:
     >>> function_variation(first, MallowsKernel()(orders, orders)).round(3)
     np.float64(1.316)
     """
-    values, gram = np.asarray(values, dtype=float), np.asarray(gram, dtype=float)
+    values = np.asarray(values, dtype=float)
+    gram = np.asarray(gram, dtype=float)
     # Mallows' matrix of all permutations has the condition number 25 for 4 players, 517
     # for 5 and 23,000 for 6, so the factorisation loses at most five of sixteen digits.
     try:
@@ -335,10 +336,8 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     >>> leverage_error([100, 1000, 10_000], 8, 0.01, 0.1).round(3)
     array([  inf, 0.022, 0.002])
     """
-    samples, residual = (
-        np.asarray(n_samples, dtype=float),
-        np.asarray(residual, dtype=float),
-    )
+    samples = np.asarray(n_samples, dtype=float)
+    residual = np.asarray(residual, dtype=float)
     rank = n_players - 1
     left = np.asarray(delta, dtype=float) - rank * np.exp(-RATE * samples / rank)
     # With too few samples, the failure probability exceeds delta and there is no bound.
@@ -383,7 +382,8 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
     >>> leverage_samples([1.0, 0.1], 0.1, 8)
     array([ 560., 5600.])
     """
-    epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
+    epsilon = np.asarray(epsilon, dtype=float)
+    delta = np.asarray(delta, dtype=float)
     rank = n_players - 1
     # The matrix must be well conditioned with probability 1 - delta / 2; the residuals
     # take the rest.
@@ -427,7 +427,8 @@ def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     430.8
     """
     one_of("gradient_norm", "law", law, LAWS)
-    radius, bound = np.asarray(radius, dtype=float), np.asarray(bound, dtype=float)
+    radius = np.asarray(radius, dtype=float)
+    bound = np.asarray(bound, dtype=float)
     d = n_players
     if law == "uniform":
         # From 1,019 players on, the bound exceeds double precision (at D = C = 1).
@@ -692,7 +693,8 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
     491262.0
     """
     target = np.asarray(epsilon, dtype=float) * np.asarray(delta, dtype=float)
-    step, early = options.get("step", "inverse"), options.get("version") == "preprint"
+    step = options.get("step", "inverse")
+    early = options.get("version") == "preprint"
     if early:  # as for `markov_probability`
         options["version"] = "corrected"
     if step != "constant":

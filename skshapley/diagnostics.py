@@ -248,7 +248,8 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
     kernel = resolve(
         kernel, KERNELS, PermutationKernel, "permutation_discrepancy", "kernel"
     )
-    features, mean = kernel.features(permutations), kernel.mean(p)
+    features = kernel.features(permutations)
+    mean = kernel.mean(p)
     rows = max(1, ENTRIES // n)
     square = mean - 2 * mean * weights.sum()
     for start in range(0, n, rows):
@@ -308,7 +309,8 @@ class MaskingCurve:
         parts = []
         for kind in ("deletion", "insertion"):
             change = pd.DataFrame(getattr(self, kind))
-            mean, half = change.mean(), HALF_WIDTH * change.sem()
+            mean = change.mean()
+            half = HALF_WIDTH * change.sem()
             columns = {"mean": mean, "low": mean - half, "high": mean + half}
             parts.append(
                 pd.DataFrame({"kind": kind, "fraction": self.fractions, **columns})

@@ -82,7 +82,9 @@ class BatchError(RuntimeError):
 
     def __init__(self, message: str, rows=None, keys=None) -> None:
         super().__init__(message, rows, keys)
-        self.message, self.rows, self.keys = message, rows, keys
+        self.message = message
+        self.rows = rows
+        self.keys = keys
 
     def __str__(self) -> str:
         return self.message

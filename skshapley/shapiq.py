@@ -69,7 +69,8 @@ class ShapleyApproximator(Approximator):
         random_state: int | None = None,
     ) -> None:
         super().__init__(n, max_order, index, random_state=random_state)
-        self.sampler, self.solver = sampler, solver
+        self.sampler = sampler
+        self.solver = solver
         orders = (1, 2) if INDICES[index][1] else (1,)
         if max_order not in orders:
             raise ValueError(

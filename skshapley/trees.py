@@ -170,10 +170,8 @@ class TreeExplainer(Attributor):
         """
         name = type(self).__name__
         check_parameters(self, self._constraints)
-        index, pairs = (
-            player_index(self.index, name),
-            pair_index(self.interactions, name),
-        )
+        index = player_index(self.index, name)
+        pairs = pair_index(self.interactions, name)
         from_paths = self.feature_perturbation == "path_dependent"
         if X is None and not from_paths:
             raise ValueError(
@@ -190,9 +188,11 @@ class TreeExplainer(Attributor):
             self._background = Background.of(self, X, sample_weight, self.groups)
         self._check_nested(index, pairs)
         form.set_index(index, self.players_.levels)
-        rows, weights = self.background_, self.background_weights_
+        rows = self.background_
+        weights = self.background_weights_
         if from_paths:
-            rows, weights = None, np.ones(1)
+            rows = None
+            weights = np.ones(1)
         players = self.players_.column_player, self.players_.n_players
         form.fit(rows, weights, *players, self.n_jobs)
         if trees.raw_response is not None and rows is not None:

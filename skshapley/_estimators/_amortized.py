@@ -128,7 +128,8 @@ class AmortizedExplainer(Portable, Attributor):
                 "AmortizedExplainer explains the rows of tables, but its explainer was "
                 "fitted on documents: let the explainer explain them."
             )
-        self.explainer_, way = explainer, explainer._way
+        self.explainer_ = explainer
+        way = explainer._way
         X = explainer._table(X)
         # Equal rows teach nothing new and cost the same.
         _, different = np.unique(row_keys(X), return_index=True)

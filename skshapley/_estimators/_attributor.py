@@ -143,12 +143,14 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     @property
     def _n_background(self) -> int:
         """The number of background rows to keep."""
-        b, most = len(self.background_weights_), self.max_background
+        b = len(self.background_weights_)
+        most = self.max_background
         return b if most is None else min(b, most)
 
     def _fitted(self, reward: Reward, response: Response) -> Reward:
         """Return the reward, fitted to the background of at most `max_background` rows."""
-        background, n = self._background, self._n_background
+        background = self._background
+        n = self._n_background
         if n < len(background.weights):
             predictions = response.over(background.rows, "background rows")
             rng = generator(self._entropy, Stream.HERD)

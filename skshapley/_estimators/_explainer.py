@@ -230,7 +230,9 @@ class ShapleyExplainer(Attributor):
         self._take_background(X, sample_weight, reward, y)
         request = self._requested()
         # other rewards know the cost of an evaluation after their fit
-        draft, p, b = None, self.players_.n_players, self._n_background
+        draft = None
+        p = self.players_.n_players
+        b = self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
             draft = self._draft(request, Size(p, b, b))
         try:

@@ -209,7 +209,8 @@ def interaction_values(
         names = ", ".join(f'"{name}"' for name in ORDERED)
         raise ValueError(f"{owner} takes index as one of {names}; got {index!r}.")
     game = FunctionGame(reward, n_players)
-    cube, row = all_coalitions(n_players), np.zeros(1, dtype=int)
+    cube = all_coalitions(n_players)
+    row = np.zeros(1, dtype=int)
     parts = [
         game(cube[None, i : i + BATCH], row)[0] for i in range(0, len(cube), BATCH)
     ]
@@ -252,7 +253,8 @@ def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.
 
 def moebius(values: np.ndarray) -> np.ndarray:
     """Return the Moebius coefficient of each set from all values ``(2^p, k)``."""
-    out, half = np.array(values, dtype=np.float64), 1
+    out = np.array(values, dtype=np.float64)
+    half = 1
     while half < len(out):
         pairs = out.reshape(-1, 2, half, out.shape[1])
         # The middle axis is the player's bit: each set loses the part of its subset
@@ -264,7 +266,8 @@ def moebius(values: np.ndarray) -> np.ndarray:
 
 def _means(values: np.ndarray, order: int, index: Index, least: int = 1) -> Sets:
     """Return the means of differences over coalitions of others, weighted by the index."""
-    p, coefficients = len(values).bit_length() - 1, walsh(values)
+    p = len(values).bit_length() - 1
+    coefficients = walsh(values)
     moments = index.moments(p + 1)
     return {
         players: 2.0 ** len(players) * _over_supersets(coefficients, players, moments)
@@ -275,7 +278,8 @@ def _means(values: np.ndarray, order: int, index: Index, least: int = 1) -> Sets
 def _k_shapley(values: np.ndarray, order: int) -> Sets:
     """Return k-Shapley values: interactions plus a share of larger ones (Eq 7, B_1 = -1/2)."""
     single = _means(values, order, INDICES["shapley"])
-    numbers, out = bernoulli(order), {}
+    numbers = bernoulli(order)
+    out = {}
     p = len(values).bit_length() - 1
     for players in single:
         absent = [j for j in range(p) if j not in players]
@@ -287,7 +291,8 @@ def _k_shapley(values: np.ndarray, order: int) -> Sets:
 
 
 def _shapley_taylor(values: np.ndarray, order: int) -> Sets:
-    p, alone = len(values).bit_length() - 1, moebius(values)
+    p = len(values).bit_length() - 1
+    alone = moebius(values)
     bit = 1 << np.arange(p)
     lower = {
         players: alone[bit[list(players)].sum()] for players in _sets(p, order - 1)
@@ -297,7 +302,8 @@ def _shapley_taylor(values: np.ndarray, order: int) -> Sets:
 
 def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
     """Return the faithful Shapley interactions (Tsai et al., Theorem 19)."""
-    p, alone = len(values).bit_length() - 1, moebius(values)
+    p = len(values).bit_length() - 1
+    alone = moebius(values)
     out = {}
     for players in _sets(p, order):
         s = len(players)
@@ -314,7 +320,8 @@ def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
 
 def _faithful_banzhaf(values: np.ndarray, order: int) -> Sets:
     """Return the projection on sets of this order in signs, converted to zeros and ones."""
-    p, coefficients = len(values).bit_length() - 1, walsh(values)
+    p = len(values).bit_length() - 1
+    coefficients = walsh(values)
     out = {}
     for players in _sets(p, order):
         sizes = np.arange(p - len(players) + 1)

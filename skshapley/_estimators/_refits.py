@@ -29,7 +29,9 @@ from skshapley.explanation import Explanation
 
 LEAST_ROWS = 8  # half samples of fewer rows are nearly all the same
 # "auto": refits are added in steps until the error of most refit errors is below 25 %
-FIRST_REFITS, STEP, MOST_REFITS = 10, 5, 40
+FIRST_REFITS = 10
+STEP = 5
+MOST_REFITS = 40
 PRECISION = 0.25
 PROBE_ROWS = 100
 

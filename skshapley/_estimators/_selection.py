@@ -109,7 +109,8 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
     -------
     gains : ndarray of shape (r, p)
     """
-    values, errors = explanation.values, explanation.standard_errors
+    values = explanation.values
+    errors = explanation.standard_errors
     # The prediction without the player's contribution, on the scale of the response.
     without = link(explanation.predictions[:, None] - values)
     gain = values * (targets[:, None] - without)
@@ -322,10 +323,12 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         entropy = entropy_from(self.random_state, owner)
-        names, rng = column_names(X), generator(entropy, 1)
+        names = column_names(X)
+        rng = generator(entropy, 1)
         table = with_noise(X, self.n_noise, rng)
         order = self._order(table, rng)
-        table, back = _safe_indexing(table, order, axis=1), np.argsort(order)
+        table = _safe_indexing(table, order, axis=1)
+        back = np.argsort(order)
         folds: list = list(
             check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(
                 table, y
@@ -374,7 +377,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
     ) -> tuple[Explanation, np.ndarray]:
         """Return the explanation of a fold's rows by a model of the other rows, and their gains."""
-        training_rows, held_out = take_rows(X, train), take_rows(X, test)
+        training_rows = take_rows(X, train)
+        held_out = take_rows(X, test)
         model = clone(self.estimator).fit(training_rows, y[train])
         reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
         if reward.joint:
@@ -478,7 +482,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.classes_
 
     def __sklearn_tags__(self) -> Tags:
-        selector_tags, tags = super().__sklearn_tags__(), get_tags(self.estimator)
+        selector_tags = super().__sklearn_tags__()
+        tags = get_tags(self.estimator)
         tags.transformer_tags = selector_tags.transformer_tags
         tags.target_tags = selector_tags.target_tags
         tags.target_tags.required = True
@@ -489,7 +494,8 @@ def _with_players(
     explanation: Explanation, order: np.ndarray, named: bool
 ) -> Explanation:
     """Return an explanation with reordered players; unnamed players get the names of positions."""
-    reordered, names = explanation[:, order], explanation.feature_names
+    reordered = explanation[:, order]
+    names = explanation.feature_names
     if named:
         return reordered
     return replace(
@@ -514,7 +520,8 @@ def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
     for train, _ in folds:
         missing = ~np.isin(classes, y[train])
         if missing.any():
-            rare, n = classes.tolist()[missing.argmax()], counts[missing.argmax()]
+            rare = classes.tolist()[missing.argmax()]
+            n = counts[missing.argmax()]
             raise ValueError(
                 f"{owner} got cv with a fold without the class {rare!r} in its "
                 f"training rows; the class has {'1 row' if n == 1 else f'{n} rows'}. "

@@ -103,7 +103,8 @@ class Neighbours(NamedTuple):
 
     def shares(self, point: int, ranks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the utility of sets of neighbours ``(t, size)``, by rank, for one point."""
-        size, right = ranks.shape[1], self.right[point][ranks]
+        size = ranks.shape[1]
+        right = self.right[point][ranks]
         if self.weights == "uniform":
             return right.sum(axis=1) / self.k
         weights = self._weights(self.distance[point][ranks])
@@ -340,7 +341,8 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         if plain and type(self.estimator) is KNeighborsClassifier:
             near = Neighbours.of(self.estimator, X, y, X_val, y_val)
             if near.exact:
-                self.n_unfitted_, values = 0, near.values(index_of_values)
+                self.n_unfitted_ = 0
+                values = near.values(index_of_values)
                 full = float(near(np.ones((1, near.n_players), dtype=bool))[0])
                 return self._keep(
                     ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
@@ -396,7 +398,10 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         return is_auto(self.sampler) and is_auto(self.solver)
 
     def _keep(self, result: ShapleyResult) -> Self:
-        self.values_, self.standard_errors_ = result.values, result.standard_errors
-        self.base_value_, self.full_value_ = result.base_value, result.full_value
-        self.n_evaluations_, self.converged_ = result.n_evaluations, result.converged
+        self.values_ = result.values
+        self.standard_errors_ = result.standard_errors
+        self.base_value_ = result.base_value
+        self.full_value_ = result.full_value
+        self.n_evaluations_ = result.n_evaluations
+        self.converged_ = result.converged
         return self

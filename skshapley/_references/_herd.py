@@ -77,7 +77,8 @@ def standardised(
     -------
     numbers : ndarray of shape (m, c)
     """
-    numbers, left = [], iter(columns)
+    numbers = []
+    left = iter(columns)
     while batch := list(islice(left, max(1, MOST_AT_ONCE // len(weights)))):
         table = np.stack(batch)
         finite = np.isfinite(table)
@@ -190,7 +191,8 @@ def herded(
     features = _features(numbers[candidates], smooth)
     target = weights @ features if take_all else _mean(numbers, weights, smooth)
     squares = np.einsum("nm,nm->n", features, features)
-    feature_sum, selection = np.zeros(features.shape[1]), np.empty(n, dtype=np.intp)
+    feature_sum = np.zeros(features.shape[1])
+    selection = np.empty(n, dtype=np.intp)
     for t in range(n):
         # A float64 vector would convert all features in each step, which takes twice as
         # long.

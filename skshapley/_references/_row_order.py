@@ -137,7 +137,8 @@ def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
 CHUNK = 8
 # Features for halving groups, and rows per group. With 128 features and groups of 512
 # rows, ``fit`` takes three times as long, and explanations have the same errors
-N_FEATURES, GROUP_ROWS = 32, 64
+N_FEATURES = 32
+GROUP_ROWS = 64
 MOST_PLACES = (
     2**15
 )  # rows in an order: more than one explanation uses, and little memory
@@ -292,7 +293,8 @@ def _by_weight(
             else np.sort(rng.choice(b, MOST_PLACES, False))
         )
     else:
-        n, at = min(MOST_PLACES, 8 * b), np.cumsum(weights)
+        n = min(MOST_PLACES, 8 * b)
+        at = np.cumsum(weights)
         places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(
             0, b - 1
         )
@@ -314,13 +316,13 @@ def balanced_order(
         Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
-    remaining, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
+    remaining = rng.permutation(len(features))
+    parts = []
+    size = GROUP_ROWS
     while size > 1:
         count = len(remaining) // size
-        groups, remaining = (
-            remaining[: count * size].reshape(count, size),
-            remaining[count * size :],
-        )
+        groups = remaining[: count * size].reshape(count, size)
+        remaining = remaining[count * size :]
         by_key = np.argsort(key[groups], axis=1, kind="stable")
         groups = np.take_along_axis(groups, by_key, axis=1)
         while groups.shape[1] > 1 and len(groups):
@@ -376,10 +378,8 @@ def _regressed(
     beyond = weighed @ (common.T @ flat)
     beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
     # by player, as views, so that their products make no copies
-    by_player, wide = (
-        row_traits.transpose(1, 0, 2),
-        beyond.transpose(1, 0, 2),
-    )  # (p, m, n)
+    by_player = row_traits.transpose(1, 0, 2)
+    wide = beyond.transpose(1, 0, 2)  # (p, m, n)
     inverses = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
     slopes = inverses @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
     residuals = values.reshape(m, p * k) - (by_player @ slopes).transpose(

@@ -193,9 +193,11 @@ class Portable:
         packed = {}
         for name, part in state.items():
             if isinstance(part, pd.DataFrame):
-                name, part = f"{FRAME} {name}", frame_to_bytes(part)
+                name = f"{FRAME} {name}"
+                part = frame_to_bytes(part)
             elif isinstance(part, pd.Index):
-                name, part = f"{INDEX} {name}", frame_to_bytes(pd.DataFrame(index=part))
+                name = f"{INDEX} {name}"
+                part = frame_to_bytes(pd.DataFrame(index=part))
             packed[name] = part
         return packed
 

@@ -280,7 +280,8 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         return kind(
             (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d)
         )
-    expected, columns = column_names(background), column_names(X)
+    expected = column_names(background)
+    columns = column_names(X)
     lost = [name for name in expected if name not in columns]
     extra = [name for name in columns if name not in expected]
     refuse_other_columns(lost, extra, owner, "the background")

@@ -20,7 +20,8 @@ from scipy import sparse
 from skshapley._tables._inputs import as_pandas, is_frame, n_rows, narwhal, take_rows
 
 # Factors of splitmix64's finaliser
-FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+FIRST = 0xBF58476D1CE4E5B9
+SECOND = 0x94D049BB133111EB
 WORD = 2**64 - 1
 
 
@@ -31,7 +32,8 @@ def hashed(blocks, seed: int) -> np.ndarray:
     out: Any = np.full(columns.shape[1], seed, dtype=np.uint64)
     if columns.shape[1] == 1:
         # integers of Python take a tenth of the time of arrays of one number
-        out, columns = seed, columns[:, 0].tolist()
+        out = seed
+        columns = columns[:, 0].tolist()
     for column in columns:
         # Shifts copy high bits to low ones, and products carry low bits to high ones.
         # After three rounds, each input bit changes each output bit with probability
@@ -149,7 +151,9 @@ class RowPool(ABC):
     """
 
     def __init__(self, X, background, column_player) -> None:
-        self.X, self.background, self.column_player = X, background, column_player
+        self.X = X
+        self.background = background
+        self.column_player = column_player
 
     @abstractmethod
     def hybrid(self, coalitions, rows, references) -> Any:
@@ -262,7 +266,8 @@ class ArrayPool(ColumnPool):
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         if object in (self.X.dtype, self.background.dtype):  # objects may include pd.NA
             return super().unlike(rows, references)
-        instances, replacements = self.X[rows], self.background[references]
+        instances = self.X[rows]
+        replacements = self.background[references]
         # NaN differs from itself, but a missing value on both sides is no difference.
         return ~(
             (instances == replacements) | (pd.isna(instances) & pd.isna(replacements))
@@ -331,7 +336,8 @@ class SparsePool(RowPool):
     """
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
-        instances, replacements = self.X[rows], self.background[references]
+        instances = self.X[rows]
+        replacements = self.background[references]
         # The bits are compared, so that missing equals missing.
         for part in (instances, replacements):
             part.data = part.data.astype(np.float64).view(np.int64)
@@ -347,7 +353,8 @@ class SparsePool(RowPool):
         # One number for each pair of rows; permutations mix the same pair many times.
         pairs, line = np.unique(rows[:, None] * b + references, return_inverse=True)
         # the entries of each pair of rows are sorted once, for all mixtures of the pair
-        instances, replacements = self.X[pairs // b], self.background[pairs % b]
+        instances = self.X[pairs // b]
+        replacements = self.background[pairs % b]
         pair = np.concatenate([_lines(instances), _lines(replacements)])
         columns = np.concatenate([instances.indices, replacements.indices])
         order = np.lexsort((columns, pair))
@@ -402,5 +409,6 @@ def _joined_foreign(column, background) -> Any:
     if column.dtype != background.dtype:
         is_float = column.dtype.is_float() or background.dtype.is_float()
         common = nw.Float64 if is_float else nw.Int64
-        column, background = column.cast(common), background.cast(common)
+        column = column.cast(common)
+        background = background.cast(common)
     return nw.concat([column.to_frame(), background.to_frame()])[column.name]

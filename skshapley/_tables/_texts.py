@@ -13,7 +13,8 @@ MINUS = "−"
 UNEXPLAINED = "unexplained"
 # Name of the sum of unselected features
 LEFT_OUT = "features left out"
-MAX_NAME, LEAST_NAME = 40, 12  # letters
+MAX_NAME = 40
+LEAST_NAME = 12  # letters
 MAX_VALUE = 16
 KEPT = 4  # letters kept of the common beginning of names
 # Numbers below this share of the other numbers are rounding errors; observed: 4e-16

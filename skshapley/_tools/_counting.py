@@ -37,7 +37,9 @@ def shared_out(total: float, weights: np.ndarray, room: np.ndarray) -> np.ndarra
 
     An excess goes to the others. The sum is `total`, unless all are full.
     """
-    shares, free, left = np.zeros(len(weights)), weights > 0, float(total)
+    shares = np.zeros(len(weights))
+    free = weights > 0
+    left = float(total)
     # Each pass fills at least one share, so there are at most as many passes as shares.
     while free.any():
         shares[free] = left * weights[free] / weights[free].sum()

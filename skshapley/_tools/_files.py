@@ -35,7 +35,8 @@ class UnwrittenFileError(OSError):
 
     def __init__(self, path: Path, why: OSError) -> None:
         super().__init__(why.errno, why.strerror or str(why))
-        self.path, self.why = path, why
+        self.path = path
+        self.why = why
 
     def __reduce__(self) -> tuple:
         return type(self), (self.path, self.why)

@@ -39,7 +39,8 @@ class Moments:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         # most designs have few of the strata
         used, place = np.unique(strata, return_inverse=True)
-        r, b = len(rows), len(used)
+        r = len(rows)
+        b = len(used)
         group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()
         flat = units.reshape(-1, *units.shape[2:])
         count = np.bincount(group, minlength=r * b)
@@ -227,5 +228,6 @@ def value_range(values: np.ndarray) -> np.ndarray:
 
     It replaces the range of contributions in methods without contributions.
     """
-    low, high = values.min(axis=-2, keepdims=True), values.max(axis=-2, keepdims=True)
+    low = values.min(axis=-2, keepdims=True)
+    high = values.max(axis=-2, keepdims=True)
     return np.maximum(high, 0.0) - np.minimum(low, 0.0)

@@ -271,7 +271,10 @@ class Constraint:
         hint: str = "",
         error: type[Exception] = ValueError,
     ) -> None:
-        self.allows, self.choices, self.hint, self.error = allows, choices, hint, error
+        self.allows = allows
+        self.choices = choices
+        self.hint = hint
+        self.error = error
 
 
 class OneOf(Constraint):
@@ -342,7 +345,9 @@ class Number(Constraint):
     def __init__(
         self, above: float = -inf, least: float = -inf, below: float = inf, **more: Any
     ) -> None:
-        self.above, self.least, self.below = above, least, below
+        self.above = above
+        self.least = least
+        self.below = below
         words = {"above": above, "of at least": least, "below": below}
         bounds = " and ".join(
             f"{word} {end:g}" for word, end in words.items() if isfinite(end)

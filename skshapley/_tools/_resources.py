@@ -64,8 +64,11 @@ def progress(
     if not verbose or (sys.stderr is None and not _is_logged()):
         yield lambda done, before=0: None
         return
-    requested, start, next_line = verbose != "auto", time.time(), 0.0
-    visible, bar = requested, None
+    requested = verbose != "auto"
+    start = time.time()
+    next_line = 0.0
+    visible = requested
+    bar = None
 
     def report(done: int, before: int = 0) -> None:
         """Show the number of finished units, including units of an earlier run."""

@@ -45,7 +45,8 @@ class Rows:
             self.batches: Iterable[Explanation] = [source]
             self.sample = source
         elif hasattr(source, "read"):
-            self.batches, self.sample = source, source.read(max_rows=SAMPLE_ROWS)
+            self.batches = source
+            self.sample = source.read(max_rows=SAMPLE_ROWS)
         else:
             raise TypeError(
                 f"{owner} takes an Explanation or an ExplanationDataset; got "
@@ -299,7 +300,8 @@ def compare(
     3.12
     """
     check_names("compare", names)
-    first_rows, second_rows = Rows(first, "compare"), Rows(second, "compare")
+    first_rows = Rows(first, "compare")
+    second_rows = Rows(second, "compare")
     check_same_players("compare", first_rows.sample, second_rows.sample)
     values = np.concatenate(
         [flat(first_rows.sample.values), flat(second_rows.sample.values)]
@@ -447,14 +449,17 @@ def _rules(
     tree: Any, names: list[tuple[str, object]], node: int, bounds: dict[tuple, str]
 ) -> dict[int, str]:
     """Return the rule of each leaf below a node, with only the last bounds of each number."""
-    left, right = tree.children_left[node], tree.children_right[node]
+    left = tree.children_left[node]
+    right = tree.children_right[node]
     if left < 0:
         return {node: " & ".join(bounds.values()) or "all"}
     name, value = names[tree.feature[node]]
     at = f"{tree.threshold[node]:.3g}"
-    below, above = f"{name} <= {at}", f"{name} > {at}"
+    below = f"{name} <= {at}"
+    above = f"{name} > {at}"
     if value is not None:
-        below, above = f"{name} != {value}", f"{name} = {value}"
+        below = f"{name} != {value}"
+        above = f"{name} = {value}"
     # A later bound on the same number is tighter, and replaces the earlier one.
     rules = _rules(tree, names, left, bounds | {(name, value, "below"): below})
     return rules | _rules(tree, names, right, bounds | {(name, value, "above"): above})

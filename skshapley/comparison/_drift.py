@@ -228,7 +228,8 @@ def _of_models(
     critical = stdtrit(_degrees(base, variances, fewest), 1 - level)
     centre = table["centre"].to_numpy()
     width = np.hypot(table["high"] - centre, critical * np.sqrt(base + variances))
-    table["low"], table["high"] = centre - width, centre + width
+    table["low"] = centre - width
+    table["high"] = centre + width
     changes = np.abs(table["mean"].to_numpy() - centre)
     table["alarm"] = (changes > width) & ~table["period"].isin(plain.baseline)
     return Drift(kind, plain.baseline, table)
@@ -272,7 +273,8 @@ class Groups:
 
     def of(self, label: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the means of the full groups of a period ``(n, m)``, and of all its rows."""
-        means, left = np.concatenate(self._means[label]), self._left[label]
+        means = np.concatenate(self._means[label])
+        left = self._left[label]
         total = means.sum(axis=0) * self.size + left.sum(axis=0)
         return means, total / (len(means) * self.size + len(left))
 

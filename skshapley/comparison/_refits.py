@@ -72,9 +72,11 @@ class SumOfSquares:
         expected = first + second
         # scaled, so that squares neither overflow nor vanish
         unit = np.where(expected > 0, expected, 1.0)
-        first, second = first / unit, second / unit
+        first = first / unit
+        second = second / unit
         welch = first**2 / (n_refits[0] - 1) + second**2 / (n_refits[1] - 1)
-        fewest, most = min(n_refits) - 1, sum(n_refits) - 2
+        fewest = min(n_refits) - 1
+        most = sum(n_refits) - 2
         degrees = np.clip(1 / np.where(welch > 0, welch, 1.0), fewest, most)
         trace_of_square = ((grams / unit[:, None, None]) ** 2).sum(axis=(1, 2))
         factor = degrees / ((degrees - 1) * (degrees + 2))

@@ -91,8 +91,12 @@ class DataGame(Game):
         truncation=None,
         error_score="empty",
     ) -> None:
-        self.estimator, self.scorer = estimator, scorer
-        self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
+        self.estimator = estimator
+        self.scorer = scorer
+        self.X = X
+        self.y = y
+        self.X_val = X_val
+        self.y_val = y_val
         self.members = members
         self.truncation = truncation
         self.error_score = error_score
@@ -113,7 +117,9 @@ class DataGame(Game):
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the scores of coalitions, ``(r, m, 1)``; NaN for a missing score."""
         r, m, p = coalitions.shape
-        values, done, last = np.empty(r * m), False, None
+        values = np.empty(r * m)
+        done = False
+        last = None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
             # Truncation holds along one chain only; the next permutation begins with a
             # smaller coalition.

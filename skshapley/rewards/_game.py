@@ -267,7 +267,8 @@ class FunctionGame(Game):
     n_rows = 1
 
     def __init__(self, function, n_players) -> None:
-        self.function, self.n_players = function, n_players
+        self.function = function
+        self.n_players = n_players
         self.bytes_per_row = n_players
         ends = np.zeros((2, n_players), dtype=bool)
         ends[1] = True
@@ -423,7 +424,8 @@ class WrappedGame(Game):
     def take(self, rows) -> Self:
         """Return the game of some rows."""
         selection = copy(self)
-        selection._game, selection.n_rows = self._game.take(rows), len(rows)
+        selection._game = self._game.take(rows)
+        selection.n_rows = len(rows)
         for name in self.by_row:
             setattr(selection, name, getattr(self, name)[rows])
         return selection
@@ -455,7 +457,8 @@ class WeightedGame(WrappedGame):
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the weighted mean responses, ``(r, m, k)``."""
         r, m, p = coalitions.shape
-        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
+        flat = coalitions.reshape(-1, p)
+        repeated = np.repeat(rows, m)
         weights = self._weights(flat, repeated)
         # Rows of weight 0 are never passed to the model.
         line, reference = np.nonzero(weights)

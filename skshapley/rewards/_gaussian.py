@@ -57,7 +57,8 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     from sklearn.covariance import ledoit_wolf_shrinkage
 
     # constant columns have no variance to estimate, and would bias the shrinkage
-    rows, shrinkage = _scaled(table, weights), LEAST_SHRINKAGE
+    rows = _scaled(table, weights)
+    shrinkage = LEAST_SHRINKAGE
     varied = rows[:, rows.any(axis=0)]
     if varied.shape[1] > 1:
         # The estimate may be 0, which would leave equal columns inseparable.
@@ -103,7 +104,8 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     if n < LEAST_ROWS or not 3 <= d <= MOST_COLUMNS or not spread.all():
         return 0, 0.0
     # every fourth row, so that sorted tables do not put a group into one fold
-    rows, fold = (table - centre) / spread, np.arange(n) % FOLDS
+    rows = (table - centre) / spread
+    fold = np.arange(n) % FOLDS
     counts = range(
         1, min(MOST_FACTORS, (d - 1) // 2) + 1
     )  # fewer than half the columns
@@ -111,7 +113,8 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     # Gains are kept by row: differences on the same rows vary less than likelihoods.
     gains = np.empty((len(choices), n))
     for k in range(FOLDS):
-        test_rows, training_rows = rows[fold == k], rows[fold != k]
+        test_rows = rows[fold == k]
+        training_rows = rows[fold != k]
         mass = weights[fold != k] / weights[fold != k].sum()
         correlation = sample_correlation(training_rows, mass)
         plain, _ = learned_correlation(training_rows, mass)
@@ -195,7 +198,8 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
     # the moves of a chain have q x d numbers for each of its d columns
     chunk = max(1, CHUNK_BYTES // (8 * q * d * d))
     for i in range(0, len(starts), chunk):
-        first, chunk_rows = starts[i], slice(i, i + chunk)
+        first = starts[i]
+        chunk_rows = slice(i, i + chunk)
         lines = slice(first, ends[chunk_rows][-1])
         shifts[lines] = _along(
             correlation, present[lines], starts[chunk_rows] - first, gaps[chunk_rows]
@@ -206,7 +210,8 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
 def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     """Return the moves by one factor for each chain and one update for each column."""
     (n, d), m = present.shape, len(starts)
-    size, line = present.sum(axis=1), np.arange(m)
+    size = present.sum(axis=1)
+    line = np.arange(m)
     # in a growing chain, the column that is present most often entered first
     order = np.argsort(
         -np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable"
@@ -248,7 +253,8 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     conditions = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[
         :, :, None
     ]
-    shifts, order = np.empty(moves.shape), np.argsort(index.ravel(), kind="stable")
+    shifts = np.empty(moves.shape)
+    order = np.argsort(index.ravel(), kind="stable")
     ends = np.searchsorted(index.ravel()[order], np.arange(len(patterns) + 1))
     step = max(1, CHUNK_BYTES // (8 * correlation.size))
     for i in range(0, len(patterns), step):

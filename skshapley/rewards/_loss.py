@@ -42,7 +42,8 @@ class Loss(ABC):
     name: str
 
     def __init__(self, response: Response, owner: str) -> None:
-        self.response, self.owner = response, owner
+        self.response = response
+        self.owner = owner
 
     def without_model(self) -> "Loss":
         """Return the loss without the model, for workers."""
@@ -66,7 +67,8 @@ class SquaredError(Loss):
 
     def targets(self, y, n) -> NDArray[np.float64]:
         """Return the targets as numbers, ``(n, K)``."""
-        k, y = self.response.n_columns, np.asarray(y)
+        k = self.response.n_columns
+        y = np.asarray(y)
         if y.shape != (n, k) and (k > 1 or y.shape != (n,)):
             raise ValueError(
                 f'{self.owner} with loss="squared_error" needs y of shape'
@@ -153,7 +155,8 @@ class GivenLoss(Loss):
 
     def __init__(self, response, owner, function) -> None:
         super().__init__(response, owner)
-        self.function, self.name = function, getattr(function, "__name__", "loss")
+        self.function = function
+        self.name = getattr(function, "__name__", "loss")
 
     def targets(self, y, n) -> np.ndarray:
         """Return y as an array."""

@@ -90,7 +90,8 @@ class Players(Portable):
         ValueError
             For a column that does not exist or is in two groups, or an empty group.
         """
-        owners, labels = np.arange(len(columns)), list(columns)
+        owners = np.arange(len(columns))
+        labels = list(columns)
         group_of_column: dict[int, object] = {}
         paths: dict[int, tuple] = {}  # the groups above a player, by its first column
         for path, name, members in innermost(checked_groups(groups, owner)):
@@ -372,7 +373,8 @@ def _check(raw, model, p) -> None:
     coalitions = (number % p)[:, None] == np.arange(p)
     # 7 and the extra shift keep the two rows different from player to player, without
     # random numbers.
-    rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
+    rows = number % b
+    references = ((number * 7 + number // p + 1) % b)[:, None]
     transformed = model.transform(
         raw.pool(raw.background).hybrid(coalitions, rows, references)
     )

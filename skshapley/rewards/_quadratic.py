@@ -74,11 +74,14 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     centre = weights @ standard
     if len(standard) > MOST_ROWS:
         sample = np.sort(rng.choice(len(standard), MOST_ROWS, replace=False))
-        standard, targets, weights = standard[sample], targets[sample], weights[sample]
+        standard = standard[sample]
+        targets = targets[sample]
+        weights = weights[sample]
     b, d = standard.shape
     if b < LEAST_ROWS:
         return None
-    deviations, mass = standard - centre, weights / weights.sum()
+    deviations = standard - centre
+    mass = weights / weights.sum()
     every = crossed = np.arange(d)
     if d > MOST_CROSSED:
         diagonal, _ = _regressed(_terms(deviations, (every, every)), targets, mass)
@@ -123,7 +126,8 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
 GROUPS = 8  # groups of orders; their spread measures the error
 FLOPS = 2e9  # operations for the orders of one output; 8 d^3 each
 # The largest number holds for up to 19 columns, the smallest for 79 and more.
-LEAST_ORDERS, MOST_ORDERS = 2**9, 2**15
+LEAST_ORDERS = 2**9
+MOST_ORDERS = 2**15
 BATCH_BYTES = 2**22
 # 64 MB: one output of a hundred columns just fits.
 MOST_NUMBERS = 2**23  # coefficients; above this number, nothing is learned
@@ -164,7 +168,8 @@ class KnownPart:
 
     def values(self, standard) -> Known:
         """Return the Shapley values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
-        totals, spreads = [], []
+        totals = []
+        spreads = []
         for x in (
             standard - self.function.centre
         ):  # one by one: rounding does not depend on other rows
@@ -243,7 +248,8 @@ def _means(
     They are the coefficients of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r'
     ``(c, p, d, d)``.
     """
-    d, p = len(column_player), column_player.max() + 1
+    d = len(column_player)
+    p = column_player.max() + 1
     size = max(1, BATCH_BYTES // (16 * d * d))
     sums: list[Any] = [0.0] * 4
     for start in range(0, n_pairs, size):

@@ -233,7 +233,9 @@ class RefitReward(Portable, Reward):
             else "columns without values in each fit"
         )
         self.model_ = clone(model, safe=False)
-        self.players_, self.background_, self.target_ = players, background, target
+        self.players_ = players
+        self.background_ = background
+        self.target_ = target
         self.weights_ = None if equal else weights * len(weights)
         self.v_empty_ = self._mean_response(response, target, weights)
         is_path = isinstance(self.memory, PathLike)
@@ -345,9 +347,13 @@ class RefitGame(Game):
     """
 
     def __init__(self, reward, X, raw_full, winners, keys) -> None:
-        self.shared, self._X = reward, X
-        self._raw_full, self._winners, self._keys = raw_full, winners, keys
-        self.n_rows, self.n_players = n_rows(X), reward.players_.n_players
+        self.shared = reward
+        self._X = X
+        self._raw_full = raw_full
+        self._winners = winners
+        self._keys = keys
+        self.n_rows = n_rows(X)
+        self.n_players = reward.players_.n_players
         self.n_outputs = reward.response_.n_outputs
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
@@ -423,5 +429,6 @@ class JointGame(WrappedGame):
         return np.repeat(values, len(rows), axis=0)
 
     # one row, in which all players matter
-    keys, active = Game.keys, Game.active
+    keys = Game.keys
+    active = Game.active
     take: Any = Game.take

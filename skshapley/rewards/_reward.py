@@ -137,8 +137,10 @@ class BackgroundReward(Portable, Reward):
 
     def fit(self, response, background, weights, players) -> Self:
         """Store the background, and evaluate the model on it once: v(empty) against each row."""
-        self.response_, self.background_ = response, background
-        self.weights_, self.players_ = weights, players
+        self.response_ = response
+        self.background_ = background
+        self.weights_ = weights
+        self.players_ = players
         self._set_sizes(len(weights))
         self.row_order_: RowOrder | None = None
         self.used_ = np.ones(players.n_players, dtype=bool)
@@ -165,7 +167,8 @@ class BackgroundReward(Portable, Reward):
 
     def _unlike_first(self, table) -> NDArray[np.bool_]:
         """Return True where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
-        first, rows = take_rows(self.background_, slice(0, 1)), np.arange(n_rows(table))
+        first = take_rows(self.background_, slice(0, 1))
+        rows = np.arange(n_rows(table))
         pool = row_pool(table, first, self.players_.column_player)
         return pool.unlike(rows, np.zeros_like(rows))
 
@@ -371,8 +374,11 @@ class InterventionalGame(Game):
         instances: Instances,
         order: RowOrder | None = None,
     ) -> None:
-        self.shared, self._empty, self.instances = masked, empty, instances
-        self._mean_empty, self.row_order = v_empty, order
+        self.shared = masked
+        self._empty = empty
+        self.instances = instances
+        self._mean_empty = v_empty
+        self.row_order = order
         # Each row may explain another class, so v(empty) depends on the row.
         means = np.broadcast_to(v_empty, instances.full.shape)
         self.v_empty = masked.response.choose(means, instances.winners)
@@ -394,7 +400,8 @@ class InterventionalGame(Game):
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
         r, m, p = coalitions.shape
-        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
+        flat = coalitions.reshape(-1, p)
+        repeated = np.repeat(rows, m)
         if references is None:
             weights = self.reference_weights
             rows_used = np.broadcast_to(

@@ -297,13 +297,16 @@ class SurrogateGame(WrappedGame):
 
     def __init__(self, game: InterventionalGame, numbers: np.ndarray) -> None:
         super().__init__(game)
-        self._numbers, self.rows_per_value = numbers, 1
+        self._numbers = numbers
+        self.rows_per_value = 1
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the surrogate's predictions, ``(r, m, k)``; v(empty) and v(all) are exact."""
         r, m, p = coalitions.shape
-        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
-        full, values = flat.all(axis=1), self.empty(repeated)[:, 0]
+        flat = coalitions.reshape(-1, p)
+        repeated = np.repeat(rows, m)
+        full = flat.all(axis=1)
+        values = self.empty(repeated)[:, 0]
         inner = flat.any(axis=1) & ~full
         if inner.any():
             instances = repeated[inner]
@@ -495,7 +498,8 @@ class ForestGame(WeightedGame):
 
     def __init__(self, game: Any, reward: ForestReward, numbers: np.ndarray) -> None:
         super().__init__(game)
-        self._reward, self._numbers = reward, numbers
+        self._reward = reward
+        self._numbers = numbers
         self.rows_per_value = reward.rows_per_value_
 
     def _weights(self, coalitions, rows) -> NDArray[np.float64]:

@@ -128,7 +128,8 @@ class TokenReward(InputReward):
         # document.
         reward = cls.__new__(cls)
         reward._cut(document, WORDS, None)
-        reward.response, reward.container = response, container
+        reward.response = response
+        reward.container = container
         reward._winners = np.zeros(1, dtype=np.intp)
         if response.predicted:
             whole = container([document])
@@ -138,7 +139,8 @@ class TokenReward(InputReward):
     def _cut(self, document: str, token_pattern: str, mask: str | None) -> None:
         """Divide the document into tokens, each with the text before the next one."""
         matches = list(re.finditer(token_pattern, document))
-        self.document, self.mask = document, mask
+        self.document = document
+        self.mask = mask
         self.tokens = [match.group() for match in matches]
         self.n_players = len(self.tokens)
         starts = [match.start() for match in matches] or [len(document)]
@@ -248,7 +250,8 @@ class DocumentReward:
     def __init__(
         self, response: Response, container: Callable[[list[str]], Any]
     ) -> None:
-        self.response_, self.container_ = response, container
+        self.response_ = response
+        self.container_ = container
 
     def __repr__(self) -> str:
         return "tokens left out"
@@ -281,7 +284,8 @@ def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
 def of_tokens(explanation: Explanation, names: list) -> Explanation:
     """Return an explanation of documents with columns for these names, and 0 for missing ones."""
     place = pd.Index(names, dtype=object).get_indexer(explanation.feature_names)
-    in_vocabulary, positions = place >= 0, place[place >= 0]
+    in_vocabulary = place >= 0
+    positions = place[place >= 0]
 
     def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
         whole = np.full(

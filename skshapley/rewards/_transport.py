@@ -194,7 +194,9 @@ class TransportPool(RowPool):
 
     def __init__(self, X, model: TransportModel) -> None:
         super().__init__(X, model.background, model.column_player)
-        self._model, self._given, self.scores = model, model.given(X), model.scores
+        self._model = model
+        self._given = model.given(X)
+        self.scores = model.scores
         self.given = model.margins.standard(self._given)
 
     def hybrid(self, coalitions, rows, references, moves=None) -> Any:
