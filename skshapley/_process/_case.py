@@ -75,7 +75,6 @@ class Case:
         self._corrected = corrected
         self._seen: list[Seen] = []
         self._solution: Estimates | None = None
-        self._start: np.ndarray | None = None
         self._ranked: np.ndarray | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
@@ -83,9 +82,6 @@ class Case:
         self._seen.append((design, place, values))
         if isinstance(design, RankedOddDesign) and design.ranked is not None:
             self._ranked = design.ranked[place]
-        if design.thetas:
-            # from the vector of the choice, the fit to all pairs finds better optima
-            self._start = design.thetas[place]
         self._solution = None
 
     def solve(self) -> Estimates:
@@ -178,7 +174,7 @@ class Case:
         if not odd.values.any():
             return OddKernel.prior(odd.n_players, odd.block is not None).start
         if self._vector is None:
-            self._vector = fit_odd(odd, self._start)
+            self._vector = fit_odd(odd)
         return self._vector
 
 

@@ -17,13 +17,11 @@ from skshapley._process._kernel import (
 )
 from skshapley._process._pairs import Pairs
 
-# (points, iterations) for the odd part: from the prior's means, from an earlier fit,
-# with blocks. Many more points, (600, 25), take four times as long, for the same
-# errors. Fewer iterations, (150, 8) and (200, 3), take .55 of the time; intervals of
-# nominal 95 % then hold 70 % of the values of a random game of ten players at 20 to 30
-# evaluations a player, and 88 % with these
-COLD = 200, 25
-WARM = 200, 12
+# (points, iterations) for the odd part: without and with blocks. Many more points, (600,
+# 25), take four times as long, for the same errors. Fewer iterations, (150, 8), take .55
+# of the time; intervals of nominal 95 % then hold 70 % of the values of a random game of
+# ten players at 20 to 30 evaluations a player, and 88 % with these
+COLD = 200, 15
 BLOCKED = 200, 20
 LEAST_BLOCKS = 4
 EVEN = (300, 25)
@@ -118,19 +116,15 @@ def even_evidence(
     )
 
 
-def fit_odd(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
+def fit_odd(pairs: Pairs) -> np.ndarray:
     """Return the odd kernel's vector, ``(p + 3,)`` or ``(p + 5,)``, fitted to some of the points.
 
     Parameters
     ----------
     pairs : Pairs
-    start : ndarray or None
-        The vector of an earlier fit.
     """
-    most, iterations = COLD if start is None else WARM
-    if pairs.block is not None:
-        most, iterations = BLOCKED
-    return odd_evidence(thinned(pairs, most)).climbed(start, iterations)
+    most, iterations = COLD if pairs.block is None else BLOCKED
+    return odd_evidence(thinned(pairs, most)).climbed(None, iterations)
 
 
 def fit_even(points: Pairs, reach: np.ndarray) -> EvenKernel:

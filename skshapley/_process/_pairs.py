@@ -177,14 +177,11 @@ class OddDesign(Design):
     drawn : ndarray of shape (r, m/2) or None
         Expected number of pairs of the same size, for randomly drawn pairs. NaN for
         pairs placed on purpose; None if all pairs are.
-    thetas : sequence of (ndarray or None)
-        Hyper-parameters with which the pairs of each row to explain were chosen.
     """
 
     block: NDArray[np.intp] | None = None
     blocks: tuple[Blocks, ...] | None = None
     drawn: NDArray[np.float64] | None = None
-    thetas: Sequence[NDArray[np.float64] | None] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,11 @@ class Process:
         self.points = points
         self.kernel = kernel
         self.functional = functional
-        self.factor = cholesky(kernel.gram(points), lower=True, check_finite=False)
+        # the transpose of a symmetric matrix has the order of LAPACK, and needs no copy
+        covariance = kernel.gram(points).T
+        self.factor = cholesky(
+            covariance, lower=True, overwrite_a=True, check_finite=False
+        )
         self.entries = functional.entries(points.n_players)
         self.witnesses = functional.witnesses(points.n_players)
 

@@ -1,56 +1,37 @@
 """Pairs of coalitions for the odd part of a game, which determines Shapley values.
 
-The first pairs are single players and Hadamard rows (each player against all others,
-from both ends and in the middle), then pairs by leverage score. Later pairs are chosen
-one by one after the first values. Each choice reduces the variance of the Shapley
-values most, under the Gaussian process of the solver "gp".
+The first pairs are single players. Other pairs are chosen one by one. Each choice
+reduces the variance of the Shapley values most, under a Gaussian process like that of
+the solver "gp". The choice is made once for p players, and each row to explain has
+players in a random order.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from skshapley._process._fit import fit_odd
-from skshapley._process._kernel import OddKernel
-from skshapley._process._pairs import (
-    Blocks,
-    OddDesign,
-    RandomOddDesign,
-    Seen,
-    observed,
-)
+from skshapley._process._pairs import Blocks, OddDesign, RandomOddDesign
 from skshapley._tools import OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (
     LEAST_ROWS,
-    completed_pairs,
     first_pairs,
     leverage_pairs,
     n_all_pairs,
     n_blocks,
-    next_pairs,
     pairs_of_blocks,
     rows_of_blocks,
 )
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # used by the Gaussian process; further ones are drawn at random
-MOST_CHOSEN = 1100  # up to this number, pairs are chosen one by one
-# Share of the pairs, and pairs per player, that are placed before a choice.
-FIRST_SHARE = 0.5
-LEAST_FIRST = 1.5
 LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
-# From 300 pairs on, half of the chosen pairs have sizes by leverage score; with fewer
-# pairs, proportionally less. A Gaussian process prefers middle sizes. If a game varies
-# more at other sizes, only pairs of these sizes can show it.
-MOST_BY_SIZE = 0.5
-MANY = 300
 
 
 @dataclass(eq=False, repr=False)
 class Odd(Sampler):
-    """Complementary pairs for the solver "gp", chosen adaptively.
+    """Complementary pairs for the solver "gp", each chosen after the others.
 
     Parameters
     ----------
@@ -117,32 +98,17 @@ class Odd(Sampler):
             least = self.price(n_players, 1).least
         return max(1, min(n_references, n_rows // least))
 
-    def draws_now(self, asked: int) -> int:
-        """Return the number of remaining draws before the next choice."""
-        n_pairs = self.n_draws_ // 2
-        # Half of the pairs are evaluated before the choice; hyper-parameters from fewer
-        # are too uncertain.
-        first = int(max(LEAST_FIRST * self.n_players_, FIRST_SHARE * n_pairs)) * 2
-        chooses = self._n_blocks == 1 and self._chooses(n_pairs) and asked < first
-        return (first if chooses else self.n_draws_) - asked
-
     def _start(self, task: SamplerTask) -> None:
-        r = len(self.rngs_)
         self._share = 1.0 if task.background is None else task.background.share
         # by row to explain: the pairs, the background rows of blocks, and their weights
         self._pairs: dict[int, np.ndarray] = {}
         self._block_rows: dict[int, np.ndarray] = {}
         self._blocks: dict[int, Blocks] = {}
-        self._seen: list[list[Seen]] = [[] for _ in range(r)]
-        self._thetas: list[np.ndarray | None] = [None] * r
+        self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
         self._n_blocks = 1
         if self.references == "blocks":
             weights = self.reference_weights_
             self._n_blocks = n_blocks(weights, self.n_players_, self.n_draws_ // 2)
-
-    def _chooses(self, n_pairs: int) -> bool:
-        p = self.n_players_
-        return LEAST_FIRST * p < n_pairs <= MOST_CHOSEN and n_pairs < n_all_pairs(p) / 2
 
     def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
@@ -159,11 +125,11 @@ class Odd(Sampler):
                 block=of_pairs,
                 blocks=tuple(self._blocks[row] for row in rows),
             )
+        n_different = min(self._n_asked[rows[0]], MOST_PAIRS)
         return OddDesign(
             coalitions,
-            exact=len(self._pairs[rows[0]]) == n_all_pairs(self.n_players_),
+            exact=n_different == n_all_pairs(self.n_players_),
             drawn=of_pairs,
-            thetas=[self._thetas[row] for row in rows],
         )
 
     def _ask_blocks(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -186,44 +152,23 @@ class Odd(Sampler):
         """Return n pairs against all background rows, and their `OddDesign.drawn`."""
         p = self.n_players_
         rng = self.rngs_[row]
-        earlier = self._pairs.get(row, np.empty((0, p), dtype=bool))
-        # the cost of a Cholesky factorisation grows with the cube of the pairs
-        placed = max(0, min(n, MOST_PAIRS - len(earlier)))
-        if row in self._pairs:
-            pairs = self._choose(row, earlier, placed)
-        else:
-            pairs = first_pairs(rng, p, placed)
-        self._pairs[row] = np.concatenate([earlier, pairs])
-        if not len(earlier):
+        start = self._n_asked[row]
+        if row not in self._pairs:
+            # the cost of a Cholesky factorisation grows with the cube of the pairs
+            n_planned = min(self.n_draws_ // 2, MOST_PAIRS)
+            self._pairs[row] = first_pairs(rng, p, n_planned)
+        pairs = self._pairs[row][start : start + n]
+        self._n_asked[row] += n
+        n_random = n - len(pairs)
+        if start == 0:
             pairs = np.pad(pairs, ((1, 0), (0, 0)), constant_values=True)
         drawn = np.full(len(pairs), np.nan)
-        if placed == n:
+        if n_random == 0:
             return pairs, drawn
         # Pairs beyond the capacity are drawn at random, so that their errors can be
         # estimated.
-        random_pairs, expected = leverage_pairs(rng, p, n - placed)
+        random_pairs, expected = leverage_pairs(rng, p, n_random)
         return np.concatenate([pairs, random_pairs]), np.append(drawn, expected)
-
-    def _choose(self, row: int, pairs: np.ndarray, n: int) -> np.ndarray:
-        """Return n new pairs."""
-        rng = self.rngs_[row]
-        n_pairs = len(pairs) + n
-        if n and self._chooses(n_pairs):
-            values, *_ = observed(self._seen[row])
-            if values.values.any():
-                self._thetas[row] = fit_odd(values, self._thetas[row])
-            theta = self._thetas[row]
-            if theta is not None:
-                kernel = OddKernel.from_vector(theta, self.n_players_)
-                share = MOST_BY_SIZE * min(1.0, n_pairs / MANY)
-                return next_pairs(rng, kernel, pairs, n, n_by_size=int(share * n))
-        # Without values to learn from, or with too many pairs to choose, leverage
-        # scores decide.
-        return completed_pairs(rng, pairs[:0], n, seen=pairs)
-
-    def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
-        for i, row in enumerate(rows):
-            self._seen[row].append((design, i, values[i]))
 
 
 class OddLeverage(Sampler):

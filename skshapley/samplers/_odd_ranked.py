@@ -1,38 +1,14 @@
 """Pairs of coalitions of a design that is made once for p players, named by rank."""
 
-from functools import lru_cache
-from math import ceil
-
 import numpy as np
 
-from skshapley._process._ranked import (
-    DESIGN_RATE,
-    RankedKernel,
-    RankedOddDesign,
-    ranked_players,
-)
-from skshapley._tools import Stream, generator
+from skshapley._process._ranked import RankedOddDesign, ranked_players
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
-from skshapley.samplers._odd_designs import (
-    completed_pairs,
-    n_all_pairs,
-    next_pairs,
-)
+from skshapley.samplers._odd_designs import chosen_pairs, n_all_pairs
 
 MOST_PAIRS = 2000
 MOST_PLAYERS = 500
-# Up to this number, pairs are chosen one by one: .2 s for 60 players. Pairs by leverage
-# score alone have 2 to 4 times the squared error at 4 to 10 evaluations a player.
-MOST_CHOSEN = 300
-LEAST_STEP = 64  # pairs chosen with the same candidates
-# Share of the second half of the chosen pairs with sizes by leverage score. A process
-# prefers middle sizes, and their pairs do not show its errors at other sizes. Without
-# this share, intervals hold .1 to .7 of the values of saturated, voting and periodic
-# games of 13 players, and .7 to .95 of those of eight models. Over perceptrons of 8 to
-# 14 columns, the squared error is 1.1 times as large at 4 to 10 evaluations a player,
-# and .8 times at 20
-BY_SIZE = 0.15
 
 
 class RankedOdd(Sampler):
@@ -42,9 +18,9 @@ class RankedOdd(Sampler):
     pairs are chosen for players whose strength falls with their rank, as those that
     reduce the variance of the Shapley values most. Pairs and matrices depend on the
     numbers of players and pairs alone, so all rows and games share them. A row takes
-    about a millisecond beside its evaluations, and its error is near the error with
-    "odd" on models. On games with a strong structure, "odd" errs less from six
-    evaluations per player on.
+    milliseconds beside its evaluations, and its error is near the error with "odd" on
+    models. On games with a strong structure, the squared error of "odd" is .6 to .8 of
+    it from four evaluations per player on, and takes ten times as long.
 
     Every coalition is evaluated against the whole background. A design has at most 2000
     pairs and 500 players.
@@ -93,7 +69,7 @@ class RankedOdd(Sampler):
 
     def _start(self, task: SamplerTask) -> None:
         p = self.n_players_
-        self._pairs = ranked_pairs(p, self.n_draws_ // 2)
+        self._pairs = chosen_pairs(p, self.n_draws_ // 2)
         self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
         self._ranked = np.stack([rng.permutation(p) for rng in self.rngs_])
 
@@ -123,20 +99,3 @@ class RankedOdd(Sampler):
         if self._n_asked[rows[0]] == self.n_players_:
             odd = (values[:, ::2] - values[:, 1::2]) / 2
             self._ranked[rows] = ranked_players(odd, self._ranked[rows])
-
-
-@lru_cache(maxsize=64)
-def ranked_pairs(p: int, n: int) -> np.ndarray:
-    """Return n pairs for players by rank, ``(n, p)`` bool: single players first."""
-    rng = generator(p, Stream.DESIGN)
-    kernel = RankedKernel.of_rate(p, DESIGN_RATE)
-    pairs = np.eye(p, dtype=bool)[: min(p, n)]
-    most = min(n, MOST_CHOSEN)
-    # Sizes in the first half would give squared errors that are 1.4 times as large.
-    for end, share in (((p + most) // 2, 0.0), (most, BY_SIZE)):
-        while len(pairs) < end:
-            step = min(end - len(pairs), max(LEAST_STEP, len(pairs)))
-            by_size = ceil(share * step)
-            further = next_pairs(rng, kernel, pairs, step, n_by_size=by_size)
-            pairs = np.concatenate([pairs, further])
-    return completed_pairs(rng, pairs, n)

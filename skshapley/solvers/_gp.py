@@ -25,7 +25,7 @@ class GaussianProcess(Solver):
     """Posterior mean of the Shapley values under a Gaussian prior on the odd interactions.
 
     Hyper-parameters are fitted to the values of each row, for all outputs together. A
-    row takes tenths of a second beside its evaluations. Pairs of "odd-ranked" need no
+    row takes 10 to 200 ms beside its evaluations. Pairs of "odd-ranked" need no
     hyper-parameters, and a row takes milliseconds. If least
     squares leaves no residual (additive and pairwise games), its solution is returned.
     Pairs beyond the capacity of the Gaussian process enter by least squares on the
