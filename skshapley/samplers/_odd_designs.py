@@ -324,7 +324,9 @@ def pairs_of_blocks(
     sets = [pairs_of(rng, p, whole) for _ in range(-(-n // whole))]
     pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
     pieces = np.split(pool[:n], np.cumsum(sizes)[:-1])
-    return np.concatenate([completed_pairs(rng, piece, len(piece)) for piece in pieces]), block
+    return np.concatenate(
+        [completed_pairs(rng, piece, len(piece)) for piece in pieces]
+    ), block
 
 
 def pairs_each(

@@ -184,7 +184,9 @@ def test_chosen_pairs_are_more_accurate_than_random_ones():
         truth, ends = exact(reward, p), reward(np.repeat([[False], [True]], p, axis=1))
         errors = []
         for sampler in (Odd(), OddLeverage()):
-            parts = ask_and_tell(sampler, reward, p, (100,), np.random.default_rng(seed))
+            parts = ask_and_tell(
+                sampler, reward, p, (100,), np.random.default_rng(seed)
+            )
             solver = GaussianProcess().start(
                 SolverTask(p, ends[:1, None], ends[1:, None])
             )
