@@ -8,7 +8,7 @@ sums.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -69,11 +69,6 @@ class RankedKernel(OddKernel):
 class RankedProcess(Process):
     """A process for many rows: it keeps the inverse matrix to solve their values."""
 
-    @cached_property
-    def log_volume(self) -> float:
-        """Half the log determinant of the covariance matrix."""
-        return float(np.log(np.diag(self.factor)).sum())
-
     def solve(self, values: np.ndarray) -> np.ndarray:
         """Return the inverse of the covariance matrix times values ``(n, k)``."""
         return self.inverse @ values
@@ -116,8 +111,9 @@ def ranked_posterior(odd: Pairs, ranked: np.ndarray) -> Posterior:
     for candidate in CANDIDATES:
         posterior = candidate_posterior(compared, ranked, candidate)
         # log density of the values at their best scales, as a mean over outputs
-        log_density = -0.5 * len(compared) * np.log(posterior.scale).mean()
-        log_evidence.append(log_density - posterior.process.log_volume)
+        log_fit = -0.5 * len(compared) * np.log(posterior.scale).mean()
+        log_volume = np.log(np.diag(posterior.process.factor)).sum()
+        log_evidence.append(log_fit - log_volume)
     best = CANDIDATES[int(np.argmax(log_evidence))]
     return candidate_posterior(points, ranked, best)
 
