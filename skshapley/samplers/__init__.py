@@ -6,7 +6,6 @@ from skshapley.samplers._base import (
     SamplerTask,
     SamplerTraits,
 )
-from skshapley.samplers._classical import Classical
 from skshapley.samplers._coalitions import (
     CoalitionSampler,
     Importance,
@@ -26,10 +25,10 @@ from skshapley.samplers._graph_methods import (
     Myerson,
 )
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
+from skshapley.samplers._marginal import Classical, Owen, OwenHalved, Stratified
 from skshapley.samplers._odd import Odd, OddLeverage
 from skshapley.samplers._odd_ranked import RankedOdd
 from skshapley.samplers._ordered import ExactNested, Nested, Ordered
-from skshapley.samplers._owen import Owen, OwenHalved
 from skshapley.samplers._permutation_sets import (
     Herding,
     SequentialBayesianQuadrature,
@@ -42,7 +41,6 @@ from skshapley.samplers._permutations import (
     Orthogonal,
     PermutationSampler,
 )
-from skshapley.samplers._stratified import Stratified
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "exact": Exact,

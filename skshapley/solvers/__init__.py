@@ -15,10 +15,14 @@ from skshapley.designs import (
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._gp import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._least_squares import LeastSquares, ProjectedSGD
-from skshapley.solvers._linear import InteractionMean, Linear, MarginalMean
+from skshapley.solvers._linear import (
+    InteractionMean,
+    Linear,
+    MarginalMean,
+    StratifiedMean,
+)
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._sample_reuse import RegressionAdjustment, SampleReuse
-from skshapley.solvers._stratified_mean import StratifiedMean
 
 SOLVERS: dict[str, type[Solver]] = {
     "permutation-mean": PermutationMean,

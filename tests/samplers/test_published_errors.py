@@ -23,7 +23,7 @@ from skshapley.samplers import (
     SequentialBayesianQuadrature,
     Sobol,
 )
-from skshapley.solvers import _stratified_mean
+from skshapley.solvers import _linear
 from skshapley.testing import HybridGame, brute_force, explain_game
 
 D = 10
@@ -49,7 +49,7 @@ def gaps_stay(monkeypatch):
     def unshared(means, variances, gain):
         return means, np.zeros_like(means)
 
-    monkeypatch.setattr(_stratified_mean, "without_gap", unshared)
+    monkeypatch.setattr(_linear, "without_gap", unshared)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from skshapley import shapley_values
 from skshapley._tools._counting import rounded
 from skshapley._tools._moments import Moments
 from skshapley.samplers import SamplerTask, Stratified
-from skshapley.samplers._stratified import _level
+from skshapley.samplers._marginal import _level
 from skshapley.solvers import SolverTask, StratifiedMean
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, brute_force
