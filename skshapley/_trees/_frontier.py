@@ -31,6 +31,8 @@ STARTS, SINGLE_STARTS = 1 << 12, 1 << 14
 SUMS = 1 << 21
 # Rows that are added at once; `np.add.at` takes ten times as long for many rows
 LEAST_AT_ONCE = 16
+# Background rows; with more, a single row is compared with all nodes before it descends
+LEAST_ANSWERED = 16
 # Background rows in one sum for a row to explain
 REFERENCES = 2048
 
@@ -163,6 +165,9 @@ class Frontier:
             b = references.shape[1]
             tree_references = np.broadcast_to(np.arange(b), (len(layout.roots), b))
         X, R = (np.ravel(codes, order="F") for codes in (instances, references))
+        answered = r == 1 and tree_references.shape[1] >= LEAST_ANSWERED
+        if answered:
+            X = X.take(layout.row) > layout.rank
         n_runs, b = len(layout.roots) * r, tree_references.shape[1]
         # The parts of the background have a fixed size, so the order of sums does not
         # depend on other rows.
@@ -174,12 +179,14 @@ class Frontier:
                 tree, instance = np.divmod(
                     np.arange(first, min(first + step, n_runs)), r
                 )
-                roots, at_x = (
-                    np.repeat(layout.roots[tree], b),
-                    np.repeat(instance * n_rows, b),
+                at = np.stack(
+                    [
+                        np.repeat(instance, b),
+                        tree_references[tree][:, part].ravel(),
+                    ]
                 )
-                at_r = tree_references[tree][:, part].ravel() * n_rows
-                walked = walk(layout, roots, X, at_x, R, at_r)
+                roots = np.repeat(layout.roots[tree], b)
+                walked = walk(layout, roots, X, R, at[answered:] * n_rows)
                 for column in range(len(layout.value)):
                     output = column if layout.output is None else layout.output[tree]
                     yield (

@@ -120,7 +120,7 @@ class Walk(NamedTuple):
     origins: np.ndarray
 
 
-def walk(layout, roots, X, at_x, R, at_r) -> Walk:
+def walk(layout, roots, X, R, at) -> Walk:
     """Return the lineages from all starts.
 
     Parameters
@@ -129,9 +129,10 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     roots : ndarray of shape (n_starts,), int64
         The root of each start.
     X, R : ndarray
-        Codes of rows to explain and of background rows, row by row.
-    at_x, at_r : ndarray of shape (n_starts,), int64
-        Positions of the first code of each start's rows in `X` and `R`.
+        Codes of rows to explain and of background rows, row by row. Of a single row to
+        explain, `X` may have the answer at each node instead: whether it goes right.
+    at : ndarray of shape (2, n_starts) or (1, n_starts), int64
+        Positions of the first code of each start's rows in `X` and `R`, or in `R`.
 
     Returns
     -------
@@ -147,14 +148,13 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
         if np.count_nonzero(inner) < MOVING * len(node):
             end, go = (~inner).nonzero()[0], inner.nonzero()[0]
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
-            number, node, at_x, at_r = (
-                part.take(go) for part in (number, node, at_x, at_r)
-            )
-            mask = mask.take(go, axis=1)
+            number, node = number.take(go), node.take(go)
+            at, mask = at.take(go, axis=1), mask.take(go, axis=1)
         row, rank, first = (
             part.take(node) for part in (layout.row, layout.rank, layout.first)
         )
-        right, background_right = X.take(at_x + row) > rank, R.take(at_r + row) > rank
+        right = X.take(node) if len(at) == 1 else X.take(at[0] + row) > rank
+        background_right = R.take(at[-1] + row) > rank
         differ = (right != background_right).nonzero()[0]
         branching_nodes = node.take(differ)
         decided, present = (
@@ -164,14 +164,15 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
         absent = present << np.uint64(WORD_PLAYERS)
         # If the rows differ and the player is absent, the lineage follows the
         # background row instead.
-        right[differ] ^= (decided & absent).any(axis=0)
+        right[differ.compress((decided & absent).any(axis=0))] ^= True
         node = first + right
         free = (~(decided & (present | absent)).any(axis=0)).nonzero()[0]
         if len(free):
             # A copy follows the background row; its player is absent.
             branch = differ.take(free)
-            copies = decided.take(free, axis=1) | absent.take(free, axis=1)
-            mask[:, branch] |= present.take(free, axis=1)
+            decided, present = decided.take(free, axis=1), present.take(free, axis=1)
+            copies = decided | present << np.uint64(WORD_PLAYERS)
+            mask[:, branch] = decided | present
             parents.append(number.take(branch))
             players.append(layout.player.take(branching_nodes.take(free)))
             steps.append((n - len(roots), n - len(roots) + len(free)))
@@ -180,7 +181,7 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
             node = np.concatenate(
                 [node, first.take(branch) + background_right.take(branch)]
             )
-            at_x, at_r = (np.concatenate([at, at.take(branch)]) for at in (at_x, at_r))
+            at = np.concatenate([at, at.take(branch, axis=1)], axis=1)
             mask = np.concatenate([mask, copies], axis=1)
     ends, sides = np.empty(n, dtype=np.int64), np.empty((len(mask), n), dtype=np.uint64)
     for number, node, mask in ended:
