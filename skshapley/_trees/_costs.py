@@ -170,9 +170,7 @@ def count_costs(trees, players, nested=False) -> Costs:
     # Every n-th tree, not the first ones: boosted trees change in depth from early to
     # late iterations.
     tree_numbers = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
-    sample = trees
-    if len(tree_numbers) < trees.n_trees:
-        sample = trees.take_trees(tree_numbers)
+    sample = trees.take_trees(tree_numbers)
     share = len(tree_numbers) / trees.n_trees
     paths, pairs = Paths(sample, players[sample.feature]), np.ones(sample.n_nodes)
     for nodes in paths.levels:

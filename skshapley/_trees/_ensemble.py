@@ -206,8 +206,6 @@ class TreeEnsemble:
         -------
         trees : TreeEnsemble
         """
-        if self.n_outputs == 1:
-            return self
         return self.combined(np.eye(self.n_outputs)[:, [output]])
 
     def combined(self, matrix, constant=0.0) -> "TreeEnsemble":

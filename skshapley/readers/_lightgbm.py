@@ -202,7 +202,6 @@ def _read_tree(block, scale) -> dict[str, Any]:
     cover = _numbers(block, "leaf_count")
     # A tree of one leaf may have no row count.
     cover = cover if len(cover) else np.zeros(len(value))
-    splits = np.flatnonzero(is_category).tolist()
     return {
         **children,
         "feature": of_inner("split_feature"),
@@ -214,7 +213,8 @@ def _read_tree(block, scale) -> dict[str, Any]:
         "value": np.concatenate([np.zeros(n), value * scale]),
         "cover": np.concatenate([_numbers(block, "internal_count"), cover]),
         "categories": {
-            node: (_listed(block, int(threshold[node])), True) for node in splits
+            node: (_listed(block, int(threshold[node])), True)
+            for node in np.flatnonzero(is_category).tolist()
         },
     }
 

@@ -140,25 +140,24 @@ def _read_ubjson(stream) -> Any:
     if marker == b"{":
         fields = {}
         while stream.read(1) != b"}":
-            name = stream.read(_read_length(stream)).decode()
+            name = stream.read(int.from_bytes(stream.read(8), "big")).decode()
             fields[name] = _read_ubjson(stream)
         return fields
     if marker == b"S":
-        stream.read(1)
         return stream.read(_read_length(stream)).decode()
     if marker != b"[":
         dtype = _NUMBERS[marker]
         return np.frombuffer(stream.read(dtype.itemsize), dtype)[0].item()
     if stream.read(1) == b"#":
-        stream.read(1)
         return [_read_ubjson(stream) for _ in range(_read_length(stream))]
     dtype = _NUMBERS[stream.read(1)]
-    stream.read(2)
+    stream.read(1)
     return np.frombuffer(stream.read(_read_length(stream) * dtype.itemsize), dtype)
 
 
 def _read_length(stream) -> int:
-    return int.from_bytes(stream.read(8), "big")
+    # The marker of an integer of 8 bytes comes first.
+    return int.from_bytes(stream.read(9)[1:], "big")
 
 
 def _methods(model, objective, n_outputs) -> tuple[str, ...]:
@@ -190,8 +189,10 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
         tree["categories_sizes"],
         strict=True,
     ):
-        members = tree["categories"][start : start + size]
-        categories[int(node)] = (members.tolist(), False)
+        categories[int(node)] = (
+            tree["categories"][start : start + size].tolist(),
+            False,
+        )
     return {
         "left": tree["left_children"],
         "right": tree["right_children"],
@@ -243,8 +244,6 @@ def _encode(missing, categories, X) -> NDArray[np.float64]:
     """
     matrix = frame_to_matrix(X, categories, unknown=None) if is_frame(X) else X
     matrix = np.asarray(matrix, dtype=np.float64)
-    if np.isnan(missing):
-        return matrix
     # XGBoost compares in float32: in float64, 0.1 would not equal its own marker.
     return np.where(matrix == np.float32(missing), np.nan, matrix)
 
@@ -281,22 +280,13 @@ class XGBoostReader(TreeReader):
 
 def _linear_booster(model: Any, method: str) -> ClosedForm:
     """Return the margin of a linear booster, or the probability of two classes."""
-    saved = _split_model(bytes(model.get_booster().save_raw("ubj")))[0]
-    learner = saved["learner"]
+    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
     objective = learner["objective"]["name"]
-    readable = []
-    if hasattr(model, "predict_proba"):
-        readable = ["log_odds"]
-        if objective == "binary:logistic":
-            readable.append("predict_proba")
-    elif objective in _LOG:
-        readable = ["log"]
-    elif objective.startswith("reg:") and objective != "reg:logistic":
-        readable = ["predict"]
     d = model.n_features_in_
     weights = np.reshape(learner["gradient_booster"]["model"]["weights"], (d + 1, -1))
-    if objective in SORTED and weights.shape[1] > 1:
-        readable = []
+    readable = list(_methods(model, objective, weights.shape[1]))
+    if objective == "binary:logistic" and "log_odds" in readable:
+        readable.append("predict_proba")
     check_method(model, method, readable, readable[0] if readable else None)
     margin = model.predict(
         in_model_columns(model, np.zeros((1, d))), output_margin=True
