@@ -109,6 +109,18 @@ def test_the_number_of_coalitions_is_counted_without_a_list(seed):
     assert result.n_evaluations == sampler.price(p, n_references=1).least + 2
 
 
+@pytest.mark.parametrize("sampler", [ExactNested, Nested])
+def test_groups_may_be_numbered_within_their_group(sampler):
+    """Group 0 within "person" is another one than group 0 within "home"."""
+    game, levels = RandomGame(5, 3), [LEVELS[0], [0, 1, 1, 0, 0]]
+    result = shapley_values(
+        game, n_players=5, sampler=sampler(levels), max_evals=20_000, random_state=0
+    )
+    expected = mean_over_orders(game, 5, LEVELS)
+    error = 4 * result.standard_errors + 1e-12
+    assert (np.abs(result.values - expected) < error).all()
+
+
 def test_the_price_of_thousands_of_players_is_known():
     least = ExactNested([[0] * 3000]).price(3000, n_references=1).least
     assert least > 2**50  # and no list of coalitions was made
@@ -189,7 +201,7 @@ def test_any_groups_of_features_are_folded():
         ({"x3": ["x0", "x1"]}, ValueError, "the names of features outside them"),
         ({"first": ["x9"]}, ValueError, r"groups of the features \['x9'\]"),
         (["x0", "x1"], ValueError, r"takes groups as None or \{name"),
-        ({"a": ["x0"]}, ValueError, "level of at least 1; got 0"),
+        ({"a": ["x0"]}, ValueError, "takes level as a positive int; got 0"),
     ]:
         with pytest.raises(error, match=words):
             explanation.folded(groups, level=0 if "got 0" in words else 1)

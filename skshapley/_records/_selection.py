@@ -16,7 +16,7 @@ from skshapley._records._outcome import (
     SomeRecord,
     changed,
 )
-from skshapley._tools import suggested
+from skshapley._tools import Count, check_values, suggested
 
 OWNER = "Explanation"
 MOST_NAMES = 12
@@ -276,8 +276,7 @@ def paths_of(explanation: Any, groups: Mapping | None) -> list[tuple[str, ...]]:
 
 def folded(explanation: Any, groups: Mapping, level: int) -> Any:
     """Return an explanation of groups of players; see `Explanation.folded`."""
-    if level < 1:
-        raise ValueError(f"folded takes a level of at least 1; got {level!r}.")
+    check_values(OWNER, {"level": level}, {"level": Count()})
     members: dict[tuple, list[int]] = {}
     names = {}
     for player, path in enumerate(paths_of(explanation, groups)):

@@ -385,16 +385,12 @@ def _numbers(
     """Return the attributions of some rows with their errors, and importances of all rows."""
     page_rows = whole[rows]
     return {
-        "values": _by_feature(page_rows.values[:, kept], VALUE_DIGITS),
+        "values": [rounded(page_rows.values[:, k], VALUE_DIGITS) for k in kept],
         "errors": _errors(page_rows.standard_errors, kept),
         "wider": _errors(page_rows.background_errors, kept),
         "refit": _errors(page_rows.refit_errors, kept),
         "importance": _importance(whole, kept),
     }
-
-
-def _by_feature(numbers: NDArray[np.float64], digits: int) -> list[list[float | None]]:
-    return [rounded(numbers[:, player], digits) for player in range(numbers.shape[1])]
 
 
 def _errors(
@@ -403,7 +399,7 @@ def _errors(
     """Return errors by feature; None if all of them are 0 or unknown, without an interval."""
     if errors is None or not (np.nan_to_num(errors[:, kept]) > 0).any():
         return None
-    return _by_feature(errors[:, kept], ERROR_DIGITS)
+    return [rounded(errors[:, player], ERROR_DIGITS) for player in kept]
 
 
 def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float | None]]:

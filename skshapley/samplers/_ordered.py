@@ -55,7 +55,7 @@ class Nested(Antithetic):
     ----------
     levels : array of int of shape (n_levels, p), default=()
         The group of each player at each level, the outermost first. Players in the same
-        group have the same number; a group lies within one group of the level above.
+        group have the same number. Groups of different groups above are different ones.
     references : {"stratified", "all", "random"}, default="stratified"
         As of `Antithetic`.
     weights : {"equal", "bayesian"}, default="equal"
@@ -95,15 +95,14 @@ class Nested(Antithetic):
         return replace(super().traits, needs_all_players=True)
 
     def _start(self, task: SamplerTask) -> None:
-        levels = _checked(self, task.n_players)
-        self._leaders = [_leaders(level) for level in levels]
+        self._groups = _checked(self, task.n_players)
         super()._start(task)
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         n, p = n_units * unit // 2, self.n_players_
         # keys of the players first, and then of ever larger groups
-        leaders = [np.arange(p), *reversed(self._leaders)]
-        keys = np.stack([rng.random((n, p))[:, leader] for leader in leaders])
+        units = [np.arange(p), *self._groups[::-1]]
+        keys = np.stack([rng.random((n, p))[:, unit] for unit in units])
         return with_reverses(np.lexsort(keys, axis=-1))
 
     def _ask(self, rows: np.ndarray, n: int) -> Any:
@@ -166,13 +165,12 @@ def _checked(sampler: Any, n_players: int) -> NDArray[np.intp]:
             f"{type(sampler).__name__} got levels of {levels.shape[1]} players for a "
             f"game of {n_players}: pass one group number for each player."
         )
-    return levels
-
-
-def _leaders(level: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the first player in the group of each player, ``(p,)``."""
-    _, first, place = np.unique(level, return_index=True, return_inverse=True)
-    return first[place]
+    # a group is within one group of each level above, whatever its number is there
+    groups = np.zeros_like(levels)
+    for level in range(len(levels)):
+        above = levels[: level + 1]
+        groups[level] = np.unique(above, axis=1, return_inverse=True)[1].ravel()
+    return groups
 
 
 WALKS: dict[str, type[PermutationSampler]] = {
