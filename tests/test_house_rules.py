@@ -124,8 +124,6 @@ NOT_PLAIN_TEST = re.compile(
 
 # Fields with vague names that users know, by room: `Explanation.others`
 PUBLIC_FIELDS = {("_records", "others")}
-# Rooms with vague names of variables
-VAGUE_ROOMS = {"_process"}
 
 FRAGMENT = re.compile(r"\d+\.[a-z0-9-]+\.(feature|change|fix|doc)\.md")
 
@@ -326,8 +324,6 @@ def comments_are_plain(source: Source) -> Iterator[str]:
 
 
 def names_say_what_is_held(source: Source) -> Iterator[str]:
-    if source.room in VAGUE_ROOMS:
-        return
     for node in SIZE["vague_names"](source.tree):
         if (source.room, node.id) in PUBLIC_FIELDS:
             continue

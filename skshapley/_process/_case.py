@@ -21,8 +21,12 @@ from skshapley._process._functionals import (
 from skshapley._process._kernel import EvenKernel, OddKernel
 from skshapley._process._least_squares import blended, linear, pairwise, remainder
 from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
-from skshapley._process._process import Posterior, Process
-from skshapley._process._ranked import RankedOddDesign, ranked_posterior
+from skshapley._process._process import (
+    Posterior,
+    Process,
+    RankedOddDesign,
+    ranked_posterior,
+)
 from skshapley.indices import Index, enumerated
 
 # Pairs per player that an error requires: with fewer, some players have no pair of
@@ -110,8 +114,8 @@ class Case:
         placed = np.isnan(drawn)
         odd = every.take(placed)
         even = even.take(placed)
-        few = len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players
-        if self._corrected is not None and few:
+        least = LEAST_RANDOM_PAIRS * odd.n_players
+        if self._corrected is not None and len(odd) - 1 < least:
             errors[:] = np.nan
         if not self.index.symmetric:
             even_values, even_errors = self._by_even(odd, even, EvenValues(self.index))

@@ -107,12 +107,14 @@ def odd_evidence(points: Pairs) -> Evidence:
 
 
 def even_evidence(
-    points: Pairs, reach: np.ndarray, each: np.ndarray | None = None
+    points: Pairs, reach: np.ndarray, pair_variances: np.ndarray | None = None
 ) -> Evidence:
     """Return the density of the even kernel's vector, given reaches and variances of pairs."""
     prior = EvenKernel.prior(points.block is not None)
     return Evidence(
-        points, lambda theta: EvenKernel.from_vector(reach, theta, each), prior
+        points,
+        lambda theta: EvenKernel.from_vector(reach, theta, pair_variances),
+        prior,
     )
 
 
@@ -142,8 +144,10 @@ def fit_even(points: Pairs, reach: np.ndarray) -> EvenKernel:
     thin = thinned(points, EVEN[0])
     theta = even_evidence(thin, reach).climbed(None, EVEN[1])
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))
-    for _ in range(ROUNDS if kernel.each is not None else 0):
-        theta = even_evidence(thin, reach, kernel.each).climbed(theta, EVEN[1])
+    for _ in range(ROUNDS if kernel.pair_variances is not None else 0):
+        theta = even_evidence(thin, reach, kernel.pair_variances).climbed(
+            theta, EVEN[1]
+        )
         kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     return kernel
 
@@ -182,7 +186,7 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
         variance = variances - variances**2 * explained
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
         variances = (shared + expected) / 2
-    return replace(kernel, each=variances / kernel.lowest)
+    return replace(kernel, pair_variances=variances / kernel.lowest)
 
 
 def thinned(pairs: Pairs, most: int) -> Pairs:

@@ -359,7 +359,7 @@ class EvenKernel(PartKernel):
     ----------
     single : float
         Variance of the remaining worth of single players, and of all players but one.
-    each : ndarray of shape (p (p - 1)/2,) or None
+    pair_variances : ndarray of shape (p (p - 1)/2,) or None
         Variances of the coefficients of order two one by one, relative to `lowest`, in
         the order of ``np.triu_indices(p, 1)``; None if the reaches determine them.
     """
@@ -367,18 +367,23 @@ class EvenKernel(PartKernel):
     single: float = 0.0
     lowest_spread: float = 0.0
     higher_spread: float = 0.0
-    each: np.ndarray | None = None
+    pair_variances: np.ndarray | None = None
 
     sign = 1
 
     @classmethod
     def from_vector(
-        cls, reach: np.ndarray, theta: np.ndarray, each: np.ndarray | None = None
+        cls,
+        reach: np.ndarray,
+        theta: np.ndarray,
+        pair_variances: np.ndarray | None = None,
     ) -> "EvenKernel":
         """Return the kernel of reaches and the logarithms of its other parameters."""
         total = reach.sum()
         reach = reach if total >= LEAST_TOTAL else reach * (LEAST_TOTAL / total)
-        return replace(cls(reach, *np.exp(theta).tolist()), each=each)
+        return replace(
+            cls(reach, *np.exp(theta).tolist()), pair_variances=pair_variances
+        )
 
     @staticmethod
     def scalars(blocked: bool) -> tuple[Scalar, ...]:
@@ -396,7 +401,7 @@ class EvenKernel(PartKernel):
     @property
     def n_fitted(self) -> int:
         """Number of fitted variances: of all pairs, or the reaches."""
-        return len(self.reach if self.each is None else self.each)
+        return len(self.reach if self.pair_variances is None else self.pair_variances)
 
     @cached_property
     def _pairs_scale(self) -> float:
@@ -407,8 +412,8 @@ class EvenKernel(PartKernel):
     def shares(self) -> np.ndarray:
         """Variances of the coefficients of order two, relative to `lowest`, ``(p, p)``."""
         out = np.outer(self.share, self.share) / self._pairs_scale
-        if self.each is not None:
-            out[np.triu_indices(len(out), 1)] = self.each
+        if self.pair_variances is not None:
+            out[np.triu_indices(len(out), 1)] = self.pair_variances
         out = np.triu(out, 1)
         return out + out.T
 
@@ -432,8 +437,8 @@ class EvenKernel(PartKernel):
 
     def _two(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the sum over pairs of players of their shares times s_i s_j t_i t_j."""
-        if self.each is not None:
-            return (products(a) * self.each) @ products(b).T
+        if self.pair_variances is not None:
+            return (products(a) * self.pair_variances) @ products(b).T
         # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
         share = self.share
         return (((a * share) @ b.T) ** 2 - share @ share) / (2 * self._pairs_scale)

@@ -5,12 +5,16 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import hadamard
 
-from skshapley._process._choice import choose_pairs
 from skshapley._process._functionals import OddValues
 from skshapley._process._kernel import PartKernel
 from skshapley._process._pairs import Blocks, Pairs
-from skshapley._process._process import Process
-from skshapley._process._ranked import DESIGN_RATE, DESIGN_SUM, RankedKernel
+from skshapley._process._process import (
+    DESIGN_RATE,
+    DESIGN_SUM,
+    Process,
+    RankedKernel,
+    choose_pairs,
+)
 from skshapley._tools import Stream, generator, rounded, shared_out
 from skshapley.samplers._coalitions import (
     distinct_by_size,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skshapley._process._ranked import RankedOddDesign, ranked_players
+from skshapley._process._process import RankedOddDesign, ranked_players
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import chosen_pairs, n_all_pairs

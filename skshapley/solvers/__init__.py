@@ -1,7 +1,7 @@
 """Solvers: estimate attributions from the values of coalitions."""
 
 from skshapley._process._pairs import OddDesign, RandomOddDesign
-from skshapley._process._ranked import RankedOddDesign
+from skshapley._process._process import RankedOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     ExtendedDesign,

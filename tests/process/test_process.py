@@ -14,7 +14,6 @@ from scipy import stats
 
 from skshapley._process import _fit as fit
 from skshapley._process import _least_squares as least_squares
-from skshapley._process._choice import choose_pairs
 from skshapley._process._errors import (
     background_errors,
     overlooked,
@@ -23,7 +22,7 @@ from skshapley._process._errors import (
 from skshapley._process._functionals import EvenValues, OddValues, PairValues
 from skshapley._process._kernel import EvenKernel, OddKernel
 from skshapley._process._pairs import Blocks, Pairs
-from skshapley._process._process import Posterior, Process
+from skshapley._process._process import Posterior, Process, choose_pairs
 from skshapley.indices import INDICES, PAIR_INDICES, beta, enumerated
 from skshapley.samplers import OddLeverage, SamplerTask
 from skshapley.solvers._gp import _Corrected
@@ -111,11 +110,11 @@ def test_functionals_and_their_variances_match_the_kernel(functional, p, reach):
 def test_pairs_with_individual_variances(functional):
     rng, p = np.random.default_rng(0), 6
     plain = some_kernel(functional, rng.uniform(0.05, 0.9, p))
-    same = replace(plain, each=plain.shares[np.triu_indices(p, 1)])
+    same = replace(plain, pair_variances=plain.shares[np.triu_indices(p, 1)])
     crossed = plain.cross(cube(p), cube(p))
     np.testing.assert_allclose(same.cross(cube(p), cube(p)), crossed, atol=1e-12)
     kernel, entries = (
-        replace(plain, each=rng.exponential(size=15)),
+        replace(plain, pair_variances=rng.exponential(size=15)),
         functional.entries(p),
     )
     covariance = kernel.cross(cube(p), cube(p))
@@ -235,8 +234,8 @@ def test_fitted_variances_identify_interacting_pairs():
     found = fit.relevant(points, kernel)
     first, second = np.triu_indices(p, 1)
     place = [np.flatnonzero((first == i) & (second == j))[0] for i, j in pairs]
-    assert set(np.argsort(-found.each)[:3]) == set(place)
-    assert (found.each > 0).all()
+    assert set(np.argsort(-found.pair_variances)[:3]) == set(place)
+    assert (found.pair_variances > 0).all()
     blocks = Blocks.of(np.array([[0], [1]]), np.full(2, 0.5))
     blocked = Pairs(signs, values, np.arange(60) % 2, blocks)
     assert fit.relevant(blocked, kernel) is kernel
