@@ -234,7 +234,9 @@ class TreeExplainer(Attributor):
         return {
             "response_method": self.response_method,
             "output": self.output,
-            "explained_class": labels[0] if len(classes) == 2 else None,
+            "explained_class": labels[0]
+            if len(classes) == 2 and self.output_names_ is None
+            else None,
             "reward": self.feature_perturbation,
             "index": None if index.adds_up else index.name,
             "closed_form": "trees",
@@ -248,7 +250,8 @@ class TreeExplainer(Attributor):
         if len(labels) > 2 and output in labels:
             return read_trees(self.estimator, method, labels.index(output)), None
         trees = read_trees(self.estimator, method)
-        if len(labels) == 2:
+        # Several targets of two classes each have more outputs.
+        if len(labels) == 2 and trees.n_outputs <= 2:
             output = labels[-1] if output is None else output
             # the log-odds of the second class; those of the first are their negative
             trees = trees.combined([[-1.0, 1.0]]) if trees.n_outputs == 1 else trees

@@ -417,3 +417,15 @@ def test_log_odds_near_zero_are_read():
         explainer = TreeExplainer(model, response_method="log_odds")
         base = explainer.fit(X[[row]]).explain(X[:1]).base_values
         np.testing.assert_allclose(base, margin[row], atol=1e-5)
+
+
+def test_several_targets_of_two_classes_are_explained_at_once():
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=2)
+    model.fit(X, (X[:, :3] > 0).astype(int))
+    explanation = TreeExplainer(model).fit(X[:9]).explain(X[9:12])
+    total = explanation.base_values + explanation.values.sum(axis=1)
+    margins = model.predict(X[9:12], output_margin=True)
+    assert margins.shape == (3, 3)
+    np.testing.assert_allclose(total, margins, atol=1e-5)
+    assert explanation.settings.explained_class is None
