@@ -280,6 +280,7 @@ def content(
     columns, left_out = order[:n_kept], order[n_kept:]
     paths = paths_of(explanation, groups)
     left_out = np.array([player for player in left_out if not paths[player]], dtype=int)
+    members = _members(paths, columns)
     page_rows = explanation[rows]
     page: dict[str, Any] = {
         "rows": [text(label) or "missing" for label in page_rows.index],
@@ -288,6 +289,8 @@ def content(
         "features": [str(name) for name in explanation.feature_names[columns]],
         "n_features": len(order),
         "n_others": len(left_out),
+        "paths": [paths[player] for player in columns],
+        "groups": [[path, len(players)] for path, players in members.items()],
         "columns": [column(page_rows.data.iloc[:, player]) for player in columns],
         "places": numbers_of_outputs(explanation),
         "outputs": [_output(whole, rows, columns, left_out) for whole in outputs],
@@ -295,10 +298,7 @@ def content(
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
     }
-    members = _members(paths, columns)
     if members:
-        page["paths"] = [paths[player] for player in columns]
-        page["groups"] = [[path, len(players)] for path, players in members.items()]
         sums = summed(explanation, list(range(len(members))), list(members.values()))
         for output, part in zip(page["outputs"], _by_output(sums), strict=True):
             output["groups"] = _numbers(part, rows, np.arange(len(members)))

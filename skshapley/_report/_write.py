@@ -173,7 +173,7 @@ def report_html(
         facts["what_if"] = _what_if_content(explanation, len(facts["rows"]), what_if)
         scripts += [page_text("_what_if", name) for name in PANEL]
         style += page_text("_what_if", STYLE)
-    if "groups" in facts:
+    if facts["groups"]:
         style += page_text("_report", "groups.css")
     # Sections that only some explanations have
     needs = {
@@ -181,7 +181,7 @@ def report_html(
         "curves.js": facts["places"] is not None,
         "interactions.js": any(output["pairs"] for output in facts["outputs"]),
         "truth.js": y is not None,
-        "groups.js": "groups" in facts,
+        "groups.js": bool(facts["groups"]),
     }
     scripts += [page_text("_report", name) for name in SCRIPTS if needs.get(name, True)]
     # In separate functions, so that their names are not global

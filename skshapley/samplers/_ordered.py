@@ -166,11 +166,11 @@ def _checked(sampler: Any, n_players: int) -> NDArray[np.intp]:
             f"game of {n_players}: pass one group number for each player."
         )
     # a group is within one group of each level above, whatever its number is there
-    groups = np.zeros_like(levels)
-    for level in range(len(levels)):
-        above = levels[: level + 1]
-        groups[level] = np.unique(above, axis=1, return_inverse=True)[1].ravel()
-    return groups
+    groups = [
+        np.unique(levels[: level + 1], axis=1, return_inverse=True)[1]
+        for level in range(len(levels))
+    ]
+    return np.reshape(groups, levels.shape).astype(np.intp)
 
 
 WALKS: dict[str, type[PermutationSampler]] = {

@@ -169,7 +169,7 @@ def test_groups_have_their_sums(plain):
         close([numbers["wider"][number]], part.background_errors, 3)
         sizes = part.importance()[["importance", "standard_error", "background_error"]]
         close(numbers["importance"][number][:3], sizes.to_numpy()[0], 6)
-    assert "groups" not in content_of(report_text(plain, groups={"x1": ["x1"]}))
+    assert not content_of(report_text(plain, groups={"x1": ["x1"]}))["groups"]
     with pytest.raises(ValueError, match="groups of the features"):
         report_text(plain, groups={"near": ["x9"]})
 

@@ -55,7 +55,7 @@ function drawImportance(content, output, open, all) {
     "\u00b1 and the line show the 95\u00a0% interval of a larger population, if these rows are a random sample of it" +
     (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line takes the background as a sample, too" : "") +
     (output.importance.some(([, , , refit]) => refit > 0) ?
-      "; the widest line adds what other training data of the same size would change" : "") + "." + (content.groups ? " A group unfolds into its members." : "");
+      "; the widest line adds what other training data of the same size would change" : "") + "." + (content.groups.length ? " A group unfolds into its members." : "");
   part("importance", ".chart").replaceChildren(...bars.map((picture) => picture(content, output, all)));
   allFeatures.hidden = content.features.length <= FIRST_FEATURES;
   allFeatures.setAttribute("aria-pressed", String(all));
