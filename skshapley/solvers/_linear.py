@@ -287,12 +287,15 @@ class StratifiedMean(Solver):
     for a single node of a quadrature rule, which does not show its bias.
     Errors of few units are widened as Student's t is against the normal, the more the
     strata differ. If all contributions of a player agree, they allow for unseen events:
-    1.5/n of their range for n draws. The gap between the sum of the means and
-    v(all) - v(empty) is shared out in proportion to their variances (in a stratum with
-    a single unit, to the square of its mean). If all players have the same coalitions
-    ("owen"), errors are those after this correction. Otherwise they are computed before
-    it, when they are at least as large. They include a share of the gap. The variances
-    of all players are pooled (see `PermutationMean`).
+    1.5/n of their range for n draws, and 18 % of it for five coalitions of "owen". So an
+    additive player with a large value has a large error, although its value is exact.
+
+    The gap between the sum of the means and v(all) - v(empty) is shared out in
+    proportion to their variances (in a stratum with a single unit, to the square of its
+    mean). If all players have the same coalitions ("owen"), errors are those after this
+    correction. Otherwise they are computed before it, when they are at least as large.
+    They include a share of the gap. The variances of all players are pooled (see
+    `PermutationMean`).
 
     On exponentials of sums of normal weights, one coalition is worth more than all
     others together, and no interval from coalitions without it can contain the value.

@@ -262,7 +262,9 @@ class PermutationMean(Solver):
     also miss frequent events: errors are at least .6^n of the median variation, and
     allow for large contributions that another player made in one permutation only (Good
     1953). With fewer than four units, they are not wider than the range of
-    contributions allows (Hoeffding 1963).
+    contributions allows (Hoeffding 1963). Two pairs may agree on an extreme: on a parity
+    times one plus a player, intervals from two pairs contain 88 to 92 % of the values
+    of 7 to 13 players.
 
     Contributions are centred by position: the mean contribution at the same position in
     the other units is subtracted, times a coefficient that is fitted to the units (0
