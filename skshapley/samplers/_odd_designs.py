@@ -318,14 +318,14 @@ def pairs_of_blocks(
     """Assign n pairs to blocks by their shares: ``(n, p)`` bool, and the block of each."""
     sizes = pairs_each(rng, share, n, n_all_pairs(p))
     block = np.repeat(np.arange(len(share)), sizes)
-    pairs_of = first_pairs if p <= MOST_CHOOSING else scattered_pairs
     if sizes.min() >= WALKS_BELOW * p:
+        pairs_of = first_pairs if p <= MOST_CHOOSING else scattered_pairs
         return np.concatenate([pairs_of(rng, p, size) for size in sizes]), block
     # too few pairs per block for separate designs: assign pieces of whole designs; a
     # second piece of a block may repeat pairs of the first A design of two pairs per
     # player has each player, and rows of each middle size.
     whole = min(2 * p, n_all_pairs(p))
-    sets = [pairs_of(rng, p, whole) for _ in range(-(-n // whole))]
+    sets = [scattered_pairs(rng, p, whole) for _ in range(-(-n // whole))]
     pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
     pieces = np.split(pool[:n], np.cumsum(sizes)[:-1])
     return np.concatenate(
