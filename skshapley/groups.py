@@ -65,7 +65,10 @@ def by_correlation(X, n_groups: int) -> dict[str, dict[str, list]]:
         distances = np.clip(1 - np.abs(correlation), 0, None)
         np.fill_diagonal(distances, 0.0)
         tree = linkage(squareform(distances, checks=False), "average")
-        clusters = fcluster(tree, n_groups, "maxclust")
+        # Not by "maxclust", which returns too few clusters in SciPy 1.13
+        heights = np.append(-1.0, tree[:, 2])
+        height = heights[max(frame.shape[1] - n_groups, 0)]
+        clusters = fcluster(tree, height, "distance")
     groups: dict[str, Any] = {}
     for cluster in pd.unique(clusters):
         names = list(frame.columns[clusters == cluster])
