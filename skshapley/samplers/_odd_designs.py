@@ -1,6 +1,7 @@
 """Pairs of complements for the odd samplers: sets of pairs, and blocks of background rows."""
 
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 from scipy.linalg import hadamard
@@ -30,7 +31,10 @@ MOST_CHOSEN = 300
 LEAST_STEP = 64  # pairs chosen with the same candidates
 # From this number of pairs per player on, all chosen pairs have sizes by leverage score;
 # with fewer pairs, proportionally less. A Gaussian process prefers middle sizes. If a
-# game varies more at other sizes, only pairs of these sizes can show it.
+# game varies more at other sizes, only pairs of these sizes can show it. At 5
+# evaluations a player of ten players, intervals hold .96 of the values of noisy steps
+# with two such pairs, and .75 with one. The squared error of perceptrons is 1.1, 1.1,
+# .9 and 1.1 times as large at 4, 6, 10 and 20.
 BY_SIZE_FROM = 20
 # Up to this number of players, each block of background rows has chosen pairs. With 10
 # and 20 players, they have .5 to .8 times the squared error of Hadamard rows. With 30
@@ -74,7 +78,7 @@ def chosen_pairs(p: int, n: int) -> np.ndarray:
     pairs = np.eye(p, dtype=bool)[:n]
     while len(pairs) < min(n, MOST_CHOSEN):
         step = min(n - len(pairs), max(LEAST_STEP, len(pairs)))
-        n_by_size = int(share * step)
+        n_by_size = ceil(share * step)
         additions = next_pairs(rng, kernel, pairs, step, n_by_size)
         pairs = np.concatenate([pairs, additions])
     return completed_pairs(rng, pairs, n)
