@@ -181,22 +181,29 @@ def test_steps_that_few_pairs_show_are_within_the_errors(p):
 
 
 def test_constant_even_parts_have_no_length_scales():
-    """The odd part is zero. The game is x_i x_j of centred rows, which is even."""
-    p, rng = 10, np.random.default_rng(0)
-    square = np.triu(rng.normal(size=(p, p)), 1)
-    reward = lambda S: np.einsum("mi,ij,mj->m", 2.0 * S - 1, square, 2.0 * S - 1)  # noqa: E731
-    result = run(reward, p, 60)
-    assert np.abs(result.values).max() < 1e-12
-    # without knowledge it is 1; over seeds the mean is .47 and the deviation .09
-    found = [run(reward, p, 60, random_state=seed) for seed in range(5)]
-    assert (
-        np.mean([relative_error(each, 4 * (square + square.T)) for each in found]) < 0.6
-    )
-    off = [
-        np.abs(each.interactions.values[0] - 4 * (square + square.T)) for each in found
-    ]
-    errors = [each.interactions.standard_errors[0] for each in found]
-    assert np.mean(np.array(off) <= 1.96 * np.array(errors)) > 0.85
+    """The odd part is zero. The game is x_i x_j of centred rows, which is even.
+
+    Without knowledge, the relative error is 1. Over four games, it is .47 to .51, and
+    intervals hold .77 to .90 of the interactions, .86 on average.
+    """
+    p = 10
+    covered, relative_errors = [], []
+    for game in range(4):
+        rng = np.random.default_rng(game)
+        square = np.triu(rng.normal(size=(p, p)), 1)
+        expected = 4 * (square + square.T)
+
+        def reward(S, square=square):
+            return np.einsum("mi,ij,mj->m", 2.0 * S - 1, square, 2.0 * S - 1)
+
+        for seed in range(3):
+            result = run(reward, p, 60, random_state=seed)
+            assert np.abs(result.values).max() < 1e-12
+            relative_errors.append(relative_error(result, expected))
+            off = np.abs(result.interactions.values[0] - expected)
+            covered.append(off <= 1.96 * result.interactions.standard_errors[0])
+    assert np.mean(relative_errors) < 0.6
+    assert np.mean(covered) > 0.82
 
 
 def test_errors_fall_with_the_number_of_pairs():
