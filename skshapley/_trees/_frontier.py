@@ -179,14 +179,12 @@ class Frontier:
                 tree, instance = np.divmod(
                     np.arange(first, min(first + step, n_runs)), r
                 )
-                at = np.stack(
-                    [
-                        np.repeat(instance, b),
-                        tree_references[tree][:, part].ravel(),
-                    ]
-                )
+                at = [
+                    np.repeat(instance * n_rows, b),
+                    tree_references[tree][:, part].ravel() * n_rows,
+                ]
                 roots = np.repeat(layout.roots[tree], b)
-                walked = walk(layout, roots, X, R, at[answered:] * n_rows)
+                walked = walk(layout, roots, X, R, at[answered:])
                 for column in range(len(layout.value)):
                     output = column if layout.output is None else layout.output[tree]
                     yield (

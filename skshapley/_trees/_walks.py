@@ -131,7 +131,7 @@ def walk(layout, roots, X, R, at) -> Walk:
     X, R : ndarray
         Codes of rows to explain and of background rows, row by row. Of a single row to
         explain, `X` may have the answer at each node instead: whether it goes right.
-    at : ndarray of shape (2, n_starts) or (1, n_starts), int64
+    at : list of ndarray of shape (n_starts,), int64
         Positions of the first code of each start's rows in `X` and `R`, or in `R`.
 
     Returns
@@ -148,8 +148,8 @@ def walk(layout, roots, X, R, at) -> Walk:
         if np.count_nonzero(inner) < MOVING * len(node):
             end, go = (~inner).nonzero()[0], inner.nonzero()[0]
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
-            number, node = number.take(go), node.take(go)
-            at, mask = at.take(go, axis=1), mask.take(go, axis=1)
+            number, node, *at = (part.take(go) for part in (number, node, *at))
+            mask = mask.take(go, axis=1)
         row, rank, first = (
             part.take(node) for part in (layout.row, layout.rank, layout.first)
         )
@@ -181,7 +181,7 @@ def walk(layout, roots, X, R, at) -> Walk:
             node = np.concatenate(
                 [node, first.take(branch) + background_right.take(branch)]
             )
-            at = np.concatenate([at, at.take(branch, axis=1)], axis=1)
+            at = [np.concatenate([part, part.take(branch)]) for part in at]
             mask = np.concatenate([mask, copies], axis=1)
     ends, sides = np.empty(n, dtype=np.int64), np.empty((len(mask), n), dtype=np.uint64)
     for number, node, mask in ended:
