@@ -9,6 +9,7 @@ are the neighbourhoods: Meinshausen (2006), Quantile regression forests, JMLR 7,
 and 5. Redelmeier, Jullum & Aas (2020) use conditional inference trees.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Self
@@ -452,7 +453,10 @@ class ForestReward(BackgroundReward):
 
     def game(self, X) -> "ForestGame":
         """Return the game of the rows X; the model is called on them once."""
-        return ForestGame(self._plain_game(X), self, self.columns_.numbers(X))
+        forests = copy(self)
+        # The game has the model in `shared`, and sends it to workers once.
+        del forests.masked_, forests.response_
+        return ForestGame(self._plain_game(X), forests, self.columns_.numbers(X))
 
 
 def _targets(column: NDArray[np.float64], is_code: bool) -> NDArray[np.float64]:
