@@ -159,7 +159,7 @@ class Response:
 
     def _width_lies(self, X) -> bool:
         """Return True if the model predicts from more or fewer columns than it states."""
-        if self._width in (None, X.shape[1]) or is_frame(X):
+        if X.ndim == 1 or self._width in (None, X.shape[1]) or is_frame(X):
             return False
         honest = self._width
         self._width = None
