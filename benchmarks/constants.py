@@ -29,7 +29,7 @@ VALUES = {
     "_errors.JUMPS": (0.0, 1.0, 6.0),
     "_errors.SILENT": (0.0, 0.2),
     "_errors.FEW": (0.0, 2.0),
-    "_errors.PREDICTED": (1e-3, 0.1, 10.0),
+    "_errors.LEAST_STEP": (0.0, 1.0),
     "_kernel.JITTER": (1e-12, 1e-5),
     "_kernel.ODD_SIZE_START": (-6.0, 0.0),
     "_kernel.REACH_LEVEL_VARIANCE": (0.5, 30.0),

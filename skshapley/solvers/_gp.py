@@ -35,7 +35,7 @@ class GaussianProcess(Solver):
     predicted from all others. They include the possible effect of an unseen pair. They
     are 0 if all pairs were evaluated. If least squares leaves no residual, they are
     1.5/m of the attributions' range, for m pairs beyond the players. They are NaN below
-    two pairs per player, and for values in steps below 24 pairs.
+    two pairs per player, and for values in steps below 28 pairs.
 
     References
     ----------

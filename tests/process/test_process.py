@@ -491,18 +491,16 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
         for share, pair in zip(unseen, others, strict=True)
     ]
     repeated, largest = 1 - len(np.unique(values)) / n, np.abs(values).max() / (n - 1)
-    for least in (0.0, 1.0):
-        jumps = max(3 * repeated, least) ** 2 * max(changes)
-        silent = (0.05 * repeated * largest) ** 2 + (0.5 / (n - 1) * largest) ** 2
-        errors = overlooked(posterior, np.full((p, 1), 0.7), least)
-        np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
-    if repeated > 0.5:  # and all is predicted
+    silent = (0.05 * repeated * largest) ** 2 + (0.5 / (n - 1) * largest) ** 2
+    if repeated > 0.5:
         # a step of the odd part is half a step of the game
         step = np.diff(np.sort(np.append(values, 0.0))).max()
         phi_range = max(phi.max(), 0) - min(phi.min(), 0)
         silent = max(silent, (1.5 / (n - 1) * max(phi_range, 2 * step)) ** 2)
-    errors = overlooked(posterior, np.zeros((p, 1)), 1.0)
-    np.testing.assert_allclose(errors**2, jumps + silent, rtol=1e-5)
+    for least in (0.0, 1.0):
+        jumps = max(3 * repeated, least) ** 2 * max(changes)
+        errors = overlooked(posterior, np.full((p, 1), 0.7), least)
+        np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
 
 
 @pytest.mark.parametrize("levels", [(0.0, 1.0), (3.0, 4.0)])

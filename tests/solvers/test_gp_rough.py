@@ -68,7 +68,7 @@ def test_zeros_at_few_pairs_have_no_standard_error(n, error):
 
 def test_values_that_differ_at_a_third_of_the_pairs():
     """The other pairs carry no information."""
-    p, n = 6, 26
+    p, n = 6, 30
     codes = np.random.default_rng(0).permutation(31)[: n - 1] + 1
     signs = 1.0 - 2.0 * (codes[:, None] >> np.arange(p) & 1)
     held = np.zeros(n)

@@ -164,7 +164,7 @@ def test_intervals_cover_values_of_step_functions(walks, name, family):
 
 
 @pytest.mark.parametrize("p", [7, 10])
-@pytest.mark.parametrize("n", [20, 22, 26])
+@pytest.mark.parametrize("n", [22, 26, 32, 40])
 def test_few_pairs_of_a_vote_have_no_errors_that_a_simpler_vote_would_break(p, n):
     """Twelve votes: a vote of three may explain 22 values, and errors were up to 25 times smaller.
 
