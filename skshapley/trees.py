@@ -250,8 +250,7 @@ class TreeExplainer(Attributor):
         if len(labels) > 2 and output in labels:
             return read_trees(self.estimator, method, labels.index(output)), None
         trees = read_trees(self.estimator, method)
-        # Several targets of two classes each have more outputs.
-        if len(labels) == 2 and trees.n_outputs <= 2:
+        if len(labels) == 2 and not trees.several_targets:
             output = labels[-1] if output is None else output
             # the log-odds of the second class; those of the first are their negative
             trees = trees.combined([[-1.0, 1.0]]) if trees.n_outputs == 1 else trees

@@ -87,6 +87,8 @@ class TreeEnsemble:
         "predict_proba", "decision_function".
     raw_response : callable or None
         The library's own raw response ``X -> (r, n_outputs)``, to verify the trees.
+    several_targets : bool
+        Whether each output belongs to a target of its own, instead of a class.
     """
 
     left: np.ndarray
@@ -107,6 +109,7 @@ class TreeEnsemble:
     encode: Callable | None = None
     methods: tuple[str, ...] = ()
     raw_response: Callable | None = None
+    several_targets: bool = False
 
     @property
     def n_trees(self) -> int:

@@ -23,13 +23,13 @@ from skshapley.exceptions import UnreadableModelError
 
 # Losses for which `predict` returns the exponential of the sum
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
+# Losses of several targets with two classes each
+_TARGETS = {"MultiLogloss", "MultiCrossEntropy"}
 # Losses with a sigmoid for each output
-_SIGMOIDS = {
+_SIGMOIDS = _TARGETS | {
     "Logloss",
     "CrossEntropy",
     "MultiClassOneVsAll",
-    "MultiLogloss",
-    "MultiCrossEntropy",
 }
 
 
@@ -50,6 +50,7 @@ def read_catboost(model) -> TreeEnsemble:
         For splits on statistics of categories, on texts or on embeddings.
     """
     dump = _export(model)
+    loss = dump["model_info"].get("params", {}).get("loss_function", {}).get("type")
     scale, bias = dump["scale_and_bias"]
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
@@ -69,8 +70,9 @@ def read_catboost(model) -> TreeEnsemble:
         strict=False,
         single_precision=True,
         encode=_encoder(dump, columns),
-        methods=_methods(model, dump, len(bias)),
+        methods=_methods(model, loss),
         raw_response=partial(model.predict, prediction_type="RawFormulaVal"),
+        several_targets=loss in _TARGETS,
     )
 
 
@@ -91,8 +93,7 @@ def _load(dump) -> Any:
         return CatBoost().load_model(str(path), format="json")
 
 
-def _methods(model, dump, n_outputs) -> tuple[str, ...]:
-    loss = dump["model_info"].get("params", {}).get("loss_function", {}).get("type")
+def _methods(model, loss) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",) if loss in _SIGMOIDS else ()
     return ("log",) if loss in _EXPONENTS else ("predict",)

@@ -86,9 +86,8 @@ def read_xgboost(model, output=None) -> TreeEnsemble:
     weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
     parameters = learner["learner_model_param"]
     # `num_class` is 0 for regression and for two classes.
-    n_outputs = max(
-        int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1
-    )
+    n_targets = int(parameters.get("num_target", 1))
+    n_outputs = max(int(parameters["num_class"]), n_targets, 1)
     missing = getattr(model, "missing", None)
     missing = np.nan if missing is None else float(missing)
     categories = _known_categories(forest, saved["version"])
@@ -112,6 +111,7 @@ def read_xgboost(model, output=None) -> TreeEnsemble:
         else partial(_encode, missing, categories),
         methods=_methods(model, learner["objective"]["name"], n_outputs),
         raw_response=partial(_margin, model),
+        several_targets=n_targets > 1,
     )
 
 

@@ -419,13 +419,27 @@ def test_log_odds_near_zero_are_read():
         np.testing.assert_allclose(base, margin[row], atol=1e-5)
 
 
-def test_several_targets_of_two_classes_are_explained_at_once():
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("library", ["xgboost", "catboost"])
+def test_several_targets_of_two_classes_are_explained_at_once(library, n):
+    if library == "xgboost":
+        model = xgboost.XGBClassifier(n_estimators=5, max_depth=2)
+        raw = {"output_margin": True}
+    else:
+        catboost = pytest.importorskip("catboost")
+        model = catboost.CatBoostClassifier(
+            n_estimators=5,
+            depth=2,
+            loss_function="MultiLogloss",
+            verbose=0,
+            allow_writing_files=False,
+        )
+        raw = {"prediction_type": "RawFormulaVal"}
     X = np.random.default_rng(0).normal(size=(200, 4))
-    model = xgboost.XGBClassifier(n_estimators=5, max_depth=2)
-    model.fit(X, (X[:, :3] > 0).astype(int))
+    model.fit(X, (X[:, :n] > 0).astype(int))
     explanation = TreeExplainer(model).fit(X[:9]).explain(X[9:12])
     total = explanation.base_values + explanation.values.sum(axis=1)
-    margins = model.predict(X[9:12], output_margin=True)
-    assert margins.shape == (3, 3)
+    margins = model.predict(X[9:12], **raw)
+    assert margins.shape == (3, n)
     np.testing.assert_allclose(total, margins, atol=1e-5)
     assert explanation.settings.explained_class is None
