@@ -162,7 +162,9 @@ def _read_length(stream) -> int:
 
 def _methods(model, objective, n_outputs) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
-        return ("log_odds",)
+        # the log-odds of two classes with a softmax are the difference of two margins
+        softmax = objective.startswith("multi:") and n_outputs == 2
+        return () if softmax else ("log_odds",)
     if objective.startswith(("binary:log", "multi:")) and not hasattr(model, "fit"):
         return ("log_odds",)  # a Booster
     # XGBoost sorts several quantiles of a row, so they are no sums over trees. Few

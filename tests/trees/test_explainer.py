@@ -443,3 +443,19 @@ def test_several_targets_of_two_classes_are_explained_at_once(library, n):
     assert margins.shape == (3, n)
     np.testing.assert_allclose(total, margins, atol=1e-5)
     assert explanation.settings.explained_class is None
+
+
+def test_log_odds_of_two_classes_with_a_softmax_are_those_of_the_probability():
+    """The margin of the second class is half of them, or anything else."""
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    model = xgboost.XGBClassifier(
+        n_estimators=5, max_depth=2, objective="multi:softprob", num_class=2
+    )
+    model.fit(X, (X[:, 0] > 0).astype(int))
+    explainer = ShapleyExplainer(model, response_method="log_odds", random_state=0)
+    explanation = explainer.fit(X[:9]).explain(X[9:12])
+    total = explanation.base_values + explanation.values.sum(axis=1)
+    first, second = model.predict_proba(X[9:12]).T
+    np.testing.assert_allclose(total, np.log(second / first), atol=1e-5)
+    with pytest.raises(UnreadableModelError, match="not the sum of its trees"):
+        TreeExplainer(model, response_method="log_odds").fit(X[:9])
