@@ -308,9 +308,10 @@ def markdown(table):
 
 
 NOTE = """\
-Twelve families of games, which nobody used to choose a constant of this package. Each family has
-three games of ten players. A cell is one sampler, one family and one budget: evaluations are
-given as times the number of players.
+Twelve families of games. The constants of this package were chosen on other games, but some were
+changed after this page showed a cell below .90. Each family has three games of ten players. A
+cell is one sampler, one family and one budget: evaluations are given as times the number of
+players.
 
 "stated / true" is the variance that the standard errors state, over the mean squared error: the
 geometric mean over players that have an error. One is right, and above one is too wide. Values
