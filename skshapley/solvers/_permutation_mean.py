@@ -49,9 +49,8 @@ from skshapley.solvers._positions import (
 # Chunks, the spread of which measures an error. With 8, Student's t widens intervals by
 # 2 %.
 LEAST_CHUNKS = 16
-LEAST_TWICE = (
-    8  # background rows with a second unit, to estimate the noise of permutations
-)
+# Background rows with a second unit, to estimate the noise of permutations
+LEAST_TWICE = 8
 # Further second units, with noise as large as the differences between background rows:
 # large contributions are often missed by few second units. On products and jumps, from
 # 1 to 1.5 pairs for each of 40 to 300 background rows, intervals contain .92 to 1 of
