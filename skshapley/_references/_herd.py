@@ -16,9 +16,8 @@ N_MIXTURES = 64
 MOST_AT_ONCE = (
     2**16
 )  # cells of columns to standardise at once; a large table is never copied
-MOST_CATEGORIES = (
-    8  # most categories with a column of their own; the other categories share one
-)
+# Most categories with a column of their own; the other categories share one
+MOST_CATEGORIES = 8
 
 
 def columns_of(table: Any) -> list[np.ndarray]:
@@ -145,9 +144,8 @@ def fourier(
 
 MOST_CANDIDATES = 2**16
 CHUNK_ROWS = 2**14
-LINEAR_SHARE = (
-    0.25  # share of the columns in the squared distance, beside smooth functions
-)
+# Share of the columns in the squared distance, beside smooth functions
+LINEAR_SHARE = 0.25
 
 
 def herded(

@@ -219,9 +219,8 @@ MOST_IN_A_PROCESS = 500  # players
 # Players for which interactions of an asymmetric index are enumerated by default
 MOST_ENUMERATED = 12
 MOST_RANKED = 4000  # evaluations of a design for players by rank
-LEAST_PAIRED = (
-    16  # background rows for pairs of permutations; fewer rows get single permutations
-)
+# Background rows for pairs of permutations; fewer rows get single permutations
+LEAST_PAIRED = 16
 TIMES_WITH_STOPPING = 16  # times the usual budget, so that the stopping rule decides
 
 

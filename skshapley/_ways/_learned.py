@@ -26,9 +26,8 @@ from skshapley.rewards._game import empty_values
 
 # Kernel ridge regression learns these targets better than boosted trees and
 # perceptrons: on the bank table, the squared errors are 1.1e-2, 2.7e-2 and 7.3e-2.
-LINEAR = (
-    0.1  # weight of linear functions of a mean input, relative to the Matern kernel
-)
+# Weight of linear functions of a mean input, relative to the Matern kernel
+LINEAR = 0.1
 WIDTHS = 2.0 ** np.arange(
     -1, 6
 )  # squared, in median squared distances of training rows

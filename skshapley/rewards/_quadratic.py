@@ -17,9 +17,8 @@ from skshapley.rewards._gaussian import location, row_products
 
 LEAST_ROWS = 64  # background rows for the fit
 MOST_ROWS = 4096
-MOST_CROSSED = (
-    32  # columns with products in the fit: those with the largest main effects
-)
+# Columns with products in the fit: those with the largest main effects
+MOST_CROSSED = 32
 LEAST_SHARE = 0.2  # smallest explained share of the variance on held-out rows
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)  # penalty, as a number of rows without effect
 
