@@ -84,16 +84,19 @@ class Means:
     @classmethod
     def of_batches(cls, batches: Iterable[np.ndarray]) -> Self:
         """Return the means of ``(n, m)`` numbers, given some rows at a time."""
-        n, origin = 0, np.zeros(0)
+        n = 0
+        origin = np.zeros(0)
         sums: list = [np.zeros(0), np.zeros((0, 0)), np.zeros(0)]
         least = most = np.zeros(0)
         for scores in filter(len, batches):
             if not n:  # powers around the first mean lose no digits to a large mean
-                origin, sums = scores.mean(axis=0), [0.0, 0.0, 0.0]
+                origin = scores.mean(axis=0)
+                sums = [0.0, 0.0, 0.0]
                 least = most = origin
             least = np.minimum(least, scores.min(axis=0))
             most = np.maximum(most, scores.max(axis=0))
-            centred, n = scores - origin, n + len(scores)
+            centred = scores - origin
+            n = n + len(scores)
             powers = centred.sum(axis=0), centred.T @ centred, (centred**3).sum(axis=0)
             sums = [total + power for total, power in zip(sums, powers, strict=True)]
         first, squares, cubes = (total / max(n, 1) for total in sums)
@@ -103,7 +106,8 @@ class Means:
             covariance = (squares - np.outer(first, first)) / (n - 1)
         values = origin + first
         third /= max(n, 1) ** 2
-        below, above = values - least, most - values
+        below = values - least
+        above = most - values
         return cls(values, covariance, float(n), third, below, above)
 
     def minus(self, other: "Means") -> "Means":
@@ -111,7 +115,8 @@ class Means:
 
         The smallest degrees of freedom over all means are used, which is conservative.
         """
-        mine, subtracted = np.diag(self.covariance), np.diag(other.covariance)
+        mine = np.diag(self.covariance)
+        subtracted = np.diag(other.covariance)
         squares = mine**2 / self.degrees + subtracted**2 / other.degrees
         total = (mine + subtracted) ** 2
         varies = squares > 0
@@ -167,7 +172,8 @@ def p_values(means: Means, two_sided: bool = False) -> np.ndarray:
     p_values : ndarray of shape (m,)
         1 where a mean is zero without an error; NaN for a single row.
     """
-    values, errors = means.values, means.errors
+    values = means.values
+    errors = means.errors
     sizes = np.abs(values) if two_sided else values
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(errors == 0, np.where(sizes > 0, np.inf, -np.inf), sizes / errors)
@@ -250,7 +256,8 @@ def _changes(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 # By chance, the 95 % quantile of the largest of twenty normal means varies by .5 % with
 # 10,000 draws, and by 1.6 % with 1,000.
-DRAWS, LEAST_DRAWS = 10_000, 1_000
+DRAWS = 10_000
+LEAST_DRAWS = 1_000
 TINY = np.finfo(float).tiny
 NUMBERS_AT_ONCE = 2_000_000  # 16 MB
 MOST_NUMBERS = 1_000_000_000  # some seconds
@@ -291,7 +298,8 @@ def intervals(
     """
     critical = critical_value(means, confidence, simultaneous)
     skewness = np.where(varying(means), means.skewness, 0.0)
-    tail_skewness, above = skewness, means.above
+    tail_skewness = skewness
+    above = means.above
     if sizes and simultaneous:
         tail_skewness, above = _common_tail(means, skewness)
     # A constant that is not 0 may be a rare event that no row has missed.
@@ -409,7 +417,8 @@ def ranks(
     -------
     rank, best, worst : ndarray of shape (m,), int
     """
-    values, m = means.values, len(means.values)
+    values = means.values
+    m = len(means.values)
     order = np.argsort(-values, kind="stable")
     rank = np.empty(m, dtype=np.int64)
     rank[order] = np.arange(1, m + 1)

@@ -22,7 +22,8 @@ VISIT_NS = 28.0
 # Overhead of a row in a tree, for pairs of rows
 RUN_NS = 300.0
 # Cost of one entry of a leaf's table, and overhead per leaf
-ENTRY_NS, LEAF_NS = 7.0, 5e3
+ENTRY_NS = 7.0
+LEAF_NS = 5e3
 # Cost of a background row in a leaf's table, per path player
 REFERENCE_NS = 0.65
 # Cost of a lookup in a leaf's table, per row and path player
@@ -46,12 +47,14 @@ MODEL_NS = 1.0
 # `fit` than permutations that stop early, so this counts for pairs of rows only.
 ROW_NS = 1e3
 # Leaves of more path players have no tables, and none of the values of nested groups
-MOST_BITS, MOST_NESTED_BITS = 18, 10
+MOST_BITS = 18
+MOST_NESTED_BITS = 10
 # Cost of a leaf for a path-dependent row without tables, per node of the mean over
 # presence
 WALKED_NS = 12.0
 # Largest shares of the working memory for kept tables, and for kept tables of pairs
-TABLE_SHARE, PAIR_SHARE = 0.5, 0.25
+TABLE_SHARE = 0.5
+PAIR_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +175,12 @@ def count_costs(trees, players, nested=False) -> Costs:
     tree_numbers = range(0, trees.n_trees, -(-trees.n_nodes // COUNTED))
     sample = trees.take_trees(tree_numbers)
     share = len(tree_numbers) / trees.n_trees
-    paths, pairs = Paths(sample, players[sample.feature]), np.ones(sample.n_nodes)
+    paths = Paths(sample, players[sample.feature])
+    pairs = np.ones(sample.n_nodes)
     for nodes in paths.levels:
         inner = nodes[sample.left[nodes] >= 0]
-        left, right = sample.left[inner], sample.right[inner]
+        left = sample.left[inner]
+        right = sample.right[inner]
         p = paths.share[left]
         free = (
             paths.bit[inner] == paths.n_above[inner]

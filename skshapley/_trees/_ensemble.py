@@ -225,7 +225,8 @@ class TreeEnsemble:
             With the outputs ``outputs @ matrix + constant``.
         """
         matrix = np.asarray(matrix, dtype=np.float64)
-        value, base = self.value @ matrix, self.base @ matrix + constant
+        value = self.value @ matrix
+        base = self.base @ matrix + constant
         # A tree of another class would only cost time, but one tree stays: no array may
         # be empty.
         touched = np.logical_or.reduceat((value != 0).any(axis=1), self.roots)
@@ -452,17 +453,16 @@ class Codes:
             # still compare correctly.
             with np.errstate(over="ignore"):
                 columns = columns.astype(np.float32).astype(np.float64)
-        missing, last = np.isnan(columns), None
+        missing = np.isnan(columns)
+        last = None
         some_missing = missing.any()
         for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
             # Rows of one feature are neighbours and differ only in missing values: one
             # search serves both.
             if feature != last:
-                last, x, thresholds = (
-                    feature,
-                    columns[feature],
-                    self.thresholds[feature],
-                )
+                last = feature
+                x = columns[feature]
+                thresholds = self.thresholds[feature]
                 column_codes = thresholds.searchsorted(x, side)
             codes[row] = column_codes
             if some_missing or zero_missing:
@@ -471,7 +471,8 @@ class Codes:
                 # above every rank.
                 codes[row, lost] = 0 if missing_left else len(thresholds)
         for feature, first, table in self.category_tables:
-            x, n = columns[feature], table.shape[1] - 2
+            x = columns[feature]
+            n = table.shape[1] - 2
             # NaN fails both comparisons, so the cast below never sees it.
             inside = (x >= 0) & (x < n)
             category = np.where(inside, x, n).astype(np.int64)
@@ -488,7 +489,8 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     )
     feature = trees.feature[nodes][order]
     starts = np.flatnonzero(np.diff(feature, prepend=-1))
-    thresholds, ranks = {}, np.empty(len(nodes), dtype=np.int64)
+    thresholds = {}
+    ranks = np.empty(len(nodes), dtype=np.int64)
     for name, positions in zip(
         feature[starts].tolist(), np.split(order, starts)[1:], strict=True
     ):
@@ -525,7 +527,8 @@ def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int
     np.putmask(key, ~numeric, 4 * trees.n_features)
     used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
     # The running count of used keys numbers the rows without a sort of all nodes.
-    keys, row = np.flatnonzero(used[:-1]), np.cumsum(used) - 1
+    keys = np.flatnonzero(used[:-1])
+    row = np.cumsum(used) - 1
     row[-1] = -1
     rows = (NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist())
     return tuple(rows), row.take(key)

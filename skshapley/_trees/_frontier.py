@@ -26,7 +26,8 @@ from skshapley._trees._walks import Layout, walk
 
 # Starts in one block: few enough for most of their state to stay in the cache. A single
 # row takes less time in one block.
-STARTS, SINGLE_STARTS = 1 << 12, 1 << 14
+STARTS = 1 << 12
+SINGLE_STARTS = 1 << 14
 # Most numbers in the values of one block of starts
 SUMS = 1 << 21
 # Rows that are added at once; `np.add.at` takes ten times as long for many rows
@@ -67,7 +68,9 @@ class Frontier:
         -------
         values : ndarray of shape (n_outputs, n_players, r)
         """
-        r, k, p = instances.shape[1], self.layout.n_outputs, self.n_players
+        r = instances.shape[1]
+        k = self.layout.n_outputs
+        p = self.n_players
         total = np.zeros((r * k, p))
         for part, column, _, at, walked in self._runs(instances, references):
             sums = self._sums(walked, column, len(part), index) * weights[part, None]
@@ -87,7 +90,9 @@ class Frontier:
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
         """
-        r, k, b = instances.shape[1], self.layout.n_outputs, references.shape[1]
+        r = instances.shape[1]
+        k = self.layout.n_outputs
+        b = references.shape[1]
         total = np.zeros((r * k, b, self.n_players))
         for part, column, _, at, walked in self._runs(instances, references):
             sums = self._sums(walked, column, len(part), index)
@@ -135,7 +140,9 @@ class Frontier:
         interactions : ndarray of shape (n_outputs, n_players, n_players, r)
             Symmetric, with the values on the diagonal.
         """
-        p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
+        p = self.n_players
+        r = instances.shape[1]
+        k = self.layout.n_outputs
         total = np.zeros((r * k, p * p))
         for part, column, _, at, walked in self._runs(
             instances, references, SUMS // p**2
@@ -168,7 +175,8 @@ class Frontier:
         answered = r == 1 and tree_references.shape[1] >= LEAST_ANSWERED
         if answered:
             X = X.take(layout.row) > layout.rank
-        n_runs, b = len(layout.roots) * r, tree_references.shape[1]
+        n_runs = len(layout.roots) * r
+        b = tree_references.shape[1]
         # The parts of the background have a fixed size, so the order of sums does not
         # depend on other rows.
         for part in np.split(np.arange(b), range(REFERENCES, b, REFERENCES)):
@@ -227,7 +235,8 @@ class Frontier:
             Of the values of leaves.
         index : Index
         """
-        n, p = len(walked.parents), self.n_players
+        n = len(walked.parents)
+        p = self.n_players
         n_starts = len(walked.ends) - n
         n_runs = n_starts // len(weights)
         value = self.layout.value[column].take(walked.ends)
@@ -238,18 +247,18 @@ class Frontier:
         # absent one
         of_either = np.empty((2, n))
         for first, last in walked.steps[::-1]:
-            parent, new = (
-                walked.parents[first:last],
-                slice(n_starts + first, n_starts + last),
-            )
+            parent = walked.parents[first:last]
+            new = slice(n_starts + first, n_starts + last)
             np.add(two.take(parent), mixed[new], out=of_either[0, first:last])
             np.add(mixed.take(parent), none[new], out=of_either[1, first:last])
             for worth in (two, mixed, none):
                 worth[parent] += worth[new]
         # Twice the preceding branching, plus 1 where its player is absent
-        before, last_of = np.empty(n, dtype=np.int64), np.full(n_starts + n, -1)
+        before = np.empty(n, dtype=np.int64)
+        last_of = np.full(n_starts + n, -1)
         for first, last in walked.steps:
-            parent, number = walked.parents[first:last], np.arange(first, last)
+            parent = walked.parents[first:last]
+            number = np.arange(first, last)
             before[first:last] = last_of.take(parent)
             last_of[parent] = 2 * number
             last_of[n_starts + first : n_starts + last] = 2 * number + 1

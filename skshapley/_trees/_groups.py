@@ -25,7 +25,8 @@ from skshapley._trees._tables import Patterns
 MAX_BITS = 7
 # Target number of entries of a chunk's table, and bits of 16 groups that are never
 # divided
-CHUNK_SIZE, LEAST_BITS = 1 << 17, 12
+CHUNK_SIZE = 1 << 17
+LEAST_BITS = 12
 # The player of an empty column
 NOBODY = 0xFFFFFFFF
 # Share of the working memory that the patterns of the background may take
@@ -97,7 +98,8 @@ class GroupedTrees:
     def __init__(self, trees, paths, row, rank) -> None:
         self.trees, self.paths = trees, paths
         test = row * (1 + int(rank.max())) + rank.astype(np.int64)
-        bits, leaf = paths.n_above + _tests_below(trees, paths, test), trees.is_leaf
+        bits = paths.n_above + _tests_below(trees, paths, test)
+        leaf = trees.is_leaf
         small = bits <= MAX_BITS
         # A subtree is maximal if its parent has too many bits. Index -1 at roots is
         # masked by the second test.
@@ -117,7 +119,8 @@ class GroupedTrees:
         # The last key sorts first: groups of one shape become neighbours, and equal
         # widths meet in a chunk.
         order = np.lexsort((n_columns, bits[roots], outputs))
-        roots, number = roots[order], np.empty_like(order)
+        roots = roots[order]
+        number = np.empty_like(order)
         number[order] = np.arange(len(order))
         # the same keys under the new numbers of the groups
         keys = np.sort(number[keys >> 32] << 32 | keys & 0xFFFFFFFF)
@@ -165,7 +168,8 @@ class GroupedTrees:
         root = self.roots[chunk.groups][chunk.leaf_group]
         # the low bits of a pattern are the fail mask above the group
         masks = pattern & ((1 << paths.n_above[root]) - 1).astype(dtype)[:, None]
-        at, going = chunk.leaves.copy(), np.flatnonzero(chunk.leaves != root)
+        at = chunk.leaves.copy()
+        going = np.flatnonzero(chunk.leaves != root)
         while len(going):
             node = paths.parent[at[going]]
             is_right = self.trees.left[node] != at[going]
@@ -215,7 +219,8 @@ def _tests_below(trees, paths, test) -> NDArray[np.int64]:
     count, form = np.zeros((2, trees.n_nodes), dtype=np.int64)
     for nodes in reversed(paths.levels):
         inner = nodes[~trees.is_leaf[nodes]]
-        left, right = trees.left[inner], trees.right[inner]
+        left = trees.left[inner]
+        right = trees.right[inner]
         halves = form[left] == form[right]
         count[inner] = 1 + count[left] + np.where(halves, 0, count[right])
         # Equal subtrees of a level have equal numbers, and unequal halves their own.
@@ -240,11 +245,9 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
     """Yield runs of groups of one shape, in pieces of about `CHUNK_SIZE` entries."""
     owner = group[paths.leaves]
     order = np.argsort(owner, kind="stable")
-    leaves, players, owner = (
-        paths.leaves[order],
-        paths.leaf_players[order],
-        owner[order],
-    )
+    leaves = paths.leaves[order]
+    players = paths.leaf_players[order]
+    owner = owner[order]
     columns = np.append(keys & 0xFFFFFFFF, NOBODY)
     first_key = np.searchsorted(keys, np.arange(shape.shape[1] + 1) << 32)
     changes = np.flatnonzero((np.diff(shape, axis=1) != 0).any(axis=0)) + 1

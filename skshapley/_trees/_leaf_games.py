@@ -103,7 +103,8 @@ def runs_of_leaves(n_path) -> Iterator[tuple[int, slice, slice]]:
     end = 0
     for k in np.flatnonzero(np.bincount(n_path)).tolist():
         first, last = np.searchsorted(n_path, [k, k + 1])
-        start, end = end, end + ((last - first) << k)
+        start = end
+        end = end + ((last - first) << k)
         yield k, slice(first, last), slice(start, end)
 
 
@@ -127,7 +128,8 @@ def leaf_means(law, n_path, index) -> NDArray[np.float64]:
         # nodes inside (0, 1), so that neither t nor 1 - t is 0
         t, weights = index.law(k - 1)
         combine = np.stack([weights / t, -weights / (t * (1 - t))])
-        h, out = law[masks].reshape(-1, 1 << k), means[:, masks].reshape(2, -1, 1 << k)
+        h = law[masks].reshape(-1, 1 << k)
+        out = means[:, masks].reshape(2, -1, 1 << k)
         step = max(LEAST_LEAVES, BATCH // (len(t) << k))
         for first in range(0, len(h), step):
             batch = np.ascontiguousarray(h[first : first + step].T)

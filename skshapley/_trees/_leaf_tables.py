@@ -106,7 +106,8 @@ def _leaf_values(levels: tuple[tuple[int, ...], ...]) -> sparse.csr_array:
         For each player and fail mask of the row to explain.
     """
     k = len(levels[0])
-    masks, players = np.arange(1 << k), np.arange(k)
+    masks = np.arange(1 << k)
+    players = np.arange(k)
     failed, background_failed = np.nonzero((masks[:, None] & masks) == 0)
     present = background_failed[:, None] >> players & 1 == 1
     absent = failed[:, None] >> players & 1 == 1

@@ -53,8 +53,10 @@ def training_law(block, chunk) -> NDArray[np.float64]:
     law : ndarray
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
-    paths, ratios = block.paths, np.ones(chunk.leaf_players.shape)
-    at, going = chunk.leaves.copy(), np.arange(len(chunk.leaves))
+    paths = block.paths
+    ratios = np.ones(chunk.leaf_players.shape)
+    at = chunk.leaves.copy()
+    going = np.arange(len(chunk.leaves))
     while len(going := going[paths.parent[at[going]] >= 0]):
         node = paths.parent[at[going]]
         ratios[going, paths.bit[node]] *= paths.share[at[going]]
@@ -109,7 +111,8 @@ class PathWalk:
         codes : ndarray of shape (n_rows, r), unsigned
         index : Index
         """
-        k, p = self.n_outputs, self.n_players
+        k = self.n_outputs
+        p = self.n_players
         totals = np.zeros((codes.shape[1], k * p))
         for part in self._parts:
             for row, column, _, terms in part.terms(codes, index):
@@ -129,12 +132,14 @@ class PathWalk:
         codes : ndarray of shape (n_rows, r), unsigned
         index : Index
         """
-        k, p = self.n_outputs, self.n_players
+        k = self.n_outputs
+        p = self.n_players
         totals = np.zeros((codes.shape[1], k * p * p))
         for part in self._parts:
             t, _, _, _ = part.factors(index)
             node, above, pair = part.above
-            present, diagonal = presence(part.ratio, t), part.cell * p + part.cell % p
+            present = presence(part.ratio, t)
+            diagonal = part.cell * p + part.cell % p
             # Times 1 - t, the derivatives of log R are a / t - 1 and -1.
             for row, column, stays, terms in part.terms(codes, index):
                 sums = totals[row, column * p * p :]
@@ -186,12 +191,17 @@ class _Part:
     """
 
     def __init__(self, trees, paths, player, n_players, row, rank) -> None:
-        leaf, nodes, levels, n = trees.is_leaf, trees.roots, [], 0
+        leaf = trees.is_leaf
+        nodes = trees.roots
+        levels = []
+        n = 0
         place = np.empty(trees.n_nodes, dtype=np.int64)
         while len(nodes):
             source = np.flatnonzero(~leaf[nodes])
-            inner, at = nodes[source], slice(n, n + len(source))
-            nodes, n = np.concatenate([trees.left[inner], trees.right[inner]]), at.stop
+            inner = nodes[source]
+            at = slice(n, n + len(source))
+            nodes = np.concatenate([trees.left[inner], trees.right[inner]])
+            n = at.stop
             place[inner] = np.arange(at.start, n)
             levels.append((inner, at, source, nodes))
         place[leaf] = np.arange(n, trees.n_nodes)
@@ -232,7 +242,8 @@ class _Part:
         """
         last = np.full((self.n_roots, max(1, self.most_players)), len(self.bit))
         for level in self.levels:
-            at, last = level[0], last[level[1]]
+            at = level[0]
+            last = last[level[1]]
             if at.start:
                 last[np.arange(len(last)), self.bit[self.parent[at]]] = np.arange(
                     at.start, at.stop
@@ -243,13 +254,16 @@ class _Part:
     @cached_property
     def above(self) -> tuple[NDArray[np.int64], ...]:
         """Nodes, the last children of the other players above, and the numbers of the pairs."""
-        nodes, children, p = [], [], self.n_players
+        nodes = []
+        children = []
+        p = self.n_players
         for (at, _, _), last in self._last_nodes():
             last[np.arange(len(last)), self.bit[at]] = len(self.bit)
             node, bit = np.nonzero(last < len(self.bit))
             nodes.append(at.start + node)
             children.append(last[node, bit])
-        node, child = np.concatenate(nodes), np.concatenate(children)
+        node = np.concatenate(nodes)
+        child = np.concatenate(children)
         return node, child, self.cell[node] * p + self.cell[self.parent[child]] % p
 
     def factors(self, index) -> tuple[NDArray[np.float64], ...]:
@@ -288,7 +302,9 @@ class _Part:
         """
         _, present, gain, share = self.factors(index)
         n, q = present.shape
-        reach, scratch, terms = np.empty((n, q)), np.empty((2 * n, q)), np.empty((n, q))
+        reach = np.empty((n, q))
+        scratch = np.empty((2 * n, q))
+        terms = np.empty((n, q))
         values = np.empty((len(self.value), n + self.value.shape[1], q))
         values[:, n:] = self.value[:, :, None]
         for row, code in enumerate(codes.T):
@@ -307,7 +323,8 @@ class _Part:
                 # With mode="clip", numpy skips the check of each index; all of them are
                 # valid.
                 reaching = below.take(source, axis=0, out=reach[at], mode="clip")
-                m, below = len(reaching), scratch[: len(children)]
+                m = len(reaching)
+                below = scratch[: len(children)]
                 np.multiply(reaching, left[at], out=below[:m])
                 np.subtract(reaching, below[:m], out=below[m:])
             lead *= gain

@@ -45,18 +45,23 @@ class Paths:
     """
 
     def __init__(self, trees, player) -> None:
-        left, right, leaf = trees.left, trees.right, trees.is_leaf
+        left = trees.left
+        right = trees.right
+        leaf = trees.is_leaf
         self.parent = np.full(trees.n_nodes, -1)
         self.bit, self.n_above = np.zeros((2, trees.n_nodes), dtype=np.int64)
-        nodes, path_players = trees.roots, np.full((trees.n_trees, 1), -1)
+        nodes = trees.roots
+        path_players = np.full((trees.n_trees, 1), -1)
         self.levels, leaves, leaf_players = [], [], []
         while len(nodes):
             self.levels.append(nodes)
             ends = leaf[nodes]
             leaves.append(nodes[ends])
             leaf_players.append(path_players[ends])
-            inner, path_players = nodes[~ends], path_players[~ends]
-            tested, count = player[inner], self.n_above[inner]
+            inner = nodes[~ends]
+            path_players = path_players[~ends]
+            tested = player[inner]
+            count = self.n_above[inner]
             # A player that comes again keeps its bit: two nodes of one player are one
             # decision.
             is_tested = path_players == tested[:, None]
@@ -83,7 +88,8 @@ class Paths:
         self.leaves, last = np.concatenate(leaves), 0
         self.leaf_players = np.full((len(self.leaves), leaf_players[-1].shape[1]), -1)
         for part in leaf_players:
-            first, last = last, last + len(part)
+            first = last
+            last = last + len(part)
             self.leaf_players[first:last, : part.shape[1]] = part
 
 

@@ -22,7 +22,8 @@ from skshapley._trees._leaf_games import leaf_means, runs_of_leaves
 from skshapley._trees._path_dependent import training_law
 
 # Terms of one sum, and rows of one lookup: few enough to stay in the cache
-TERMS, ROWS = 1 << 17, 512
+TERMS = 1 << 17
+ROWS = 512
 
 
 class Patterns:
@@ -68,7 +69,8 @@ class Patterns:
         dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
         # shifts within the unsigned type: a Python int or int64 would overflow at bit 63
         bit = dtype.type(1) << position.astype(dtype)
-        number, count = np.empty(trees.n_nodes, dtype=np.int64), 0
+        number = np.empty(trees.n_nodes, dtype=np.int64)
+        count = 0
         nodes, above, self.parents = trees.roots, [], []
         while len(nodes):
             number[nodes] = np.arange(count, count + len(nodes))
@@ -77,10 +79,8 @@ class Patterns:
             above.append(upper)
             self.parents.append(np.repeat(number[upper], 2))
             nodes = np.stack([trees.left[upper], trees.right[upper]], axis=1).ravel()
-        upper, inside = (
-            np.concatenate(above),
-            np.flatnonzero((group >= 0) & ~trees.is_leaf),
-        )
+        upper = np.concatenate(above)
+        inside = np.flatnonzero((group >= 0) & ~trees.is_leaf)
         # tests that share a bit are one test
         inside = inside[np.unique(group[inside] << 6 | position[inside], True)[1]]
         self.row, self.rank, self.bit = row[upper], rank[upper, None], bit[upper, None]
@@ -148,7 +148,8 @@ class References:
         # Integers below 2^53 add up without rounding, so the order does not matter.
         # Divided by the mantissa, equal weights are exact, since the largest weight
         # becomes a power of 2.
-        mantissa, bits = np.frexp(self.weights.max())[0], chunk.n_bits
+        mantissa = np.frexp(self.weights.max())[0]
+        bits = chunk.n_bits
         weights = np.rint(np.ldexp(self.weights / mantissa, 52))
         # Signed, since bincount of NumPy 2.0 refuses unsigned integers of 64 bits
         slot = patterns[chunk.groups].astype(np.intp)
@@ -243,17 +244,17 @@ class Table:
 
 def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     """Return the sums over the leaves of each group, ``(n_columns, n_groups * 2 ** n_bits)``."""
-    games, n_path = [], chunk.n_path
+    games = []
+    n_path = chunk.n_path
     for k, _, of_run in runs_of_leaves(n_path):
-        own_means, joint_means = (
-            own[of_run].reshape(-1, 1, 1 << k),
-            joint[of_run].reshape(-1, 1 << k),
-        )
+        own_means = own[of_run].reshape(-1, 1, 1 << k)
+        joint_means = joint[of_run].reshape(-1, 1 << k)
         # row j: every mask with bit j set, ``(k, 2 ** k)``
         with_player = np.arange(1 << k) | 1 << np.arange(k)[:, None]
         games.append((joint_means.take(with_player, axis=1) + own_means).ravel())
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
-    group, player = chunk.leaf_group[leaf], chunk.leaf_players[leaf, bit]
+    group = chunk.leaf_group[leaf]
+    player = chunk.leaf_players[leaf, bit]
     slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.players.shape[
         1
     ] + group
@@ -261,16 +262,16 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     order = np.argsort(
         slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable"
     )
-    leaf, bit, slot = leaf[order], bit[order], slot[order]
+    leaf = leaf[order]
+    bit = bit[order]
+    slot = slot[order]
     # a leaf of k players has k 2^k numbers, player by player
     start = (np.cumsum(n_path << n_path) - (n_path << n_path))[leaf] + (
         bit << n_path[leaf]
     )
     first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
-    flat, table = (
-        np.concatenate(games),
-        np.empty((chunk.players.size, 1 << chunk.n_bits)),
-    )
+    flat = np.concatenate(games)
+    table = np.empty((chunk.players.size, 1 << chunk.n_bits))
     # A column of a group has 2^bits entries, so wide patterns get fewer columns per
     # step.
     step = max(1, TERMS >> chunk.n_bits)
@@ -280,7 +281,8 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
         gathered = flat.take(
             start[terms, None] + masks.take(leaf[terms], axis=0), mode="clip"
         )
-        n, starts = len(gathered), first[a : b + 1] - first[a]
+        n = len(gathered)
+        starts = first[a : b + 1] - first[a]
         table[a:b] = (
             sparse.csr_array((np.ones(n), np.arange(n), starts), shape=(b - a, n))
             @ gathered
@@ -316,7 +318,8 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     """
     means = leaf_means(law, chunk.n_path, index)
     values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
-    size, parts = 1 << chunk.n_path, []
+    size = 1 << chunk.n_path
+    parts = []
     for value in values.T / grid:
         scaled = means * np.repeat(value, size)
         # Rounding to the grid costs about 2^-50 of the largest sum and makes sums exact
@@ -336,7 +339,8 @@ def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
     mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
     k, n = chunk.players.shape
     n_players = shape[1] - 1
-    start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
+    start = np.arange(n) << chunk.n_bits
+    group = chunk.groups.start + np.arange(n)
     real = np.broadcast_to(chunk.players < n_players, (len(chunk.outputs), k, n))
     output, column, number = np.nonzero(real)
     player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
@@ -391,7 +395,8 @@ class LeafSums:
 
     def _made(self, block) -> Iterator[Table]:
         """Yield the tables of a block."""
-        codes, patterns = self.references.codes, None
+        codes = self.references.codes
+        patterns = None
         if codes is not None:
             parts = [block.patterns(part) for part in _row_parts(codes)]
             patterns = np.concatenate(parts, axis=1)

@@ -267,7 +267,8 @@ class TreeValues:
         background: Any = (self._references.codes, self._references.weights)
         descent: Any = self.frontier
         if self._references.codes is None:
-            descent, background = self._path_walk, ()
+            descent = self._path_walk
+            background = ()
         r = codes.shape[1]
         width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
         starts = range(0, max(1, r), width)
@@ -329,7 +330,8 @@ class TreeValues:
     def _interactions(self, X, index) -> tuple[Any, NDArray[np.float64]]:
         """Return the values, or None if they would need a second step, and the interactions."""
         index = self.index if index is None else player_index(index, "TreeValues")
-        codes, diagonal = self.codes(X), np.arange(self.n_players)
+        codes = self.codes(X)
+        diagonal = np.arange(self.n_players)
         descends = (
             self._costs.interacts_in_pairs(self._run_rows or len(X), self._n_references)
             or not self._divide()
@@ -357,7 +359,8 @@ class TreeValues:
         return np.concatenate([self._descend(part) for part in parts])
 
     def _descend(self, codes) -> NDArray[np.float64]:
-        trees, nodes = self.trees, self.codes
+        trees = self.trees
+        nodes = self.codes
         node = np.tile(trees.roots, codes.shape[1])
         walking = (trees.left.take(node) >= 0).nonzero()[0]
         while len(walking):

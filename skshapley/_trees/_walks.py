@@ -64,7 +64,8 @@ class Layout:
             parts.append(nodes.start + level_nodes)
             numbers.append(paths.bit[level_nodes])
             self.most_decided = max(self.most_decided, int(paths.n_above.max()))
-        order, bits = np.concatenate(parts), np.concatenate(numbers)
+        order = np.concatenate(parts)
+        bits = np.concatenate(numbers)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         value, self.output = narrowed(trees)
@@ -138,15 +139,20 @@ def walk(layout, roots, X, R, at) -> Walk:
     -------
     walk : Walk
     """
-    number, node, n = np.arange(len(roots)), roots, len(roots)
+    number = np.arange(len(roots))
+    node = roots
+    n = len(roots)
     mask = np.zeros((len(layout.present), n), dtype=layout.present.dtype)
-    parents, players, steps = [number[:0]], [number[:0]], []
+    parents = [number[:0]]
+    players = [number[:0]]
+    steps = []
     ended: list[tuple[np.ndarray, ...]] = []
     while len(node):
         inner = layout.is_inner.take(node)
         # Most steps leave ended lineages where they are: it costs time to remove them.
         if np.count_nonzero(inner) < MOVING * len(node):
-            end, go = (~inner).nonzero()[0], inner.nonzero()[0]
+            end = (~inner).nonzero()[0]
+            go = inner.nonzero()[0]
             ended.append((number.take(end), node.take(end), mask.take(end, axis=1)))
             number, node, *at = (part.take(go) for part in (number, node, *at))
             mask = mask.take(go, axis=1)
@@ -157,10 +163,8 @@ def walk(layout, roots, X, R, at) -> Walk:
         background_right = R.take(at[-1] + row) > rank
         differ = (right != background_right).nonzero()[0]
         branching_nodes = node.take(differ)
-        decided, present = (
-            mask.take(differ, axis=1),
-            layout.present.take(branching_nodes, axis=1),
-        )
+        decided = mask.take(differ, axis=1)
+        present = layout.present.take(branching_nodes, axis=1)
         absent = present << np.uint64(WORD_PLAYERS)
         # If the rows differ and the player is absent, the lineage follows the
         # background row instead.
@@ -170,7 +174,8 @@ def walk(layout, roots, X, R, at) -> Walk:
         if len(free):
             # A copy follows the background row; its player is absent.
             branch = differ.take(free)
-            decided, present = decided.take(free, axis=1), present.take(free, axis=1)
+            decided = decided.take(free, axis=1)
+            present = present.take(free, axis=1)
             copies = decided | present << np.uint64(WORD_PLAYERS)
             mask[:, branch] = decided | present
             parents.append(number.take(branch))
@@ -183,7 +188,8 @@ def walk(layout, roots, X, R, at) -> Walk:
             )
             at = [np.concatenate([part, part.take(branch)]) for part in at]
             mask = np.concatenate([mask, copies], axis=1)
-    ends, sides = np.empty(n, dtype=np.int64), np.empty((len(mask), n), dtype=np.uint64)
+    ends = np.empty(n, dtype=np.int64)
+    sides = np.empty((len(mask), n), dtype=np.uint64)
     for number, node, mask in ended:
         ends[number], sides[:, number] = node, mask
     present, absent = (
@@ -191,7 +197,8 @@ def walk(layout, roots, X, R, at) -> Walk:
         for side in (sides << np.uint64(WORD_PLAYERS), sides >> np.uint64(WORD_PLAYERS))
     )
     decided = absent * (layout.most_decided + 1) + present
-    origins, origin = np.arange(n), np.concatenate(parents)
+    origins = np.arange(n)
+    origin = np.concatenate(parents)
     for first, last in steps:
         origins[len(roots) + first : len(roots) + last] = origins.take(
             origin[first:last]

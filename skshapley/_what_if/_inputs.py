@@ -80,7 +80,8 @@ class RawColumn:
         places = np.linspace(0, len(self.offered) - 1, MOST_VALUES).astype(np.intp)
         values = [self.offered.iloc[np.unique(places)], rows.dropna()]
         if self.number and len(self.offered):
-            low, high = float(self.offered.min()), float(self.offered.max())
+            low = float(self.offered.min())
+            high = float(self.offered.max())
             steps = np.arange(1, N_BEYOND + 1) / N_BEYOND * BEYOND * (high - low)
             outside = np.concatenate([low - steps, high + steps])
             if self.whole:
@@ -207,10 +208,12 @@ class Encoder:
         """Return the number of each cell."""
         values = np.array(cells, dtype=float)
         if number and self.line is not None:
-            numbers, lost = values * self.line[0] + self.line[1], np.isnan(values)
+            numbers = values * self.line[0] + self.line[1]
+            lost = np.isnan(values)
         else:
             codes = values.astype(np.intp)
-            numbers, lost = self.table[codes], codes < 0
+            numbers = self.table[codes]
+            lost = codes < 0
         return np.where(lost, np.nan if self.missing is None else self.missing, numbers)
 
 

@@ -46,7 +46,8 @@ def probabilities(explainer: Any) -> dict[str, Any] | None:
     The curve is the one that reproduces ``predict_proba`` on background rows. None:
     the model has no probabilities, or no known curve gives them.
     """
-    model, way = explainer.estimator, explainer._way
+    model = explainer.estimator
+    way = explainer._way
     classes = flat_classes(model)
     if classes is None or not hasattr(model, "predict_proba"):
         return None
@@ -69,7 +70,8 @@ def probabilities(explainer: Any) -> dict[str, Any] | None:
 
 # Background rows of a page, and the fewest; fewer than the first if a pair of rows
 # visits more nodes than in 100 trees of depth 6, so that a move takes 50 ms
-MOST_ROWS, LEAST_ROWS = 100, 10
+MOST_ROWS = 100
+LEAST_ROWS = 10
 MOST_VISITS = 2_000
 VISITS_OF_A_FACTOR = 10
 
@@ -112,7 +114,8 @@ def page_model(explainer: Any, rows: pd.DataFrame) -> dict[str, Any]:
 
 def _obstacle(explainer: Any) -> str | None:
     """Return the obstacle to computing the values of an explainer in a page, or None."""
-    way, players = explainer._way, explainer.players_
+    way = explainer._way
+    players = explainer.players_
     background = explainer.background_
     if way.form is None:
         return way.labels.settings.why_sampled or "its values are sampled"
@@ -157,7 +160,8 @@ def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
 
 def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
     """Return all rows of a small background, or rows that resemble it, and the weights."""
-    rows, weights = explainer.background_, explainer.background_weights_
+    rows = explainer.background_
+    weights = explainer.background_weights_
     trees = [
         leaf.form.trees
         for leaf in leaves_of(way, take_rows(rows, slice(0, 1)))
@@ -219,7 +223,8 @@ class PanelAnswers:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return predictions, and the values if the panel asks for them."""
         way = self.explainer._way
-        cells, place = request["cells"], request["column"]
+        cells = request["cells"]
+        place = request["column"]
         curve = [[*cells[:place], x, *cells[place + 1 :]] for x in request["points"]]
         first = [cells] if request["start"] is None else [cells, request["start"]]
         predictions = way.predictions(self.table([*first, *curve])).tolist()

@@ -183,7 +183,8 @@ def _trees(form: Trees, source: NDArray[np.intp], base: Any) -> Iterator[Term]:
     trees = form.trees
     used = np.unique(trees.feature[~trees.is_leaf])
     codes = Codes(trees)
-    order, outputs = _preorder(trees), tree_outputs(trees)
+    order = _preorder(trees)
+    outputs = tree_outputs(trees)
     inner = order[~trees.is_leaf[order]]
     tree = np.searchsorted(trees.roots, order, "right") - 1
     # Trees of one output have one number a leaf.
