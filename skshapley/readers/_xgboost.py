@@ -282,7 +282,7 @@ class XGBoostReader(TreeReader):
 
 def _linear_booster(model: Any, method: str) -> ClosedForm:
     """Return the margin of a linear booster, or the probability of two classes."""
-    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    learner = _read_ubjson(BytesIO(model.get_booster().save_raw("ubj")))["learner"]
     objective = learner["objective"]["name"]
     d = model.n_features_in_
     weights = np.reshape(learner["gradient_booster"]["model"]["weights"], (d + 1, -1))
