@@ -233,10 +233,10 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
     two = len(getattr(model, "classes_", ())) == 2
     if is_xgboost_booster(model):
         return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
-    # Margins of two classes with a softmax are no log-odds: their difference is.
-    softmax = two and str(getattr(model, "objective", "")).startswith("multi:")
-    if library == "xgboost" and not softmax:
-        return lambda X: model.predict(X, output_margin=True)
+    if library == "xgboost":
+        # Margins of two classes with a softmax are no log-odds: their difference is.
+        softmax = two and str(model.objective).startswith("multi:")
+        return None if softmax else lambda X: model.predict(X, output_margin=True)
     if library == "lightgbm" and (two or kind.__name__ == "Booster"):
         # One iteration is enough for the header, and thousands of trees would take
         # seconds.
