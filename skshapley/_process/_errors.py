@@ -99,9 +99,9 @@ def overlooked(
     noise and gives every pair a small influence, so the influence of a pair is at least
     a share of that in a plain mean.
 
-    Interactions of a game with steps always allow for one more step in 3/n of the
-    pairs. Nearly all pairs may have the same value, and then predicted pairs and
-    estimates show no step at all.
+    In a game with steps, errors always allow for one more step in 3/n of the pairs.
+    Predicted pairs and estimates may agree by chance, or nearly all pairs may have the
+    same value.
 
     Parameters
     ----------

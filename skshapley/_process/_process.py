@@ -7,7 +7,7 @@ depends on p, the number of pairs, the rate of the fall and the sum of the reach
 so its matrices serve all rows and games. The evidence chooses among few rates and sums.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -285,13 +285,16 @@ def ranked_process(
     return RankedProcess(points, RankedKernel.by_rank(p, rate, total), OddValues())
 
 
-def candidate_posterior(
-    points: Pairs, ranked: np.ndarray, candidate: tuple[float, float]
-) -> Posterior:
-    """Return the posterior of a candidate, its players by rank."""
+def candidate_posteriors(
+    points: Pairs, ranked: np.ndarray, candidates: Sequence[tuple[float, float]]
+) -> list[Posterior]:
+    """Return the posteriors of candidates, their players by rank."""
     packed = np.packbits(points.signs[:, ranked] > 0).tobytes()
-    process = ranked_process(len(ranked), len(points), packed, *candidate)
-    return Posterior(process, points.values)
+    size = len(ranked), len(points)
+    return [
+        Posterior(ranked_process(*size, packed, *candidate), points.values)
+        for candidate in candidates
+    ]
 
 
 def ranked_posterior(odd: Pairs, ranked: np.ndarray) -> Posterior:
@@ -309,14 +312,13 @@ def ranked_posterior(odd: Pairs, ranked: np.ndarray) -> Posterior:
     points = odd.take(np.concatenate([[0], singles, later]))
     compared = thinned(points, MOST_COMPARED)
     log_evidence = []
-    for candidate in CANDIDATES:
-        posterior = candidate_posterior(compared, ranked, candidate)
+    for posterior in candidate_posteriors(compared, ranked, CANDIDATES):
         # log density of the values at their best scales, as a mean over outputs
         log_fit = -0.5 * len(compared) * np.log(posterior.scale).mean()
         log_volume = np.log(np.diag(posterior.process.factor)).sum()
         log_evidence.append(log_fit - log_volume)
     best = CANDIDATES[int(np.argmax(log_evidence))]
-    return candidate_posterior(points, ranked, best)
+    return candidate_posteriors(points, ranked, [best])[0]
 
 
 def ranked_players(odd: np.ndarray, players: np.ndarray) -> np.ndarray:
