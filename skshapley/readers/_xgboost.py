@@ -285,7 +285,8 @@ def _linear_booster(model: Any, method: str) -> ClosedForm:
     learner = _read_ubjson(BytesIO(model.get_booster().save_raw("ubj")))["learner"]
     objective = learner["objective"]["name"]
     d = model.n_features_in_
-    weights = np.reshape(learner["gradient_booster"]["model"]["weights"], (d + 1, -1))
+    stored = learner["gradient_booster"]["model"]["weights"]
+    weights = np.asarray(stored, dtype=np.float64).reshape(d + 1, -1)
     readable = list(_methods(model, objective, weights.shape[1]))
     if objective == "binary:logistic" and "log_odds" in readable:
         readable.append("predict_proba")
