@@ -7,19 +7,23 @@ share the background and the labels of explanations.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome, Settings
+from skshapley._records._selection import columns_of
 from skshapley._references import herded
 from skshapley._run._plan import Plan
 from skshapley._tables import (
     Portable,
     as_documents,
+    as_pandas,
     as_rows_of,
     check_columns,
     check_container,
@@ -194,7 +198,7 @@ def checked_table(
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(Portable):
     """Names and settings of explanations.
 
     Attributes
@@ -220,6 +224,24 @@ class Labels:
         """Return an array ``(..., k)`` in the shape of the model's output."""
         return array[..., 0] if self.output_names is None else array
 
+    @cached_property
+    def _columns(self) -> pd.Index:
+        """The names of the players; making an index takes longer than making a frame."""
+        return pd.Index(self.background.players.names.tolist())
+
+    def _data(self, X: Any) -> pd.DataFrame:
+        """Return the rows with one column per player; groups and lists become text."""
+        columns = self._columns
+        # The usual case, without a copy for each column.
+        if type(X) is np.ndarray and len(columns) == X.shape[1]:
+            return pd.DataFrame(X.copy(), columns=columns, copy=False)
+        frame = _with_texts(as_pandas(X))
+        if len(columns) == frame.shape[1]:  # no group: nothing to gather
+            return frame.set_axis(columns, axis=1).copy()
+        owners = self.background.players.column_player
+        members = [np.flatnonzero(owners == player) for player in range(len(columns))]
+        return columns_of(frame, columns, members)
+
     def explanation(
         self, outcome: Outcome, X: Any, plan: Plan | None = None
     ) -> Explanation:
@@ -244,8 +266,8 @@ class Labels:
         interactions = None
         if self.output_names is not None:
             outputs = np.array(self.output_names, dtype=object)
-        players = self.background.players
-        data = players.table(X)
+        names = self.background.players.names
+        data = self._data(X)
         if len(values) < len(data):
             data = data[: len(values)]
         if self.pairs is not None and outcome.entries.shape[1] > 1:
@@ -253,7 +275,7 @@ class Labels:
             interactions = Interactions.of_outcome(
                 outcome,
                 outputs is None,
-                feature_names=players.names,
+                feature_names=names,
                 index=self.pairs.name,
                 rows=data.index,
                 output_names=outputs,
@@ -268,7 +290,7 @@ class Labels:
             base_values=self.shaped(outcome.v_empty),
             predictions=self.shaped(outcome.v_full),
             data=data,
-            feature_names=players.names,
+            feature_names=names,
             output_names=outputs,
             n_evaluations=outcome.n_evaluations,
             n_model_rows=outcome.n_model_rows,
@@ -277,6 +299,20 @@ class Labels:
             background_errors=_known(background_errors),
             interactions=interactions,
         )
+
+
+def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with lists, arrays and dicts converted to text.
+
+    They cannot be counted, drawn or saved otherwise.
+    """
+    frame = frame.copy(deep=False)
+    kinds = frame.dtypes
+    for name in kinds.index[kinds.map(pd.api.types.is_object_dtype)]:
+        # pandas cannot group, sort or compare values that have no hash.
+        if frame[name].map(lambda value: type(value).__hash__ is None).any():
+            frame[name] = frame[name].map(str, na_action="ignore")
+    return frame
 
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:

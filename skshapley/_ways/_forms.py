@@ -41,7 +41,7 @@ from skshapley.closed_forms._trees import LEAST_SAMPLED, Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index
-from skshapley.rewards._response import finite_numbers
+from skshapley.rewards._response import LARGEST, finite_numbers
 from skshapley.solvers._base import Scale, unseen, without_gap
 from skshapley.stopping import StoppingRule
 
@@ -79,10 +79,8 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
         else:
             values, interactions = form.attributions_and_pairs(X, pairs)
             v_full = form.predict(X)
-    v_full = finite_numbers(v_full, f"The closed form, {form.label},", "row")
     v_empty = np.tile(form.base_values_, (len(values), 1))
-    if form.index.adds_up:
-        _check_gap(form, values, v_empty, v_full)
+    _check_sums(form, values, v_empty, v_full)
     outcome = Outcome.exact(values, v_empty, v_full)
     if pairs is None:
         return outcome
@@ -90,21 +88,23 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     return outcome.with_pairs(interactions[:, first, second])
 
 
-def _check_gap(
+def _check_sums(
     form: ClosedForm,
     values: NDArray[np.float64],
     v_empty: NDArray[np.float64],
     v_full: NDArray[np.float64],
 ) -> None:
-    """Raise UnreadableModelError if values do not add up to the prediction.
+    """Raise an error unless values are finite and add up to the prediction, as the index does.
 
     The predictions are computed without the values, so a fault in either shows.
     """
     total = v_empty + values.sum(axis=1)
     size = np.abs(v_empty) + np.abs(v_full) + np.abs(values).sum(axis=1)
-    # NaN in the values is a gap too
-    close = np.abs(total - v_full) <= GAP_RTOL * size
+    close = size <= LARGEST  # False for NaN
+    if form.index.adds_up:
+        close &= np.abs(total - v_full) <= GAP_RTOL * size
     if not close.all():
+        finite_numbers(v_full, f"The closed form, {form.label},", "row")
         row, output = np.argwhere(~close)[0]
         raise UnreadableModelError(
             f"The exact values of {form.label} add up to {total[row, output]:.9g} in row"
@@ -123,26 +123,28 @@ class Exact(Way):
     form : ClosedForm
         Fitted to the background.
     reward : Reward or None
-        None if the form takes the columns of the table.
+        None for trees without a reward.
     entropy : int
         Source of the single background rows.
+    takes_raw : bool
+        Whether the form takes the rows to explain unchanged.
     """
 
     labels: Labels
     form: ClosedForm
     reward: Any = None
     entropy: int = 0
+    takes_raw: bool = True
 
     def outcome(self, X: Any) -> Outcome:
         """Return the exact values of checked rows, for each row's predicted class if asked."""
         pairs = self.labels.pairs
-        if self.reward is None:
-            return exact_outcome(self.form, X, pairs)
-        response = self.reward.masked_.response
-        X = response.in_its_container(self.reward.masked_.transform(X))
+        if not self.takes_raw:
+            X = self.reward.masked_.inputs(X)
         outcome = exact_outcome(self.form, X, pairs)
-        if not response.predicted:
+        if self.reward is None or not self.reward.masked_.response.predicted:
             return outcome
+        response = self.reward.masked_.response
         # The predicted class differs between rows, so all classes are explained before
         # one is chosen.
         winners = response.winners(X, outcome.v_full)
@@ -202,7 +204,7 @@ def single_row_errors(way: Way, form: ClosedForm, X: Any) -> NDArray[np.float64]
     n = min(len(weights), SINGLE_ROWS)
     rng = generator(way.entropy, Stream.SINGLE_ROWS)
     rows = rng.choice(len(weights), n, replace=False, p=weights)
-    X = response.in_its_container(masked.transform(X))
+    X = masked.inputs(X)
     values = form.references(X, np.sort(rows))
     if response.predicted:
         winners = response.winners(X, form.predict(X))

@@ -158,8 +158,7 @@ REFUSALS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 def leaves_of(way: Way, table: Any) -> list[Leaf]:
     """Return the parts of a way's closed form, with their matrices for a raw table."""
     if way.reward is not None:
-        masked = way.reward.masked_
-        table = masked.response.in_its_container(masked.transform(table))
+        table = way.reward.masked_.inputs(table)
     return leaves(way.form, table)  # type: ignore[arg-type]
 
 

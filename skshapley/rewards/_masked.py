@@ -8,7 +8,6 @@ of one raw column stay together.
 """
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from skshapley._records._selection import checked_groups, columns_of, innermost
+from skshapley._records._selection import checked_groups, innermost
 from skshapley._tables import (
     MixedColumnsError,
     Portable,
@@ -48,7 +47,7 @@ def marked_players(flags, column_player, n_players) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Players(Portable):
+class Players:
     """The players: features, or groups of them, and the columns of each.
 
     Attributes
@@ -133,29 +132,6 @@ class Players(Portable):
         """
         return marked_players(flags, self.column_player, self.n_players)
 
-    @cached_property
-    def _labels(self) -> pd.Index:
-        """The cached index of player names; making it takes longer than making a frame."""
-        return pd.Index(self.names.tolist())
-
-    def table(self, X: Any) -> pd.DataFrame:
-        """Return the rows with one column per player; groups and lists become text.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-            The rows, with one column per feature.
-        """
-        # The usual case, without a copy for each column.
-        if type(X) is np.ndarray and self.n_players == X.shape[1]:
-            return pd.DataFrame(X.copy(), columns=self._labels, copy=False)
-        frame = _with_texts(as_pandas(X))
-        if self.n_players == frame.shape[1]:  # no group: nothing to gather
-            return frame.set_axis(self._labels, axis=1).copy()
-        players = range(self.n_players)
-        members = [np.flatnonzero(self.column_player == player) for player in players]
-        return columns_of(frame, self.names, members)
-
 
 def _levels(first_columns, paths) -> np.ndarray | None:
     """Return the group of each player at each level, ``(n_levels, p)``, or None."""
@@ -187,20 +163,6 @@ def _position(column, columns, group, owner) -> int:
         f"{group!r}: choose among "
         f"{columns}."
     )
-
-
-def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with lists, arrays and dicts converted to text.
-
-    They cannot be counted, drawn or saved otherwise.
-    """
-    frame = frame.copy(deep=False)
-    kinds = frame.dtypes
-    for name in kinds.index[kinds.map(pd.api.types.is_object_dtype)]:
-        # pandas cannot group, sort or compare values that have no hash.
-        if frame[name].map(lambda value: type(value).__hash__ is None).any():
-            frame[name] = frame[name].map(str, na_action="ignore")
-    return frame
 
 
 # Mixed background rows for the comparison with the pipeline's own columns
@@ -242,6 +204,17 @@ class MaskedModel(Portable):
             if self.whole is None
             else _transformed(self.whole.response, self.steps, X)
         )
+
+    def inputs(self, X) -> Any:
+        """Return the input of the model, from a table of raw columns ``(n, d)``."""
+        return self.response.in_its_container(self.transform(X))
+
+    @property
+    def takes_raw(self) -> bool:
+        """True if a table like the background is the input of the model, unchanged."""
+        background = self.background
+        unchanged = self.response.in_its_container(background) is background
+        return self.whole is None and unchanged
 
     def take(self, rows, weights) -> Self:
         """Return the model with some of the background rows.

@@ -52,11 +52,13 @@ def test_truncated_tables_are_noticed(interactions, monkeypatch):
         explainer.explain(X[10:20])
 
 
-@pytest.mark.parametrize("interactions", [False, True])
-def test_infinite_predictions_have_no_values(interactions):
+@pytest.mark.parametrize(
+    "parameters", [{}, {"interactions": True}, {"index": "banzhaf"}]
+)
+def test_infinite_predictions_have_no_values(parameters):
     """The exponential of a large sum, as for a model that is sampled."""
     model = PoissonRegressor().fit(X, RNG.poisson(np.exp(X[:, 0])))
-    explainer = ShapleyExplainer(model, interactions=interactions).fit(X)
+    explainer = ShapleyExplainer(model, **parameters).fit(X)
     assert explainer.exact_ is not None
     instances = X[:3].copy()
     instances[1, 0] = 1e30

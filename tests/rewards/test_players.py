@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skshapley import ShapleyExplainer
 from skshapley.rewards import Players
 
 COLUMNS = ["age", "red", "green", "pay", "blue"]
@@ -81,11 +82,17 @@ def test_invalid_groups_are_refused(groups, message):
     assert "\n" not in str(caught.value)
 
 
+def explained_data(frame, groups):
+    """Return the rows in an explanation."""
+    explainer = ShapleyExplainer(lambda X: np.zeros(len(X)), groups=groups)
+    return explainer.fit(frame).explain(frame).data
+
+
 def test_table_shows_a_group_as_text():
     frame = pd.DataFrame(
         [[30, 1.5, 0.0, 9, "b"]] * 2, columns=COLUMNS, index=["u", "u"]
     )
-    table = players({"colour": ["red", "green", "blue"]}).table(frame)
+    table = explained_data(frame, {"colour": ["red", "green", "blue"]})
     assert table.columns.tolist() == ["age", "colour", "pay"]
     assert table.index.tolist() == ["u", "u"]
     assert table["colour"].tolist() == ["red=1.5, green=0.0, blue=b"] * 2
@@ -94,12 +101,12 @@ def test_table_shows_a_group_as_text():
 
 def test_table_shortens_a_large_group():
     frame = pd.DataFrame([[1, 2, 3, 4, 5]], columns=COLUMNS)
-    table = players({"all": COLUMNS}).table(frame)
+    table = explained_data(frame, {"all": COLUMNS})
     assert table["all"].tolist() == ["age=1, red=2, green=3, ..."]
 
 
 def test_table_is_a_copy():
     frame = pd.DataFrame(np.zeros((2, 5)), columns=COLUMNS)
-    table = players(None).table(frame)
+    table = explained_data(frame, None)
     frame.iloc[0, 0] = 7.0
     assert table.iloc[0, 0] == 0
