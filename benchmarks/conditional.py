@@ -3,7 +3,7 @@
 Errors are relative squared errors of attributions, pooled over instances. Truth is the
 true covariance on rows of a scrambled Sobol sequence: all coalitions of 8 columns, long
 walks of 30. Run ``python -m benchmarks conditional``; it writes
-doc/results/conditional.md, in ten minutes.
+doc/results/conditional.md, in three minutes.
 """
 
 import time

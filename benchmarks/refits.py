@@ -8,7 +8,7 @@ of one law: "declared" is the share of values with a p-value below 5 %, "any fea
 the share of pairs with any feature declared simultaneously, and "rows" the share of
 rows. "power" is the share of values of a column that are declared after its coefficient
 changed by four standard errors, of one estimate and of a difference of two. Run
-``python -m benchmarks refits [--law NAME]``; it takes 15 CPU minutes and writes
+``python -m benchmarks refits [--law NAME]``; it takes four CPU minutes and writes
 doc/results/refits.csv.
 """
 
