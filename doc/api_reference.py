@@ -84,7 +84,7 @@ API = [
         "skshapley.plots",
         [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
-            *("DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
+            *("DecisionDisplay", "MatrixDisplay"),
             *(
                 "ConvergenceDisplay",
                 "HeatMapDisplay",

@@ -13,6 +13,7 @@ sampling.
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
@@ -20,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skshapley import ShapleyExplainer
-from skshapley.plots import BarDisplay, ComparisonDisplay
+from skshapley.plots import BarDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y == 0, random_state=0)
@@ -61,7 +62,13 @@ BarDisplay.from_explanation(explanations["seed 0"])
 # One tumour is explained with all three networks. The intervals are narrow. Where they
 # do not overlap, the networks differ:
 
-ComparisonDisplay.from_explanations(explanations, row=0)
+tables = {name: e[0].to_frame("long") for name, e in explanations.items()}
+table = pd.concat(tables, names=["network"]).reset_index("network")
+table["interval"] = 1.96 * table["standard_error"]
+numbers = table.pivot_table(["value", "interval"], "feature", "network")
+largest = numbers["value"].abs().max(axis=1).nlargest(10).index[::-1]
+values, intervals = numbers["value"].loc[largest], numbers["interval"].loc[largest]
+values.plot.barh(xerr=intervals, xlabel="attribution (log-odds), with 95 % interval")
 
 # %%
 # The last picture compares two standard deviations over all tumours: of an attribution

@@ -19,13 +19,14 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRegressor
 
 from skshapley import ShapleyExplainer
+from skshapley.comparison import compare
 from skshapley.plots import (
     BarDisplay,
     BeeswarmDisplay,
-    ComparisonDisplay,
     ConvergenceDisplay,
     DecisionDisplay,
     DependenceDisplay,
+    DumbbellDisplay,
     MatrixDisplay,
     WaterfallDisplay,
 )
@@ -100,7 +101,9 @@ numbers = X.assign(sex=X["sex"].cat.codes)
 network.fit(numbers.loc[X_train.index], y_train)
 other = ShapleyExplainer(network, max_background=50, random_state=0)
 other = other.fit(numbers.loc[X_train.index]).explain(numbers.loc[X_test.index])
-ComparisonDisplay.from_explanations({"XGBoost": explanation, "network": other})
+DumbbellDisplay.from_comparison(
+    compare(explanation, other, names=("XGBoost", "network"))
+)
 
 # %%
 # Was the budget large enough?

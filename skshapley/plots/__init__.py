@@ -13,7 +13,6 @@ from skshapley.plots._curves import (
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._intervals import (
-    ComparisonDisplay,
     DumbbellDisplay,
     ImportanceDisplay,
     RefitComparisonDisplay,
@@ -24,7 +23,6 @@ from skshapley.plots._sentence import SentenceDisplay
 __all__ = [
     "BarDisplay",
     "BeeswarmDisplay",
-    "ComparisonDisplay",
     "ControlChartDisplay",
     "ConvergenceDisplay",
     "DecisionDisplay",

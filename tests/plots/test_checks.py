@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from skshapley.plots import ComparisonDisplay, ConvergenceDisplay, PlotAccessor
+from skshapley.plots import ConvergenceDisplay, PlotAccessor
 
 
 class Unread:
@@ -37,9 +37,6 @@ DRAWN = {
         **{"row": 0, "shape": 5, **options}
     ),
     "sentence": lambda e, **options: e.plot.sentence(**{"row": 0, **options}),
-    "comparison": lambda e, **options: ComparisonDisplay.from_explanations(
-        {"one": e, "two": e}, **options
-    ),
     "convergence": lambda e, ax=None, **options: ConvergenceDisplay.from_explanations(
         [e], axes=ax, **{"row": 0, **options}
     ),

@@ -13,7 +13,6 @@ from skshapley.diagnostics import masking_curve
 from skshapley.plots import (
     BarDisplay,
     BeeswarmDisplay,
-    ComparisonDisplay,
     ControlChartDisplay,
     ConvergenceDisplay,
     DecisionDisplay,
@@ -98,12 +97,6 @@ CASES = {
         {"value": np.outer(VALUES[0], TIMES)},
     ),
     SentenceDisplay: (lambda ax: ROW.plot.sentence(ax=ax), {"value": VALUES[0]}),
-    ComparisonDisplay: (
-        lambda ax: ComparisonDisplay.from_explanations(
-            {"first": ROWS[:1], "second": ROWS[1:2]}, row=0, ax=ax
-        ),
-        {"value": VALUES[:2]},
-    ),
     ConvergenceDisplay: (
         lambda ax: ConvergenceDisplay.from_explanations([ROW], axes=ax),
         {"value": VALUES[0]},

@@ -12,7 +12,6 @@ from matplotlib.text import Text
 
 from skshapley.comparison import compare, drift
 from skshapley.plots import (
-    ComparisonDisplay,
     ControlChartDisplay,
     ConvergenceDisplay,
     DumbbellDisplay,
@@ -50,13 +49,6 @@ def long(explanation_maker):
     return make
 
 
-def comparison(explanation, **kwargs):
-    other = replace(explanation, values=1.1 * explanation.values)
-    return ComparisonDisplay.from_explanations(
-        {METHOD: explanation, "_other": other}, **kwargs
-    )
-
-
 def dumbbell(explanation, **kwargs):
     names = ("customers before the change of the tariff in spring", "$after$")
     compared = compare(explanation[:20], explanation[20:], names=names)
@@ -86,7 +78,6 @@ def by_method(kind, **asked):
 
 
 DISPLAYS = {
-    "comparison": comparison,
     "dumbbell": dumbbell,
     "convergence": convergence,
     "chart": chart,
@@ -136,7 +127,7 @@ def assert_clear(figure, but=()):
         assert min(wide, high) < 4, f"{said!r} on {other!r}"
 
 
-QUICK = ("comparison", "dumbbell", "bar", "waterfall")
+QUICK = ("dumbbell", "bar", "waterfall")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +146,6 @@ def test_long_names_do_not_overlap(draw, long):
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param("comparison", marks=pytest.mark.slow),
         pytest.param("dumbbell", marks=pytest.mark.slow),
         "bar",
         pytest.param("importance", marks=pytest.mark.slow),
@@ -170,7 +160,7 @@ def test_long_names_do_not_overlap_in_a_narrow_figure(kind, long):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["comparison", "dumbbell", "matrix"])
+@pytest.mark.parametrize("kind", ["dumbbell", "matrix"])
 def test_the_strongest_outputs_are_drawn_without_overlap(kind, long):
     drawn = DISPLAYS[kind](long(CLASSES))
     assert drawn.figure_.get_suptitle() == "the 6 strongest of 13 outputs"
@@ -195,7 +185,7 @@ def sentence(explanation):
 
 @pytest.mark.parametrize(
     "draw",
-    [comparison, alone, chart, DISPLAYS["matrix"]]
+    [alone, chart, DISPLAYS["matrix"]]
     + [
         pytest.param(draw, marks=pytest.mark.slow)
         for draw in (convergence, sentence, DISPLAYS["cohorts"], DISPLAYS["decision"])
@@ -223,14 +213,12 @@ def test_the_strongest_outputs_of_a_comparison_and_a_drift(long):
 
 
 def test_names_in_legends_may_begin_with_an_underscore(long):
-    for drawn in (comparison(long()), convergence(long())):
-        (legend,) = [
-            ax.get_legend() for ax in drawn.axes_ if ax.get_legend() is not None
-        ]
-        texts = [text.get_text() for text in legend.get_texts()]
-        assert texts[1].startswith("_")
-        assert texts[0].startswith("antithe")
-        assert "…" in texts[0]
+    axes = convergence(long()).axes_
+    (legend,) = [ax.get_legend() for ax in axes if ax.get_legend() is not None]
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts[1].startswith("_")
+    assert texts[0].startswith("antithe")
+    assert "…" in texts[0]
 
 
 def test_the_legend_has_the_colours_of_the_cohorts(long):

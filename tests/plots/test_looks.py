@@ -20,7 +20,6 @@ from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley.plots import (
     BarDisplay,
     BeeswarmDisplay,
-    ComparisonDisplay,
     ConvergenceDisplay,
     DecisionDisplay,
     DependenceDisplay,
@@ -385,19 +384,7 @@ def test_from_estimator_accepts_a_model_and_a_background(display, model):
         display.from_estimator(explainer, X[:5], background=X)
 
 
-def test_from_estimator_of_several_models_and_budgets(model):
-    models = {"one": model, "two": LogisticRegression(C=0.1).fit(X, Y == 1)}
-    drawn = ComparisonDisplay.from_estimator(models, X[:5], background=X)
-    made = {
-        name: ShapleyExplainer(one).fit(X).explain(X[:5])
-        for name, one in models.items()
-    }
-    expected = ComparisonDisplay.from_explanations(made)
-    pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
-    with pytest.raises(
-        ValueError, match=r"got estimators=\['one'\]: choose a dict of 2 to 6"
-    ):
-        ComparisonDisplay.from_estimator({"one": model}, X[:5], background=X)
+def test_from_estimator_of_several_budgets():
     near, budgets = KNeighborsClassifier().fit(X, Y == 1), [50, 500]
     frame = ConvergenceDisplay.from_estimator(
         near, X[:1], background=X, budgets=budgets

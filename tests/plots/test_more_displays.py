@@ -10,7 +10,6 @@ from matplotlib.collections import LineCollection
 
 from skshapley import Interactions, ShapleyExplainer, plots
 from skshapley.plots import (
-    ComparisonDisplay,
     ConvergenceDisplay,
     DecisionDisplay,
     DependenceDisplay,
@@ -248,50 +247,6 @@ def test_partners_are_rarely_found_in_noise(explanation_maker):
     explanation = explanation_maker(n_rows=120, n_features=60)
     found = strongest_partners(explanation, range(2, 22))
     assert sum(name is not None for name in found) <= 4
-
-
-# --- comparison -----------------------------------------------------------------------
-
-
-def test_comparison_of_importances(explanation, explanation_maker):
-    other = explanation_maker(seed=1)
-    drawn = ComparisonDisplay.from_explanations(
-        {"one": explanation, "two": other}, max_features=3
-    )
-    frame = drawn.frame()
-    assert len(frame) == 6
-    for name, source in (("one", explanation), ("two", other)):
-        part = frame[frame["explanation"] == name].set_index("feature")
-        expected = source.importance().loc[part.index]
-        np.testing.assert_allclose(part["value"], expected["importance"])
-        np.testing.assert_allclose(part["standard_error"], expected["standard_error"])
-    points = [c.lines[0].get_xdata() for c in drawn.ax_.containers]
-    np.testing.assert_allclose(np.concatenate(points), frame["value"])
-
-
-def test_comparison_of_one_row_matches_features_by_name(explanation):
-    order = [4, 3, 2, 1, 0]
-    mirrored = explanation[:, order]
-    drawn = ComparisonDisplay.from_explanations(
-        {"a": explanation, "b": mirrored}, row=2
-    )
-    wide = drawn.frame().pivot_table(
-        index="feature", columns="explanation", values="value"
-    )
-    np.testing.assert_array_equal(wide["a"], wide["b"])
-
-
-def test_comparison_refuses_invalid_explanations(explanation, explanation_maker):
-    with pytest.raises(
-        ValueError, match=r"got explanations=\['a'\]: choose a dict of 2 to 6"
-    ):
-        ComparisonDisplay.from_explanations({"a": explanation})
-    with pytest.raises(
-        ValueError, match=r"players: only one of 'a' and 'b' has \['x5'\]"
-    ):
-        ComparisonDisplay.from_explanations(
-            {"a": explanation, "b": explanation_maker(n_features=6)}
-        )
 
 
 # --- convergence ----------------------------------------------------------------------

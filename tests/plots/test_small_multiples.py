@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley.plots import ComparisonDisplay, ConvergenceDisplay, SmallMultiples
+from skshapley.plots import ConvergenceDisplay, SmallMultiples
 from skshapley.rewards import TokenReward
 
 OUTPUTS = ["cat", "dog"]
@@ -143,14 +142,6 @@ def test_the_strongest_outputs_are_drawn(explanation_maker):
     many = explanation_maker(outputs=[f"y{i}" for i in range(13)])
     assert len(many.plot.beeswarm().axes_) == 6
     assert len(many.plot.beeswarm(output="y12").axes_) == 1
-
-
-def test_comparison_of_each_output(several, explanation_maker):
-    pair = {"one": several, "two": explanation_maker(outputs=OUTPUTS, seed=1)}
-    drawn = ComparisonDisplay.from_explanations(pair)
-    alone = ComparisonDisplay.from_explanations(pair, output="dog")
-    pd.testing.assert_frame_equal(drawn.frame().loc["dog"], alone.frame())
-    assert len(drawn.axes_) == 2
 
 
 def test_convergence_of_each_output():
