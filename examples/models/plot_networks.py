@@ -67,8 +67,9 @@ table = pd.concat(tables, names=["network"]).reset_index("network")
 table["interval"] = 1.96 * table["standard_error"]
 numbers = table.pivot_table(["value", "interval"], "feature", "network")
 largest = numbers["value"].abs().max(axis=1).nlargest(10).index[::-1]
-values, intervals = numbers["value"].loc[largest], numbers["interval"].loc[largest]
-values.plot.barh(xerr=intervals, xlabel="attribution (log-odds), with 95 % interval")
+intervals = numbers["interval"].loc[largest]
+bars = numbers["value"].loc[largest].plot.barh(xerr=intervals)
+bars.set_xlabel("attribution (log-odds), with 95 % interval")
 
 # %%
 # The last picture compares two standard deviations over all tumours: of an attribution
