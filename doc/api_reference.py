@@ -16,7 +16,7 @@ API = [
                 "ShapleyImportance",
                 "shapley_values",
             ),
-            *("interaction_values", "AmortizedExplainer", "RefitExplainer"),
+            *("AmortizedExplainer", "RefitExplainer"),
             "DataShapley",
         ],
     ),

@@ -4,7 +4,7 @@ from skshapley._estimators._amortized import AmortizedExplainer
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._global import GlobalImportance
-from skshapley._estimators._orders import interaction_values, shapley_values
+from skshapley._estimators._orders import shapley_values
 from skshapley._estimators._refits import RefitExplainer
 from skshapley._estimators._selection import ShapleyImportance
 from skshapley._estimators._valuation import DataShapley
@@ -29,7 +29,6 @@ __all__ = [
     "ShapleyExplainer",
     "ShapleyImportance",
     "TreeExplainer",
-    "interaction_values",
     "shapley_values",
 ]
 

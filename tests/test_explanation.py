@@ -638,7 +638,7 @@ def shapiq():
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(0, 1)])
-def test_shapiq_and_back(shapiq, rows):
+def test_to_shapiq_keeps_the_numbers(shapiq, rows):
     ours = made()[rows]
     theirs = ours.to_shapiq()
     assert len(theirs) == len(ours)
@@ -648,26 +648,6 @@ def test_shapiq_and_back(shapiq, rows):
         assert one[()] == one.baseline_value == ours.base_values[row]
         assert one.estimated
         assert one.estimation_budget == 10
-    there = Explanation.from_shapiq(theirs, ours.data)
-    for name in (*PARTS, "n_evaluations"):
-        np.testing.assert_array_equal(getattr(there, name), getattr(ours, name))
-    pd.testing.assert_frame_equal(there.data, ours.data)
-
-
-def test_from_shapiq_of_a_game(shapiq):
-    """Exact values of shapiq agree with our exact sampler."""
-
-    def worth(coalitions):
-        weighted = np.asarray(coalitions) @ [1.0, 2.0, -1.0, 0.5]
-        return weighted**2 + 1
-
-    exact = shapiq.ExactComputer(n_players=4, game=worth)
-    there = Explanation.from_shapiq(exact("SV", 1), feature_names=list("abcd"))
-    ours = shapley_values(worth, n_players=4, sampler="exact")
-    np.testing.assert_allclose(there.values[0], ours.values, atol=1e-12)
-    np.testing.assert_allclose(there.base_values, ours.base_value)
-    np.testing.assert_allclose(there.predictions, ours.full_value)
-    assert there.feature_names.tolist() == list("abcd")
 
 
 @pytest.mark.filterwarnings("ignore")  # their plots are not ours
@@ -686,20 +666,6 @@ def test_exact_values_are_not_marked_as_estimated(shapiq):
 def test_to_shapiq_refuses_several_rows(shapiq):
     with pytest.raises(ValueError, match=r"one output; choose it by \.output\(name\)"):
         made(K).to_shapiq()
-    exact = shapiq.ExactComputer(
-        n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0
-    )
-    with pytest.raises(
-        ValueError,
-        match=r"order 1 .*got \(index, max_order, n_players\) = \[\('SGV', 2",
-    ):
-        Explanation.from_shapiq(exact("SGV", 2))
-    with pytest.raises(
-        ValueError, match="order 1 or Shapley values with pairs, of the same index"
-    ):
-        Explanation.from_shapiq([])
-    with pytest.raises(ValueError, match="name for each of 3 features; got 2"):
-        Explanation.from_shapiq(exact("SV", 1), feature_names=["a", "b"])
 
 
 # --- pictures -------------------------------------------------------------------------

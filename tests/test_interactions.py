@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -106,10 +107,17 @@ def test_strongest_pairs_are_sorted_by_absolute_value():
     assert frame["row"].tolist() == list("uuvvwwvv")
     assert frame["feature"].tolist() == ["a", "d"] * R
     np.testing.assert_allclose(frame["value"][::2], X[:, 0] * X[:, 1])
+
+
+def test_strongest_pairs_need_no_errors():
     values = np.zeros((1, 3, 3))
-    values[0, 0, 1] = values[0, 1, 0] = 2.0
-    values[0, 1, 2] = values[0, 2, 1] = -3.0
-    found = Interactions.from_shap(values).strongest(2)
+    values[0, 0, 1] = values[0, 1, 0] = 4.0
+    values[0, 1, 2] = values[0, 2, 1] = -6.0
+    names = np.array(["x0", "x1", "x2"], dtype=object)
+    rows = pd.RangeIndex(1)
+    found = Interactions(
+        values, None, np.zeros((1, 3)), np.zeros(1), names, "shapley", rows
+    ).strongest(2)
     assert found["value"].tolist() == [-6.0, 4.0]
     assert found["standard_error"].isna().all()
 
@@ -161,9 +169,7 @@ def test_merged_explanations_have_merged_interactions():
 def test_missing_errors_of_one_part_become_nan():
     with_errors, _ = explained(one_output)
     few, _ = explained(one_output)
-    record = Interactions.from_shap(
-        few.interactions.to_shap(), feature_names=list("abcde")
-    )
+    record = replace(few.interactions, standard_errors=None)
     both = Interactions.merge([with_errors.interactions, record])
     assert not both.standard_errors[:R].any()
     assert np.isnan(both.standard_errors[R:]).all()
@@ -183,19 +189,6 @@ def test_pickles_and_copies_are_read_only():
             found.standard_errors[0] = 1
 
 
-def test_to_shap_keeps_the_arrays():
-    explanation, _ = explained()
-    found = explanation.interactions
-    back = Interactions.from_shap(
-        found.to_shap(), explanation.base_values, list("abcde")
-    )
-    np.testing.assert_allclose(back.values, found.values, atol=1e-15)
-    np.testing.assert_allclose(back.attributions, found.attributions, atol=1e-15)
-    np.testing.assert_array_equal(back.base_values, found.base_values)
-    with pytest.raises(ValueError, match=r"shape \(p, p\), .*; got \(3, 2\)"):
-        Interactions.from_shap(np.zeros((3, 2)))
-
-
 def test_interactions_of_trees_agree_with_shap():
     """One reference, path by path, as shap computes without a background."""
     shap = pytest.importorskip("shap")
@@ -209,7 +202,7 @@ def test_interactions_of_trees_agree_with_shap():
     theirs = shap.TreeExplainer(model).shap_interaction_values(everything[:4])
     # independent columns: what trees have seen and what columns hold agree
     found = TreeExplainer(model, interactions=True).fit(X).explain(everything[:4])
-    np.testing.assert_allclose(found.interactions.to_shap(), theirs, atol=1e-5)
+    np.testing.assert_allclose(found.interactions.matrix(), theirs, atol=1e-5)
 
 
 def test_to_shapiq_keeps_the_numbers():
@@ -219,32 +212,29 @@ def test_to_shapiq_keeps_the_numbers():
     assert theirs[0].index == "k-SII"
     total = sum(theirs[0].values)
     assert total == pytest.approx(explanation.predictions[0])
-    back = Interactions.from_shapiq(theirs, list("abcde"))
-    np.testing.assert_allclose(back.values, explanation.interactions.values, atol=1e-14)
-    np.testing.assert_allclose(back.attributions, explanation.values, atol=1e-14)
-    np.testing.assert_allclose(back.base_values, explanation.base_values)
+    pairs = np.stack([row.get_n_order_values(2) for row in theirs])
+    players = np.stack([row.get_n_order_values(1) for row in theirs])
+    values = explanation.interactions.values
+    np.testing.assert_allclose(pairs, values, atol=1e-14)
+    shares = players + pairs.sum(axis=2) / 2
+    np.testing.assert_allclose(shares, explanation.values, atol=1e-14)
+    base_values = [row.baseline_value for row in theirs]
+    np.testing.assert_allclose(base_values, explanation.base_values)
     exact = shapiq.ExactComputer(
         lambda S: one_output(explanation.data.to_numpy()[:1] * S), P
     )
     np.testing.assert_allclose(
-        back.values[0], exact("SII", 2).get_n_order_values(2), atol=1e-12
+        pairs[0], exact("SII", 2).get_n_order_values(2), atol=1e-12
     )
     banzhaf, _ = explained(one_output, interactions="banzhaf")
     assert banzhaf.interactions.to_shapiq()[0].min_order == 2
     with pytest.raises(ValueError, match="one output; choose it by"):
         explained()[0].interactions.to_shapiq()
-    pairs_alone = Interactions.from_shapiq(banzhaf.interactions.to_shapiq())
+    pairs_alone = banzhaf.interactions.to_shapiq()[0]
+    assert pairs_alone.index == "BII"
     np.testing.assert_allclose(
-        pairs_alone.values, banzhaf.interactions.values, atol=1e-14
+        pairs_alone.get_n_order_values(2), banzhaf.interactions.values[0], atol=1e-14
     )
-    np.testing.assert_allclose(pairs_alone.base_values, banzhaf.base_values)
-    assert pairs_alone.index == "banzhaf"
-    assert np.isnan(pairs_alone.attributions).all()
-    faithful, _ = explained(one_output, interactions="faithful-shapley")
-    with pytest.raises(
-        ValueError, match=r"pairs alone, use Interactions\.from_shapiq\.$"
-    ):
-        Explanation.from_shapiq(faithful.interactions.to_shapiq())
 
 
 @pytest.mark.parametrize(
@@ -258,63 +248,19 @@ def test_to_shapiq_keeps_the_numbers():
         ("FBII", "faithful-banzhaf", "banzhaf"),
     ],
 )
-def test_every_index_of_shapiq_is_accepted(theirs, ours, players):
+def test_every_index_agrees_with_shapiq(theirs, ours, players):
     """Of a game without any structure; ours by enumeration of the definition."""
     shapiq = pytest.importorskip("shapiq")
     p = 5
     values = np.random.default_rng(0).normal(size=2**p)
     game = lambda S: values[np.atleast_2d(S).astype(int) @ (1 << np.arange(p))]  # noqa: E731
     exact = shapiq.ExactComputer(game, p)
-    names = list("abcde")
-    found = Interactions.from_shapiq([exact(theirs, 2)] * 2, names)
+    pairs = exact(theirs, 2).get_n_order_values(2)
     expected = shapley_values(
         game, n_players=p, sampler="exact", interactions=ours, index=players
     ).interactions
-    assert found.index == ours
     # their least squares with weights of a million is right to nine digits
-    np.testing.assert_allclose(found.values, expected.values[[0, 0]], atol=1e-8)
-    np.testing.assert_allclose(
-        found.attributions, expected.attributions[[0, 0]], atol=1e-8
-    )
-    of_any_order = theirs in ("SII", "BII")
-    if of_any_order:
-        np.testing.assert_allclose(
-            Interactions.from_shapiq(exact(theirs, 3)).values,
-            expected.values,
-            atol=1e-12,
-        )
-    else:
-        with pytest.raises(ValueError, match=f"takes {theirs} of order 2; got order 3"):
-            Interactions.from_shapiq(exact(theirs, 3))
-    if (
-        players == "banzhaf"
-    ):  # they keep the index of the empty set where v(empty) stands
-        assert np.isnan(found.base_values).all()
-        with pytest.raises(
-            ValueError, match="takes values of order 1 or Shapley values with"
-        ):
-            Explanation.from_shapiq(exact(theirs, 2))
-        return
-    there = Explanation.from_shapiq(exact(theirs, 2), feature_names=names)
-    np.testing.assert_allclose(there.base_values, values[0])
-    np.testing.assert_allclose(there.predictions, values[-1], atol=1e-8)
-    np.testing.assert_allclose(there.interactions.values, found.values[:1])
-    assert there[:, "b"].shape == (1, 1)
-
-
-def test_unsupported_indices_of_shapiq_are_refused():
-    shapiq = pytest.importorskip("shapiq")
-    exact = shapiq.ExactComputer(lambda S: np.asarray(S).sum(axis=1) ** 2.0, 4)
-    with pytest.raises(
-        ValueError, match=r'indices "k-SII", .*"SII", of the same .*SGV'
-    ):
-        Interactions.from_shapiq(exact("SGV", 2))
-    with pytest.raises(
-        ValueError, match=r"got \(index, max_order, n_players\) = \[\('SII', 2, 4"
-    ):
-        Interactions.from_shapiq([exact("SII", 2), exact("STII", 2)])
-    with pytest.raises(ValueError, match=r"values of order 2 of one .*'SV', 1, 4"):
-        Interactions.from_shapiq(exact("SV", 1))
+    np.testing.assert_allclose(pairs, expected.values[0], atol=1e-8)
 
 
 def test_a_game_gives_a_record_of_one_row():

@@ -26,7 +26,6 @@ from skshapley._records._importance import (
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import (
     parts_of_shap,
-    parts_of_shapiq,
     to_shap,
     to_shapiq,
 )
@@ -574,34 +573,6 @@ class Explanation(Hinting, Record):
         """
         spent = [None if np.isnan(n) else round(n) for n in self.n_evaluations]
         return to_shapiq(self, "SV", self.values, spent)
-
-    @classmethod
-    def from_shapiq(cls, values, data=None, feature_names=None) -> "Explanation":
-        """Return the numbers of shapiq's values of order 1, or 2 with the interactions.
-
-        Parameters
-        ----------
-        values : shapiq.InteractionValues, or list of them
-            One for each row.
-        data : array or frame of shape (r, p), default=None
-            The explained rows, which shapiq does not store.
-        feature_names : sequence of str, default=None
-            By default the columns of `data`, or x0, x1, ...
-
-        Raises
-        ------
-        ValueError
-            For interactions above order 2, pairs without values of players, Banzhaf
-            pairs, or data or names that do not match.
-        """
-        parts = parts_of_shapiq(values, data, feature_names)
-        pairs = parts["interactions"]
-        return cls(
-            **{
-                **parts,
-                "interactions": None if pairs is None else Interactions(**pairs),
-            }
-        )
 
     @staticmethod
     def merge(

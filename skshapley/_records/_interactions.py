@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import errors_of, flat, long_frame, mean_sizes
-from skshapley._records._interchange import NAMES, pairs_of_shapiq, to_shapiq
+from skshapley._records._interchange import NAMES, to_shapiq
 from skshapley._records._outcome import Frozen, Outcome, changed, joined
 from skshapley._tools import counted
 
@@ -256,56 +256,6 @@ class Interactions(Frozen):
         frame = mean_sizes(values, errors, unknown, np.full(len(index), np.nan), index)
         return frame.sort_values("importance", ascending=False, kind="stable")
 
-    def to_shap(self) -> np.ndarray:
-        """Return shap's interaction values: `matrix` of all rows."""
-        return self.matrix()
-
-    @classmethod
-    def from_shap(cls, values, base_values=0.0, feature_names=None) -> "Interactions":
-        """Return the numbers of shap's interaction values.
-
-        Parameters
-        ----------
-        values : array of shape (p, p), (r, p, p) or (r, p, p, k)
-            Entries off the diagonal are half of the interactions.
-        base_values : float or array of shape (r,) or (r, k), default=0.0
-            The base values, which shap's arrays do not contain.
-        feature_names : sequence of str, default=None
-            By default x0, x1, ...
-
-        Raises
-        ------
-        ValueError
-            For another shape.
-        """
-        shape = np.shape(values)
-        values = np.array(values, dtype=float)
-        values = values[None] if values.ndim == 2 else values
-        if values.ndim not in (3, 4) or values.shape[1] != values.shape[2]:
-            raise ValueError(
-                "Interactions.from_shap takes interaction values of shape (p, p), (r, "
-                f"p, p) or (r, p, p, k); got {shape}."
-            )
-        r, p = values.shape[:2]
-        player = np.arange(p)
-        # Rows of shap's matrices sum to the attributions, and each pair has half on
-        # either side.
-        attributions, pairs = values.sum(axis=2), 2 * values
-        pairs[:, player, player] = 0.0
-        names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names
-        return cls(
-            pairs,
-            None,
-            attributions,
-            np.broadcast_to(
-                np.asarray(base_values, dtype=float), (r, *values.shape[3:])
-            ).copy(),
-            np.array(names, dtype=object),
-            "shapley",
-            pd.RangeIndex(r),
-            None if values.ndim == 3 else np.arange(values.shape[3]),
-        )
-
     def to_shapiq(self) -> list:
         """Return a second-order `shapiq.InteractionValues` for each row.
 
@@ -319,30 +269,6 @@ class Interactions(Frozen):
         """
         players = self.main_effects if self.index == "shapley" else None
         return to_shapiq(self, NAMES[self.index], players)
-
-    @classmethod
-    def from_shapiq(cls, values, feature_names=None) -> "Interactions":
-        """Return the numbers of shapiq's values of order 2.
-
-        Attributions are the values of players by the matching index, Shapley's or
-        Banzhaf's. For indices that divide the whole game, they are the values of order
-        1 plus half of all pairs. They are NaN if there are only pairs. Base values are
-        NaN if shapiq stores the index of the empty set instead.
-
-        Parameters
-        ----------
-        values : shapiq.InteractionValues, or list of them
-            One for each row: "SII", "k-SII", "STII", "FSII", "BII" or "FBII".
-        feature_names : sequence of str, default=None
-            By default x0, x1, ...
-
-        Raises
-        ------
-        ValueError
-            If there are no values of pairs, for another index, or if values of pairs
-            depend on triples.
-        """
-        return cls(**pairs_of_shapiq(values, feature_names))
 
     def __repr__(self) -> str:
         r, p = self.values.shape[:2]

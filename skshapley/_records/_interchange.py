@@ -17,12 +17,6 @@ NAMES = {
     "shapley-taylor": "STII",
 }
 
-READ = {shapiq_name: name for name, shapiq_name in NAMES.items()} | {"SII": "shapley"}
-# Indices with separate values of each order. The values of all other indices add up to
-# a game: a player's Shapley value is its value of order 1 plus half of its pairs.
-OF_ANY_ORDER = ("SII", "BII")
-ADD_UP = ("SII", "k-SII", "STII", "FSII")  # indices with Shapley values of players
-
 
 def to_shap(explanation: Any) -> Any:
     """Return a shap.Explanation; see `Explanation.to_shap`."""
@@ -90,9 +84,21 @@ def parts_of_shap(theirs: Any) -> dict:
     settings = Settings(
         source="shap", output=outputs if isinstance(outputs, str) else None
     )
-    return _parts(
-        values, base, table, output_names=None if single else outputs, settings=settings
-    )
+    values = np.asarray(values, dtype=float)
+    unknown = np.full(len(values), np.nan)
+    return {
+        "values": values,
+        "standard_errors": None,
+        "base_values": base,
+        "predictions": base + np.sum(values, axis=1),
+        "data": table,
+        "feature_names": table.columns.to_numpy(dtype=object),
+        "output_names": None if single else outputs,
+        "n_evaluations": unknown,
+        "n_model_rows": unknown,
+        "converged": np.zeros(len(values), dtype=bool),
+        "settings": settings,
+    }
 
 
 def to_shapiq(
@@ -148,105 +154,6 @@ def to_shapiq(
     return results
 
 
-def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
-    """Return the parts of an Explanation with the numbers of `InteractionValues` of order 1 or 2.
-
-    The interactions of values of order 2 are the parts of Interactions.
-    """
-    owner = "Explanation.from_shapiq"
-    results, kinds = _kinds(theirs)
-    # each player needs a value that matches the base values
-    if len(kinds) != 1 or not all(
-        result.max_order == 1 or (result.index in ADD_UP and result.min_order < 2)
-        for result in results
-    ):
-        raise ValueError(
-            f"{owner} takes values of order 1 or Shapley values with pairs, of the "
-            "same index and players for each row; got (index, max_order, n_players) = "
-            f"{sorted(kinds)}. For pairs alone, use Interactions.from_shapiq."
-        )
-    index, order, p = kinds.pop()
-    table = _table(data, feature_names, (len(results), p), owner)
-    pairs = None if order == 1 else pairs_of_shapiq(results, list(table.columns))
-    single = [result.get_n_order_values(1) for result in results]
-    spent = [result.estimation_budget for result in results]
-    return _parts(
-        np.stack(single) if pairs is None else pairs["attributions"],
-        np.array([result.baseline_value for result in results], dtype=float),
-        table,
-        n_evaluations=np.array(
-            [np.nan if n is None else n for n in spent], dtype=float
-        ),
-        settings=Settings(source="shapiq", index=index if pairs is None else "SV"),
-        interactions=pairs,
-    )
-
-
-def _kinds(theirs: Any) -> tuple[list, set[tuple[str, int, int]]]:
-    """Return InteractionValues as a list, and their indices, orders and numbers of players."""
-    results = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
-    return results, {
-        (result.index, result.max_order, result.n_players) for result in results
-    }
-
-
-def pairs_of_shapiq(theirs: Any, feature_names: Any) -> dict:
-    """Return the parts of Interactions with the numbers of `InteractionValues` of order 2."""
-    owner = "Interactions.from_shapiq"
-    results, kinds = _kinds(theirs)
-    index, order, p = next(iter(kinds), (None, 0, 0))
-    if len(kinds) != 1 or order < 2 or index not in READ:
-        choices = ", ".join(f'"{name}"' for name in READ)
-        raise ValueError(
-            f"{owner} takes values of order 2 of one of the indices {choices}, of the "
-            "same players for each row; got (index, max_order, n_players) = "
-            f"{sorted(kinds)}."
-        )
-    if order > 2 and index not in OF_ANY_ORDER:
-        raise ValueError(
-            f"{owner} takes {index} of order 2; got order {order}, where values of "
-            "pairs depend on larger sets. Compute it with max_order=2."
-        )
-    pairs = np.stack([result.get_n_order_values(2) for result in results])
-    pairs = (pairs + pairs.transpose(0, 2, 1)) / 2
-    single = np.full((len(results), p), np.nan)  # if there are only pairs
-    for row, result in enumerate(results):
-        if result.min_order <= 1:
-            single[row] = result.get_n_order_values(1)
-    if index not in OF_ANY_ORDER:
-        single = single + pairs.sum(axis=2) / 2
-    names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names
-    return dict(
-        values=pairs,
-        standard_errors=None,
-        attributions=single,
-        base_values=np.array([_empty(result) for result in results], dtype=float),
-        feature_names=np.array(names, dtype=object),
-        index=READ[index],
-        rows=pd.RangeIndex(len(results)),
-    )
-
-
-def _parts(
-    values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: Any
-) -> dict:
-    return {
-        "values": np.asarray(values, dtype=float),
-        "standard_errors": None,
-        "base_values": base,
-        "predictions": base + np.sum(values, axis=1),
-        "data": data,
-        "feature_names": data.columns.to_numpy(dtype=object),
-        "output_names": None,
-        **{
-            name: np.full(len(values), np.nan)
-            for name in ("n_evaluations", "n_model_rows")
-        },
-        "converged": np.zeros(len(values), dtype=bool),
-        **others,
-    }
-
-
 def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.DataFrame:
     """Return the rows to explain as a frame with the players' names, ``(r, p)``."""
     if names is None:
@@ -280,10 +187,3 @@ def _as_numbers(column: pd.Series) -> np.ndarray:
     )
     codes = pd.factorize(plain, sort=True)[0]
     return np.where(codes < 0, np.nan, codes)
-
-
-def _empty(theirs: Any) -> float:
-    """Return v(empty); NaN if shapiq stores the index of the empty set in its place."""
-    if theirs.index in ("BII", "FBII") and theirs.min_order == 0:
-        return np.nan
-    return theirs.baseline_value

@@ -300,8 +300,15 @@ OPTIONS = {"waterfall": {"row": 0}, "heat_map": {"row": 0, "shape": (1, 5)}}
 
 
 def test_accessor_has_a_method_for_each_display(explanation):
-    pairs = np.zeros((len(explanation), 5, 5))
-    record = Interactions.from_shap(pairs, feature_names=explanation.feature_names)
+    record = Interactions(
+        np.zeros((len(explanation), 5, 5)),
+        None,
+        explanation.values,
+        explanation.base_values,
+        explanation.feature_names,
+        "shapley",
+        explanation.index,
+    )
     explanation = replace(explanation, interactions=record)
     kinds = {name for name in dir(explanation.plot) if not name.startswith("_")}
     kinds.remove("over_outputs")  # of several outputs
