@@ -1,12 +1,17 @@
-"""Responses of scikit-learn's perceptrons to mixed rows, without the mixed rows.
+"""Responses of scikit-learn's perceptrons to mixed rows, faster than by their methods.
+
+A piece of rows passes all layers before the next piece does, so its sums stay in the
+cache. With 10 to 30 columns and 100 hidden units, this takes half of the time.
 
 Along a permutation, a mixed row differs from the one before in the columns of one
-player. Its first layer differs by the change of these columns times their weights.
-Cumulative sums of such changes replace wide rows and their product with all weights.
+player. Its first layer differs by the change of these columns times their weights. In
+wide tables, cumulative sums of such changes replace mixed rows and their product with
+all weights.
 """
 
 from collections.abc import Callable
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +26,20 @@ MIN_COLUMNS = 128  # Below 100, mixed rows take less time than their differences
 # A mixed row follows from the one before if at most this share of its columns changes.
 MOST_CHANGED = 1 / 8
 CHECKED_ROWS = 8  # background rows for the comparison with the model
+PIECE_ROWS = 256
+# Activations, in place, of sums and intercepts of the same shape. With a single row of
+# intercepts, an activation takes two to three times as long.
 ACTIVATIONS: dict[str, Callable] = {
-    "identity": np.asarray,
-    "logistic": expit,
-    "relu": lambda sums: np.maximum(sums, 0),
-    "tanh": np.tanh,
+    "identity": lambda sums, intercepts: np.add(sums, intercepts, out=sums),
+    "logistic": lambda sums, intercepts: expit(sums + intercepts, out=sums),
+    # max(s + c, 0) = max(s, -c) + c, so the next layer adds c times its weights
+    "relu": lambda sums, negative: np.maximum(sums, negative, out=sums),
+    "tanh": lambda sums, intercepts: np.tanh(sums + intercepts, out=sums),
 }
 
 
 def perceptron_layers(response, pool, empty) -> "PerceptronLayers | None":
-    """Return the layers of a perceptron on wide tables; None for other models and tables.
+    """Return the layers of a perceptron on a table of floats; None for other models.
 
     Parameters
     ----------
@@ -42,27 +51,33 @@ def perceptron_layers(response, pool, empty) -> "PerceptronLayers | None":
     if not _has_layers(response, pool):
         return None
     layers = PerceptronLayers(response, pool)
-    sums = layers.first_sums(pool.background[:CHECKED_ROWS])
+    checked = np.arange(min(CHECKED_ROWS, len(empty)))
+    nobody = np.zeros((len(checked), pool.column_player.max() + 1), dtype=bool)
+    responses = layers(nobody, np.zeros_like(checked), checked[:, None])
     # The attributes of the model may not be what its method computes from.
-    same = np.allclose(layers.respond(sums), empty[:CHECKED_ROWS], 1e-9, 1e-12)
-    return layers if same else None
+    return layers if np.allclose(responses, empty[checked], 1e-9, 1e-12) else None
 
 
 def _has_layers(response: Response, pool: RowPool) -> bool:
-    """Return True for a perceptron with a hidden layer, and float64 in many columns."""
+    """Return True for a perceptron with a hidden layer, and tables of float64."""
     model = response.estimator
     if type(model).__module__ != PERCEPTRONS or callable(response.method):
         return False
-    # Cumulative sums of wide first layers leave the cache.
-    narrowest = max(MIN_COLUMNS, len(model.intercepts_[0]))
-    if type(pool) is not ArrayPool or pool.X.shape[1] < narrowest:
+    if type(pool) is not ArrayPool or len(model.coefs_) == 1:
         return False
-    arrays = pool.X, pool.background, model.coefs_[0]
-    return len(model.coefs_) > 1 and all(array.dtype == float for array in arrays)
+    arrays = pool.X, pool.background, *model.coefs_
+    return all(array.dtype == float for array in arrays)
+
+
+class _Identity:
+    """The estimator of a perceptron after its layers, if no function follows."""
+
+    def predict(self, outputs) -> NDArray[np.float64]:
+        return outputs
 
 
 class PerceptronLayers:
-    """The first layer of a perceptron on mixed rows, and the response of the later layers.
+    """The layers of a perceptron on mixed rows.
 
     Parameters
     ----------
@@ -73,40 +88,58 @@ class PerceptronLayers:
 
     def __init__(self, response: Response, pool: ArrayPool) -> None:
         model = response.estimator
-        self._pool = pool
-        self._weights = model.coefs_[0]
-        self._intercepts = model.intercepts_[0]
+        self._pool = ArrayPool(pool.X, pool.background, pool.column_player)
+        self._weights = model.coefs_
         self._activation = model.activation  # a name, because functions need not pickle
-        later = copy(model)
-        later.coefs_ = model.coefs_[1:]
-        later.intercepts_ = model.intercepts_[1:]
-        later.n_layers_ = model.n_layers_ - 1
-        later.n_features_in_ = len(self._intercepts)
-        vars(later).pop("feature_names_in_", None)
-        self._later = response.of(later)
+        # Cumulative sums of wide first layers leave the cache.
+        narrowest = max(MIN_COLUMNS, len(model.intercepts_[0]))
+        self._cumulative = pool.X.shape[1] >= narrowest
+        self._intercepts = []
+        last = model.intercepts_[0]
+        relu = model.activation == "relu"
+        layers = zip(model.coefs_[1:], model.intercepts_[1:], strict=True)
+        for weights, intercepts in layers:
+            added = -last if relu else last
+            self._intercepts.append(np.tile(added, (PIECE_ROWS, 1)))
+            last = intercepts + last @ weights if relu else intercepts
+        self._last = last
+        self._respond = response.of(_after_layers(model, len(last)))
 
-    def first_sums(self, table) -> NDArray[np.float64]:
-        """Return the first layer before its activation, ``(n, h)``.
-
-        Parameters
-        ----------
-        table : ndarray or frame of shape (n, d)
-        """
-        return np.asarray(table) @ self._weights + self._intercepts
-
-    def respond(self, sums, where="") -> NDArray[np.float64]:
-        """Return the raw response ``(n, K)``, as `Response`.
+    def __call__(self, coalitions, rows, references, where="") -> NDArray[np.float64]:
+        """Return the raw response of mixed rows ``(n q, K)``, as `Response`.
 
         Parameters
         ----------
-        sums : ndarray of shape (n, h)
-            From `first_sums`.
+        coalitions : ndarray of shape (n, p), bool
+        rows : ndarray of shape (n,), int
+        references : ndarray of shape (n, q), int
         where : str, default=""
         """
-        return self._later(ACTIVATIONS[self._activation](sums), where)
+        sums = None
+        if self._cumulative and references.shape[1] == 1:
+            sums = self.cumulative_sums(coalitions, rows, references[:, 0])
+        if sums is None:
+            table = self._pool.hybrid(coalitions, rows, references)
+        outputs = np.empty((references.size, len(self._last)))
+        for start in range(0, len(outputs), PIECE_ROWS):
+            piece = slice(start, start + PIECE_ROWS)
+            first = table[piece] @ self._weights[0] if sums is None else sums[piece]
+            outputs[piece] = self._outputs(first)
+        return self._respond(outputs, where)
 
-    def mixed_sums(self, coalitions, rows, references) -> NDArray[np.float64] | None:
-        """Return `first_sums` of mixed rows; None unless most follow from the one before.
+    def _outputs(self, sums) -> NDArray[np.float64]:
+        """Return the sums of the last layer from first layers without intercepts."""
+        activate = ACTIVATIONS[self._activation]
+        for intercepts, weights in zip(
+            self._intercepts, self._weights[1:], strict=True
+        ):
+            sums = activate(sums, intercepts[: len(sums)]) @ weights
+        return sums + self._last
+
+    def cumulative_sums(
+        self, coalitions, rows, references
+    ) -> NDArray[np.float64] | None:
+        """Return first layers without intercepts; None unless most follow from the one before.
 
         Parameters
         ----------
@@ -133,12 +166,25 @@ class PerceptronLayers:
         change *= np.where(present[row, column], 1, -1)
         ends = np.searchsorted(row, np.arange(n + 1))
         changes = sparse.csr_array((change, column, ends), shape=(n, d))
-        sums = changes @ self._weights
+        sums = changes @ self._weights[0]
         starts = np.flatnonzero(~follows)
         table = self._pool.hybrid(
             coalitions[starts], rows[starts], references[starts, None]
         )
-        sums[starts] = self.first_sums(table)
+        sums[starts] = table @ self._weights[0]
         for permutation in np.split(sums, starts[1:]):
             np.cumsum(permutation, axis=0, out=permutation)
         return sums
+
+
+def _after_layers(model, n_outputs) -> Any:
+    """Return an estimator of the last sums, with the outputs of the model."""
+    if model.out_activation_ == "identity":
+        return _Identity()
+    estimator = copy(model)
+    estimator.coefs_ = [np.eye(n_outputs)]
+    estimator.intercepts_ = [np.zeros(n_outputs)]
+    estimator.n_layers_ = 2
+    estimator.n_features_in_ = n_outputs
+    vars(estimator).pop("feature_names_in_", None)
+    return estimator

@@ -443,12 +443,12 @@ class InterventionalGame(Game):
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each mixed row, ``(n, q, K)``."""
-        if self._layers is not None and references.shape[1] == 1:
-            sums = self._layers.mixed_sums(coalitions, rows, references[:, 0])
-            if sums is not None:
-                return self._layers.respond(sums, where)[:, None]
-        hybrid = self._pool.hybrid(coalitions, rows, references)
-        return self.shared.response(hybrid, where=where).reshape(*references.shape, -1)
+        if self._layers is not None:
+            raw = self._layers(coalitions, rows, references, where)
+        else:
+            hybrid = self._pool.hybrid(coalitions, rows, references)
+            raw = self.shared.response(hybrid, where=where)
+        return raw.reshape(*references.shape, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""

@@ -1,4 +1,4 @@
-"""First layers along permutations, compared with the model on mixed rows."""
+"""Layers of perceptrons on mixed rows, compared with the model."""
 
 import pickle
 
@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skshapley import ShapleyExplainer
 from skshapley._tables._rows import row_pool
-from skshapley.rewards import _perceptron
+from skshapley.rewards import _perceptron, _reward
 from skshapley.rewards._perceptron import perceptron_layers
 from skshapley.rewards._response import Response
 
@@ -56,17 +56,33 @@ def permuted(rng, p):
     return coalitions.reshape(-1, p), rows, references
 
 
+@pytest.mark.parametrize("d", [9, D])
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame])
 @pytest.mark.parametrize("name", MODELS)
-def test_responses_along_permutations_are_those_of_the_model(name, container):
+def test_responses_are_those_of_the_model(name, container, d):
     model, y, method = MODELS[name]
-    table = container(TABLE)
+    table = container(TABLE[:, :d])
     if container is pd.DataFrame:
-        table.columns = [f"x{j}" for j in range(D)]
-    response, pool, layers = layers_of(model.fit(table, y), method, table)
-    coalitions, rows, references = permuted(np.random.default_rng(1), D)
-    ours = layers.respond(layers.mixed_sums(coalitions, rows, references))
+        table.columns = [f"x{j}" for j in range(d)]
+    model.fit(table, y)
+    response, pool, layers = layers_of(model, method, table, np.arange(d))
+    coalitions, rows, references = permuted(np.random.default_rng(1), d)
+    ours = layers(coalitions, rows, references[:, None])
     hybrid = pool.hybrid(coalitions, rows, references[:, None])
+    np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("activation", _perceptron.ACTIVATIONS)
+def test_many_pieces_and_many_references(activation, monkeypatch):
+    monkeypatch.setattr(_perceptron, "PIECE_ROWS", 64)
+    model = MLPRegressor(**SIZES, activation=activation).fit(TABLE, SCORES)
+    model.intercepts_[0] += 3.0  # intercepts matter
+    response, pool, layers = layers_of(model)
+    rng = np.random.default_rng(5)
+    coalitions = rng.random((70, D)) < 0.5
+    rows, references = rng.integers(40, size=70), rng.integers(40, size=(70, 3))
+    hybrid = pool.hybrid(coalitions, rows, references)
+    ours = layers(coalitions, rows, references)
     np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
 
 
@@ -75,20 +91,20 @@ def test_players_of_several_columns():
     players = np.random.default_rng(2).integers(0, 30, D)
     response, pool, layers = layers_of(model, column_player=players)
     coalitions, rows, references = permuted(np.random.default_rng(3), 30)
-    ours = layers.respond(layers.mixed_sums(coalitions, rows, references))
+    ours = layers(coalitions, rows, references[:, None])
     hybrid = pool.hybrid(coalitions, rows, references[:, None])
     np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
 
 
-def test_random_coalitions_are_left_to_the_model():
+def test_only_permutations_have_cumulative_sums():
     *_, layers = layers_of(MLPRegressor(**SIZES).fit(TABLE, SCORES))
     layers = pickle.loads(pickle.dumps(layers))  # for workers
     coalitions = np.random.default_rng(4).random((50, D)) < 0.5
     ones = np.ones(50, dtype=int)
-    assert layers.mixed_sums(coalitions, ones, ones) is None
+    assert layers.cumulative_sums(coalitions, ones, ones) is None
     # one coalition against many background rows
     coalitions[:] = coalitions[0]
-    assert layers.mixed_sums(coalitions, ones, np.arange(50) % 40) is None
+    assert layers.cumulative_sums(coalitions, ones, np.arange(50) % 40) is None
 
 
 class Doubled(MLPRegressor):
@@ -108,22 +124,21 @@ def test_other_models_and_tables_have_no_layers():
         ]
         is None
     )
-    wide = MLPRegressor(hidden_layer_sizes=(D + 1,), max_iter=1)
-    assert layers_of(wide.fit(TABLE, SCORES))[-1] is None
     model.predict = lambda X: np.tanh(X[:, 0])  # not what the weights compute
     assert layers_of(model)[-1] is None
 
 
-def test_explanations_are_those_of_mixed_rows(monkeypatch):
+@pytest.mark.parametrize("d", [9, D])
+def test_explanations_are_those_of_mixed_rows(monkeypatch, d):
     model = make_pipeline(StandardScaler(), MLPClassifier(**SIZES))
-    model.fit(TABLE, CLASSES)
+    model.fit(TABLE[:, :d], CLASSES)
 
     def explained():
         explainer = ShapleyExplainer(model, random_state=0, max_rows=2000)
-        return explainer.fit(TABLE[40:]).explain(TABLE[:2])
+        return explainer.fit(TABLE[40:, :d]).explain(TABLE[:2, :d])
 
     ours = explained()
-    monkeypatch.setattr(_perceptron, "MIN_COLUMNS", D + 1)
+    monkeypatch.setattr(_reward, "perceptron_layers", lambda *parts: None)
     theirs = explained()
     np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-9)
     assert (ours.n_model_rows == theirs.n_model_rows).all()
