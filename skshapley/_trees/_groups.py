@@ -71,6 +71,11 @@ class Chunk:
         """Return True if every group is a single leaf, too deep to share a group."""
         return self.n_bits > MAX_BITS
 
+    @property
+    def is_oblivious(self) -> bool:
+        """Return True if every group is an oblivious tree, with a leaf for each pattern."""
+        return len(self.leaves) == self.players.shape[1] << self.n_bits
+
 
 class GroupedTrees:
     """Some trees, divided into maximal subtrees of few bits and single leaves.
@@ -145,12 +150,38 @@ class GroupedTrees:
         self.patterns = Patterns(trees, roots, group, bit, row, rank, n_bits)
         self.chunks = list(_cut(paths, group, shape, keys, trees.n_outputs))
 
-    def fail_masks(self, chunk) -> np.ndarray:
-        """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.
+    def values(self, chunk) -> NDArray[np.float64]:
+        """Return the value of the leaf that rows of each pattern reach in a chunk.
+
+        It is 0 for patterns of rows that leave the path to the group above it.
 
         Parameters
         ----------
         chunk : Chunk
+
+        Returns
+        -------
+        values : ndarray of shape (n_outputs, n_groups, 2 ** n_bits)
+        """
+        roots = self.roots[chunk.groups, None]
+        pattern = np.arange(1 << chunk.n_bits)
+        nodes = np.repeat(roots, len(pattern), axis=1)
+        children = np.concatenate([self.trees.left, self.trees.right])
+        while (inner := children.take(nodes) >= 0).any():
+            right = pattern >> self.position.take(nodes) & 1
+            below = children.take(nodes + right * self.trees.n_nodes)
+            nodes = np.where(inner, below, nodes)
+        values = np.moveaxis(self.trees.value[nodes][..., chunk.outputs], -1, 0)
+        return np.where(pattern & (1 << self.paths.n_above[roots]) - 1, 0.0, values)
+
+    def fail_masks(self, chunk, leaves=slice(None)) -> np.ndarray:
+        """Return the fail mask at the leaves of a chunk, for every pattern in the leaf's group.
+
+        Parameters
+        ----------
+        chunk : Chunk
+        leaves : slice or ndarray of int, default=slice(None)
+            Positions of the leaves in the chunk.
 
         Returns
         -------
@@ -165,11 +196,11 @@ class GroupedTrees:
         pattern = np.arange(size, dtype=dtype)
         if chunk.is_single_leaves:
             return np.broadcast_to(pattern, (len(chunk.leaves), size))
-        root = self.roots[chunk.groups][chunk.leaf_group]
+        root = self.roots[chunk.groups][chunk.leaf_group[leaves]]
         # the low bits of a pattern are the fail mask above the group
         masks = pattern & ((1 << paths.n_above[root]) - 1).astype(dtype)[:, None]
-        at = chunk.leaves.copy()
-        going = np.flatnonzero(chunk.leaves != root)
+        at = chunk.leaves[leaves].copy()
+        going = np.flatnonzero(at != root)
         while len(going):
             node = paths.parent[at[going]]
             is_right = self.trees.left[node] != at[going]

@@ -27,7 +27,9 @@ BATCH = 1 << 20
 MATRICES = 64
 
 
-def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
+def pair_tables(
+    block, chunk, references, patterns, n_players, index
+) -> Iterator[Table]:
     """Yield the tables of the interactions of players ``i < j`` in a chunk.
 
     There are tables for each number of path players of a leaf. The sums are those of an
@@ -37,11 +39,13 @@ def pair_tables(block, chunk, masks, law, n_players, index) -> Iterator[Table]:
     ----------
     block : GroupedTrees
     chunk : Chunk
-    masks, law : ndarray
-        From `References.law`.
+    references : References
+    patterns : ndarray of shape (n_groups, b), unsigned, or None
+        Of the background; None for the training data.
     n_players : int
     index : Index
     """
+    masks, law = references.law(block, chunk, patterns)
     for k, leaves, laws in _batches(chunk, law, lambda k: k * (k - 1) // 2):
         entries = leaf_interactions(np.ascontiguousarray(laws.T), index)
         values = block.trees.value[np.ix_(chunk.leaves[leaves], chunk.outputs)]
@@ -146,20 +150,22 @@ def _adjacent(
     return players, groups.cumsum(axis=2), bits @ (1 << np.arange(k))
 
 
-def nested_tables(block, chunk, masks, law, shape, levels) -> Iterator[Table]:
+def nested_tables(block, chunk, references, patterns, shape, levels) -> Iterator[Table]:
     """Yield the tables of the values and predictions in a chunk.
 
     Parameters
     ----------
     block : GroupedTrees
     chunk : Chunk
-    masks, law : ndarray
-        From `References.law`.
+    references : References
+    patterns : ndarray of shape (n_groups, b), unsigned, or None
+        Of the background; None for the training data.
     shape : tuple of int
         The number of outputs, and of players and the prediction, which comes last.
     levels : ndarray of shape (n_levels, p), int
         The group of each player at each level, the outermost first.
     """
+    masks, law = references.law(block, chunk, patterns)
     # a leaf without players is a constant
     for k, leaves, laws in _batches(chunk, law, lambda k: k + 1 if k else 0):
         path_players = chunk.leaf_players[leaves, :k]

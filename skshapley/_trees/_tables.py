@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
 from skshapley._trees._leaf_games import leaf_means, runs_of_leaves
+from skshapley._trees._oblivious import oblivious_values
 from skshapley._trees._path_dependent import training_law
 
 # Terms of one sum, and rows of one lookup: few enough to stay in the cache
@@ -136,15 +137,8 @@ class References:
     codes: np.ndarray | None
     weights: np.ndarray
 
-    def law(self, block, chunk, patterns) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the fail masks at the leaves of a chunk, and the background's law there.
-
-        The law is the weight of the background on each fail mask. It has
-        ``2 ** n_path`` numbers per leaf, leaf by leaf.
-        """
-        masks = block.fail_masks(chunk)
-        if self.codes is None:
-            return masks, training_law(block, chunk)
+    def pattern_law(self, chunk, patterns) -> NDArray[np.float64]:
+        """Return the weight of the background on each pattern, ``(n_groups, 2 ** n_bits)``."""
         # Integers below 2^53 add up without rounding, so the order does not matter.
         # Divided by the mantissa, equal weights are exact, since the largest weight
         # becomes a power of 2.
@@ -157,12 +151,25 @@ class References:
         slot += (np.arange(len(slot)) << bits)[:, None]
         weights = np.broadcast_to(weights, slot.shape).ravel()
         law = np.bincount(slot.ravel(), weights, len(slot) << bits)
-        if not chunk.is_single_leaves:
-            size = 1 << chunk.n_path
-            slot = masks + (np.cumsum(size) - size)[:, None]
-            on_leaves = law.reshape(-1, 1 << bits)[chunk.leaf_group].ravel()
-            law = np.bincount(slot.ravel(), on_leaves, int(size.sum()))
-        return masks, np.ldexp(law, -52) * mantissa
+        return np.ldexp(law, -52).reshape(-1, 1 << bits) * mantissa
+
+    def law(self, block, chunk, patterns) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the fail masks at the leaves of a chunk, and the background's law there.
+
+        The law is the weight of the background on each fail mask. It has
+        ``2 ** n_path`` numbers per leaf, leaf by leaf.
+        """
+        masks = block.fail_masks(chunk)
+        if self.codes is None:
+            return masks, training_law(block, chunk)
+        law: Any = self.pattern_law(chunk, patterns)
+        if chunk.is_single_leaves:
+            return masks, law.ravel()
+        size = 1 << chunk.n_path
+        slot = masks + (np.cumsum(size) - size)[:, None]
+        on_leaves = law[chunk.leaf_group].ravel()
+        law = np.bincount(slot.ravel(), on_leaves, int(size.sum()))
+        return masks, law
 
 
 def grid_of(trees) -> float:
@@ -290,53 +297,59 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     return table.reshape(len(chunk.players), -1)
 
 
-def _reached(chunk, masks, values) -> NDArray[np.float64]:
-    """Return the value of the leaf that rows reach, ``(n_groups * 2 ** n_bits,)``.
-
-    It is 0 for patterns of rows that leave the path to the group above it.
-    """
-    n = len(chunk.leaf_group)
-    of_group = (values, (chunk.leaf_group, np.arange(n)))
-    shape = chunk.players.shape[1], n
-    return (sparse.csr_array(of_group, shape=shape) @ (masks == 0)).ravel()
-
-
-def value_tables(block, chunk, masks, law, shape, index, grid) -> list[Table]:
+def value_tables(block, chunk, references, patterns, shape, index, grid) -> list[Table]:
     """Return the table of the values and predictions in a chunk, as a list.
 
     Parameters
     ----------
     block : GroupedTrees
     chunk : Chunk
-    masks, law : ndarray
-        From `References.law`.
+    references : References
+    patterns : ndarray of shape (n_groups, b), unsigned, or None
+        Of the background; None for the training data.
     shape : tuple of int
         The number of outputs, and of players and the prediction, which comes last.
     index : Index
     grid : float
         See `grid_of`.
     """
-    means = leaf_means(law, chunk.n_path, index)
-    values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
-    size = 1 << chunk.n_path
-    parts = []
-    for value in values.T / grid:
-        scaled = means * np.repeat(value, size)
-        # Rounding to the grid costs about 2^-50 of the largest sum and makes sums exact
-        # in any order.
-        np.rint(scaled, out=scaled)
-        scaled *= grid
-        leaves = np.rint(value) * grid
-        if chunk.is_single_leaves:
-            predictions = np.zeros(scaled.shape[1])
-            predictions[np.cumsum(size) - size] = leaves
-            parts.append(np.stack([*scaled, predictions]))
-        else:
-            predictions = _reached(chunk, masks, leaves)
-            parts.append(np.stack([*_summed(chunk, masks, *scaled), predictions]))
     mean = np.zeros(shape[0])
-    # Mask 0, the first of each leaf, has the background rows that reach the leaf.
-    mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
+    parts = []
+    # The laws of the training data differ between leaves.
+    if chunk.is_oblivious and patterns is not None:
+        law = references.pattern_law(chunk, patterns)
+        # The leaves of a tree are neighbours, and the first one has pattern 0.
+        first = np.argsort(chunk.leaf_group[:: law.shape[1]]) * law.shape[1]
+        masks = block.fail_masks(chunk, first)
+        for output, value in zip(chunk.outputs, block.values(chunk), strict=True):
+            predictions = np.rint(value / grid)
+            games = oblivious_values(
+                law, predictions, masks, chunk.leaf_players[first], index
+            )
+            entries = np.concatenate([np.rint(games), predictions[None]]) * grid
+            parts.append(entries.reshape(len(entries), -1))
+            mean[output] = (law * value).sum()
+    else:
+        masks, law = references.law(block, chunk, patterns)
+        means = leaf_means(law, chunk.n_path, index)
+        values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
+        size = 1 << chunk.n_path
+        reached = np.cumsum(size) - size  # mask 0, the first of each leaf
+        if not chunk.is_single_leaves:
+            by_pattern = block.values(chunk) / grid
+        for output, value in enumerate(values.T / grid):
+            # Rounding to the grid costs about 2^-50 of the largest sum and makes sums
+            # exact in any order.
+            scaled = np.rint(means * np.repeat(value, size)) * grid
+            if chunk.is_single_leaves:
+                predictions = np.zeros(scaled.shape[1])
+                predictions[reached] = value
+            else:
+                predictions = by_pattern[output].ravel()
+                scaled = _summed(chunk, masks, *scaled)
+            parts.append(np.stack([*scaled, np.rint(predictions) * grid]))
+        # The background rows of mask 0 reach the leaf.
+        mean[chunk.outputs] = law[reached] @ values
     k, n = chunk.players.shape
     n_players = shape[1] - 1
     start = np.arange(n) << chunk.n_bits
@@ -377,7 +390,8 @@ class LeafSums:
     shape : tuple of int
         Of the sums for one row.
     make : callable
-        From a block, a chunk, and its masks and law, to the tables of the chunk.
+        From a block, a chunk, the background and its patterns, to the tables of the
+        chunk.
     n_jobs : int or None
     """
 
@@ -401,8 +415,7 @@ class LeafSums:
             parts = [block.patterns(part) for part in _row_parts(codes)]
             patterns = np.concatenate(parts, axis=1)
         for chunk in block.chunks:
-            masks, law = self.references.law(block, chunk, patterns)
-            yield from self.make(block, chunk, masks, law)
+            yield from self.make(block, chunk, self.references, patterns)
 
     def values(self, codes) -> NDArray[np.float64]:
         """Return the sums of some rows, ``(*shape, r)``.

@@ -190,6 +190,25 @@ def test_nullable_columns_equal_columns_with_nan(backend, sampler):
     np.testing.assert_array_equal(explained[1].values, explained[0].values)
 
 
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@pytest.mark.parametrize("depth", [1, 5, 7])
+def test_tables_of_oblivious_trees_equal_pairs_of_rows(depth, index):
+    """With repeated columns, two columns of one player, classes and weights."""
+    y = np.stack([Y, NUMBERS[:, 3]], axis=1)
+    model = made(loss_function="MultiRMSE", depth=depth).fit(MISSING, y)
+    trees = read_trees(model)
+    values = tree_values(trees, np.array([2, 0, 0, 1]), index=index, n_players=4)
+    weights = RNG.random(100)
+    values.fit(MISSING[:100], weights)
+    chunks = [chunk for block in values._blocks for chunk in block.chunks]
+    assert all(chunk.is_oblivious for chunk in chunks)
+    single = values.values_by_reference(MISSING[-R:], MISSING[:100])
+    expected = np.tensordot(weights / weights.sum(), single, (0, 1))
+    np.testing.assert_allclose(values.values(MISSING[-R:]), expected, atol=1e-12)
+    mean = weights @ values.predict(MISSING[:100]) / weights.sum()
+    np.testing.assert_allclose(values.base_values, mean, atol=1e-12)
+
+
 def test_equal_tests_of_a_level_share_a_bit():
     trees = read_trees(fitted("numbers")[0])
     values = tree_values(trees).fit(NUMBERS[:B])
