@@ -42,9 +42,9 @@ from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import (
     AirportGame,
+    DividendGame,
     FourierGame,
     HybridGame,
-    PairwiseGame,
     RandomGame,
     WeightedVotingGame,
     as_instances,
@@ -72,7 +72,11 @@ def sparse_fourier(p, seed):
 def full_pairwise(p, seed):
     rng = np.random.default_rng(seed)
     interactions = rng.normal(size=(p, p)) / np.sqrt(p)
-    return PairwiseGame(rng.normal(size=p), interactions + interactions.T)
+    pairs = interactions + interactions.T
+    main = {(j,): effect for j, effect in enumerate(rng.normal(size=p))}
+    return DividendGame(
+        p, main | {(i, j): pairs[i, j] for i, j in combinations(range(p), 2)}
+    )
 
 
 def cooperative_games():

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks.couples import chi_square_median, make_couples
 from skshapley._tools._random import row_generators
-from skshapley.datasets import chi_square_median, make_couples
 from skshapley.samplers import Importance, Kernel, Leverage, Uniform
 from skshapley.solvers import ProjectedSGD
 from skshapley.testing import explain_game

@@ -274,18 +274,6 @@ API = [
         ],
     ),
     (
-        "Simulated games",
-        "",
-        "skshapley.datasets",
-        [
-            "make_couples",
-            "Couples",
-            "ChiSquareCouples",
-            "RadialCouples",
-            "chi_square_median",
-        ],
-    ),
-    (
         "Testing",
         "Games with closed-form values, and the checks that components must pass.",
         "skshapley.testing",
@@ -300,12 +288,10 @@ API = [
             *(
                 "GloveGame",
                 "HybridGame",
-                "PairwiseGame",
                 "RandomGame",
-                "SizeGame",
                 "StackedGame",
             ),
-            *("UnanimityGame", "WeightedVotingGame", "as_instances", "explain_game"),
+            *("WeightedVotingGame", "as_instances", "explain_game"),
             *(
                 "brute_force",
                 "check_sampler",

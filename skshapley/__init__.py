@@ -69,8 +69,7 @@ _INSTEAD = {
         ("explain_batches", "batches"), "skshapley.batches.explain_batches(...)"
     ),
     **{
-        name: f"import skshapley.{name}"
-        for name in ("datasets", "diagnostics", "bounds", "shapiq")
+        name: f"import skshapley.{name}" for name in ("diagnostics", "bounds", "shapiq")
     },
     "Settings": "skshapley.explanation.Settings",
     "sample": "ShapleyExplainer(model, max_background=100)",

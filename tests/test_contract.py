@@ -5,7 +5,7 @@ exceptions with their reasons, and every exemption is checked.
 """
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -28,7 +28,6 @@ from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS
 from skshapley.testing import (
     AirportGame,
     DividendGame,
-    PairwiseGame,
     RandomGame,
     check_consistent,
     check_standard_errors,
@@ -283,8 +282,8 @@ def test_all_coalitions_give_the_exact_values(sampler):
 def test_reverses_solve_pairwise_games(sampler):
     """Each permutation and its reverse are exact for pairwise interactions."""
     rng = np.random.default_rng(0)
-    interactions = rng.normal(size=(9, 9))
-    game = PairwiseGame(rng.normal(size=9), interactions + interactions.T)
+    sets = [*combinations(range(9), 1), *combinations(range(9), 2)]
+    game = DividendGame(9, {members: rng.normal() for members in sets})
     result = shapley_values(game, sampler=sampler, max_evals=18, random_state=0)
     np.testing.assert_allclose(result.values, game.shapley_values, rtol=0, atol=1e-10)
 

@@ -237,7 +237,7 @@ ANSWERED = {
     "explanation.settings.solvers": "use solver",
     "explanation.importance(ascending=False)": "choose among cohorts, confidence",
     "shapley_values(len, n_players=3)": "lambda coalitions: coalitions.sum(axis=1)",
-    "skshapley.datasets_of": "choose among AmortizedExplainer",
+    "skshapley.bounds_of": "choose among AmortizedExplainer",
     "skshapley.explain_batches(model)": "skshapley.batches.explain_batches(...)",
     "skshapley.waterfall(explanation)": "use explanation.plot.waterfall(0)",
 }

@@ -29,9 +29,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from xgboost import XGBRegressor
 
 import skshapley
+from benchmarks.couples import make_couples
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._tables._rows import RowPool
-from skshapley.datasets import make_couples
 from skshapley.rewards import (
     REWARDS,
     CausalReward,

@@ -54,7 +54,6 @@ LAYERS = (
         "plots",
         "testing",
         "diagnostics",
-        "datasets",
         "bounds",
         "batches",
         "distributed",
@@ -103,7 +102,7 @@ MAX_CODE_LINES = 400
 MAX_FUNCTION_LINES = 80
 
 # The places that may make random generators; everything else is handed one.
-SEED_KEEPERS = {"_tools._random", "testing", "datasets"}
+SEED_KEEPERS = {"_tools._random", "testing"}
 RANDOM_TYPES = {"Generator", "BitGenerator", "SeedSequence", "RandomState"}
 SEEDERS = {"default_rng", "SeedSequence", "RandomState", "check_random_state"}
 
@@ -561,7 +560,7 @@ KEPT = {
     ),
     "makes a generator for a data set": (
         no_hidden_randomness,
-        "datasets",
+        "testing.games",
         "rng = np.random.default_rng(0)",
     ),
     "says what below the first line": (

@@ -7,8 +7,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 
+from benchmarks.couples import chi_square_median, make_couples
 from skshapley import ShapleyExplainer
-from skshapley.datasets import chi_square_median, make_couples
 from skshapley.responses import highest_probability, rank, same_class
 from skshapley.testing import brute_force
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import skshapley
-from skshapley.datasets import make_couples
+from benchmarks.couples import make_couples
 from skshapley.diagnostics import masking_curve, permutation_discrepancy
 from skshapley.testing import explain_game
 

@@ -19,10 +19,7 @@ from skshapley.testing import (
     DividendGame,
     FourierGame,
     GloveGame,
-    PairwiseGame,
     RandomGame,
-    SizeGame,
-    UnanimityGame,
     WeightedVotingGame,
     as_instances,
     brute_force,
@@ -95,15 +92,16 @@ ADDED = {
     for name, g in JUMPS.items()
 }
 SLOPES = np.random.default_rng(3).normal(size=(10, 10))
+PAIRS = {(i, j): SLOPES[i, j] + SLOPES[j, i] for i in range(10) for j in range(i)}
 KNOWN = {
     "additive": AdditiveGame(WEIGHTS),
-    "size": SizeGame([0, 1, 1, 4, 4, 9, 9]),
+    "size": Among([0, 1, 1, 4, 4, 9, 9], 6),
     "gloves": GloveGame(4, 8),
     "airport": AirportGame(np.arange(1.0, 13.0) ** 1.5),
     "votes": WeightedVotingGame([5, 3, 2, 2, 1, 1, 1], 8),
-    "unanimity": UnanimityGame(8, (0, 3, 5)),
+    "unanimity": DividendGame(8, {(0, 3, 5): 1.0}),
     "random": RandomGame(8, seed=4),
-    "pairwise": PairwiseGame(np.zeros(10), SLOPES + SLOPES.T),
+    "pairwise": DividendGame(10, PAIRS),
     "fourier": FourierGame(
         8, {(0,): 1.0, (0, 1): 5.0, (0, 1, 2): 3.0, (2, 3, 4, 5, 6): 2.0}
     ),

@@ -82,20 +82,19 @@ def test_nearest_neighbours_are_valued_exactly(data, k):
 
 @pytest.mark.thinned
 @pytest.mark.parametrize("index", ["shapley", "banzhaf", beta(4, 1)], ids=str)
-@pytest.mark.parametrize("weights", ["uniform", "distance", lambda far: np.exp(-far)])
 @pytest.mark.parametrize("k", [1, 3, 8])
-def test_weighted_neighbours_by_any_index_equal_enumeration(data, k, weights, index):
+def test_neighbours_by_any_index_equal_enumeration(data, k, index):
     """Compared with all 64 sets of points; one point equals a validation point."""
     X, y, X_val, y_val = data
     X_val = np.vstack([X_val[:8], X[:1]])
     y_val = np.append(y_val[:8], 1 - y[0])
-    model = KNeighborsClassifier(k, weights=weights)
+    model = KNeighborsClassifier(k)
 
     def utility(S):
         if not S.any():
             return 0.0
         size = min(k, S.sum())
-        fitted = KNeighborsClassifier(size, weights=weights).fit(X[S], y[S])
+        fitted = KNeighborsClassifier(size).fit(X[S], y[S])
         probability = fitted.predict_proba(X_val)
         found = np.zeros((len(X_val), 2))
         found[:, fitted.classes_] = probability
@@ -112,15 +111,12 @@ def test_weighted_neighbours_by_any_index_equal_enumeration(data, k, weights, in
     assert not valued.standard_errors_.any()
 
 
-def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(
-    data, monkeypatch
-):
-    model = KNeighborsClassifier(3, weights="distance")
-    exact = DataShapley(model).fit(*data)
-    monkeypatch.setattr("skshapley._estimators._valuation.MOST_SETS", 100)
-    sampled = DataShapley(model).fit(*data)  # all 64 sets of points
-    np.testing.assert_allclose(sampled.values_, exact.values_, atol=1e-12)
-    assert sampled.n_evaluations_ == 64
+def test_weighted_neighbours_are_valued_by_their_score(data):
+    X, y, X_val, y_val = data
+    model = KNeighborsClassifier(1, weights="distance")
+    valued = DataShapley(model).fit(X, y, X_val, y_val)  # all 64 sets of points
+    assert valued.n_evaluations_ == 64
+    assert valued.full_value_ == model.fit(X, y).score(X_val, y_val)
 
 
 @pytest.mark.parametrize(
@@ -167,14 +163,12 @@ def test_scores_that_need_all_classes(data, scoring):
     assert valued.n_unfitted_ == 0
 
 
-@pytest.mark.parametrize(("n_jobs", "error_score"), [(None, "empty"), (2, 0.25)])
-def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(
-    data, n_jobs, error_score
-):
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(data, n_jobs):
     """Three neighbours of one or two points: 6 + 15 of 64 coalitions, except one class only."""
     X, y, X_val, y_val = data
     neighbours = KNeighborsClassifier(3)
-    how = {"scoring": "accuracy", "error_score": error_score, "n_jobs": n_jobs}
+    how = {"scoring": "accuracy", "n_jobs": n_jobs}
     with pytest.warns(
         FitFailedWarning, match=r"DataGame cannot fit or score KNei.*2 training poi"
     ):
@@ -188,25 +182,16 @@ def test_coalitions_too_small_to_fit_have_a_value_and_are_counted(
         if len(set(y[S])) == 1:
             return np.mean(y_val == y[S][0])
         if S.sum() < 3:
-            return valued.base_value_ if error_score == "empty" else error_score
+            return valued.base_value_
         return neighbours.fit(X[S], y[S]).score(X_val, y_val)
 
     expected = shapley_values(lambda C: np.array([worth(S) for S in C]), n_players=6)
     np.testing.assert_allclose(valued.values_, expected.values, atol=1e-12)
 
 
-def test_errors_are_raised_on_request(data):
-    neighbours = KNeighborsClassifier(3)
+def test_errors_with_all_points_are_raised(data):
     with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
-        DataShapley(neighbours, scoring="accuracy", error_score="raise").fit(*data)
-    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
-        DataShapley(KNeighborsClassifier(7), scoring="accuracy").fit(
-            *data
-        )  # of all six
-    with pytest.raises(
-        ValueError, match=r'error_score as "empty", "raise" or a .*; got nan'
-    ):
-        DataShapley(neighbours, error_score=np.nan).fit(*data)
+        DataShapley(KNeighborsClassifier(7), scoring="accuracy").fit(*data)
 
 
 IRIS_BY_PYDVL = [

@@ -71,9 +71,6 @@ class DataGame(Game):
         is this close to the score with all points, larger coalitions of the chain take
         the score of all points without a fit (Ghorbani & Zou 2019, Algorithm 1). None:
         no truncation.
-    error_score : "empty", "raise" or float, default="empty"
-        The worth of a coalition if fitting or scoring fails: the worth of no points, or
-        a number. "raise": the error ends the run.
     """
 
     n_rows = n_outputs = 1
@@ -89,7 +86,6 @@ class DataGame(Game):
         scorer,
         members,
         truncation=None,
-        error_score="empty",
     ) -> None:
         self.estimator = estimator
         self.scorer = scorer
@@ -99,7 +95,6 @@ class DataGame(Game):
         self.y_val = y_val
         self.members = members
         self.truncation = truncation
-        self.error_score = error_score
         self.n_players = int(members.max()) + 1
         # Truncation needs whole chains in one call; otherwise each fit may go to
         # another worker.
@@ -110,9 +105,8 @@ class DataGame(Game):
         self._v_empty = self._scored(constant.fit(X, y))
         # Fitted here, so that an error of the model appears before hours of fits.
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
-        if error_score != "raise":
-            worth = self._v_empty if error_score == "empty" else float(error_score)
-            self.unvalued = Unvalued(worth)
+        # coalitions for which fitting or scoring fails
+        self.unvalued = Unvalued(self._v_empty)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the scores of coalitions, ``(r, m, 1)``; NaN for a missing score."""
@@ -133,9 +127,9 @@ class DataGame(Game):
 
     def count_unfitted(self) -> int:
         """Return the number of coalitions without a score; warn with the error of the first one."""
-        if self.unvalued is None or not self.unvalued.coalitions:
-            return 0
         coalitions = self.unvalued.coalitions
+        if not coalitions:
+            return 0
         try:
             # Fitted again only to get the error, which workers did not send.
             self._fitted(coalitions[0])
@@ -143,21 +137,19 @@ class DataGame(Game):
             n_points = coalitions[0][self.members].sum()
             warn(
                 f"DataGame cannot fit or score {self.estimator!r} on {len(coalitions)} "
-                f"coalitions; they count as {self.unvalued.worth:.6g} "
-                f"(error_score={self.error_score!r}). The first, of {n_points} training "
-                f"points: {type(error).__name__}: {error}",
+                f"coalitions; they count as {self.unvalued.worth:.6g}, the score without "
+                f"points. The first, of {n_points} training points: "
+                f"{type(error).__name__}: {error}",
                 FitFailedWarning,
                 stacklevel=3,
             )
         return len(coalitions)
 
     def _value(self, coalition) -> float:
-        """Return the score of a coalition, or NaN if allowed."""
+        """Return the score of a coalition, or NaN if fitting or scoring fails."""
         try:
             return self._fitted(coalition)
         except Exception:
-            if self.error_score == "raise":
-                raise
             return np.nan
 
     def _fitted(self, coalition) -> float:

@@ -137,37 +137,6 @@ class AdditiveGame(CooperativeGame):
         return self.weights.copy()
 
 
-class SizeGame(CooperativeGame):
-    """Only the number of players matters: v(S) = worths[|S|]. All players are alike.
-
-    Parameters
-    ----------
-    worths : array-like of shape (p + 1,)
-        Worth of a coalition of each size, from 0.
-
-    Examples
-    --------
-    >>> from skshapley.testing import SizeGame
-    >>> SizeGame([0.0, 1.0, 1.0, 6.0]).shapley_values
-    array([2., 2., 2.])
-    """
-
-    def __init__(self, worths: ArrayLike) -> None:
-        self.worths = np.asarray(worths, dtype=np.float64)
-        self.n_players = len(self.worths) - 1
-
-    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
-        """Return the worths of the sizes."""
-        return self.worths[coalitions.sum(axis=1)]
-
-    @property
-    def shapley_values(self) -> np.ndarray:
-        """Equal shares."""
-        return np.full(
-            self.n_players, (self.worths[-1] - self.worths[0]) / self.n_players
-        )
-
-
 class GloveGame(CooperativeGame):
     """A pair of gloves is worth 1: v(S) = min(left gloves, right gloves) in S.
 
@@ -368,30 +337,6 @@ class DividendGame(_SetGame):
         return self._shared(self._numbers)
 
 
-class UnanimityGame(DividendGame):
-    """A game of all members or none: v(S) = 1 if S contains all members, else 0.
-
-    Parameters
-    ----------
-    n_players : int
-    members : sequence of int
-
-    References
-    ----------
-    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II,
-    Lemma 2.
-
-    Examples
-    --------
-    >>> from skshapley.testing import UnanimityGame
-    >>> UnanimityGame(4, (0, 2)).shapley_values
-    array([0.5, 0. , 0.5, 0. ])
-    """
-
-    def __init__(self, n_players: int, members: Sequence[int]) -> None:
-        super().__init__(n_players, {tuple(members): 1.0})
-
-
 class FourierGame(_SetGame):
     """A sum of parities: v(S) = sum over sets T of c_T prod_{j in T} s_j, s_j = 1 in S, else -1.
 
@@ -430,45 +375,6 @@ class FourierGame(_SetGame):
     def shapley_values(self) -> np.ndarray:
         """Twice the odd coefficients, in equal shares."""
         return self._shared(2 * self._numbers * (self._sizes % 2))
-
-
-class PairwiseGame(CooperativeGame):
-    """Main effects and interactions of two players, summed over the players and pairs within S.
-
-    v(S) = sum over i in S of main_i + sum over i < j in S of interactions_ij. The last
-    bits of a value may depend on the number of coalitions in a call.
-
-    Parameters
-    ----------
-    main : array-like of shape (p,)
-    interactions : array-like of shape (p, p)
-        Symmetric; the diagonal is ignored.
-
-    Examples
-    --------
-    >>> from skshapley.testing import PairwiseGame
-    >>> PairwiseGame([1.0, 0.0], [[0.0, 4.0], [4.0, 0.0]]).shapley_values
-    array([3., 2.])
-    """
-
-    def __init__(self, main: ArrayLike, interactions: ArrayLike) -> None:
-        self.main = np.asarray(main, dtype=np.float64)
-        self.interactions = np.array(interactions, dtype=np.float64)
-        np.fill_diagonal(self.interactions, 0.0)
-        self.n_players = len(self.main)
-
-    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
-        """Return the sums of the effects within each coalition."""
-        present = coalitions.astype(np.float64)
-        return (
-            present @ self.main
-            + ((present @ self.interactions) * present).sum(axis=1) / 2
-        )
-
-    @property
-    def shapley_values(self) -> np.ndarray:
-        """The main effect and half of the interactions."""
-        return self.main + self.interactions.sum(axis=1) / 2
 
 
 class RandomGame(CooperativeGame):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from benchmarks.couples import make_couples
 from skshapley import shapley_values
-from skshapley.datasets import make_couples
 from skshapley.samplers import Classical, MonteCarlo, SamplerTask, SamplerTraits
 from skshapley.solvers import MarginalMean, PermutationMean, SolverTask
 from skshapley.testing import RandomGame, explain_game

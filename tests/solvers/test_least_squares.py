@@ -9,7 +9,7 @@ from skshapley._tools._moments import pooled_errors
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Kernel, Leverage, SamplerTask
 from skshapley.solvers import LeastSquares, SolverTask
-from skshapley.testing import RandomGame, SizeGame
+from skshapley.testing import RandomGame
 
 P = 5
 GAME = RandomGame(P, seed=2)
@@ -99,7 +99,11 @@ def test_enumerated_sizes_have_no_error():
     design = drawn(Kernel(), 28)
     size = design.coalitions[0].sum(axis=1)
     assert (size == 1).sum() == (size == 4).sum() == 5
-    bonus = SizeGame([0, 1, 0, 0, 1, 3])
+    worths = np.array([0.0, 1, 0, 0, 1, 3])
+
+    def bonus(coalitions):
+        return worths[coalitions.sum(axis=1)]
+
     _, errors = solved(design, game=bonus)
     _, errors_of_all = solved(
         CoalitionDesign(

@@ -3,8 +3,8 @@ from math import comb
 import numpy as np
 import pytest
 
+from benchmarks.couples import make_couples
 from skshapley import shapley_values
-from skshapley.datasets import make_couples
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import (
     Importance,

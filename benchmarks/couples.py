@@ -111,7 +111,7 @@ class ChiSquareCouples(Couples):
 
     Examples
     --------
-    >>> from skshapley.datasets import ChiSquareCouples
+    >>> from benchmarks.couples import ChiSquareCouples
     >>> ChiSquareCouples([[2.0, 0.0]], [[0.0, 0.1]]).shapley_values[0, :, 0]
     array([1., 0.])
     """
@@ -143,7 +143,7 @@ class RadialCouples(Couples):
 
     Examples
     --------
-    >>> from skshapley.datasets import RadialCouples
+    >>> from benchmarks.couples import RadialCouples
     >>> RadialCouples([[0.0, 1.0]], [[0.0, 2.0]]).shapley_values[0, :, 0].round(4)
     array([0.    , 0.7402])
     """
@@ -196,7 +196,7 @@ def make_couples(
 
     Examples
     --------
-    >>> from skshapley.datasets import make_couples
+    >>> from benchmarks.couples import make_couples
     >>> from skshapley.testing import explain_game
     >>> game = make_couples(n_couples=2, n_players=4, random_state=0)
     >>> explain_game(game, sampler="exact", max_evals=16).values.sum(axis=1).ravel()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from skshapley.datasets import ChiSquareCouples, RadialCouples, make_couples
+from benchmarks.couples import ChiSquareCouples, RadialCouples, make_couples
 from skshapley.testing import explain_game
 
 
