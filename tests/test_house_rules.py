@@ -66,6 +66,8 @@ LAYERS = (
 # The roles of one layer that know nothing of each other, so that any of them can be
 # replaced.
 INDEPENDENT = {"rewards", "samplers", "solvers", "stopping"}
+# Rooms with an `__init__` that lists all names for other rooms.
+LISTED = ("_tools", "_tables")
 
 # Never loaded by `import skshapley`, whoever imports them.
 HEAVY = {
@@ -202,6 +204,31 @@ def imports_run_downward(source: Source) -> Iterator[str]:
             yield f"{source.name}:{line} imports {module}: the roles do not know each other"
 
 
+def imports_listed_names(source: Source) -> Iterator[str]:
+    """Other rooms import from the `__init__` of a listed room, not from its files."""
+    for line, module in imported_modules(source):
+        inside = module.split(".")[2:]
+        if inside and room(module) in LISTED and room(module) != source.room:
+            yield f"{source.name}:{line} imports {module}; import from {room(module)}"
+
+
+def unused_names_of_listed_rooms(sources: list[Source]) -> list[str]:
+    """Return the listed names that no other room imports."""
+    names = {}
+    for source in sources:
+        if source.is_package and source.room in LISTED:
+            module = importlib.import_module(source.name)
+            names |= {(source.room, name): False for name in module.__all__}
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                target = room(node.module)
+                if target in LISTED and target != source.room:
+                    used = {(target, alias.name) for alias in node.names}
+                    names |= dict.fromkeys(used, True)
+    return [".".join(name) for name, is_used in names.items() if not is_used]
+
+
 def room_graph(sources: list[Source]) -> dict[str, set[str]]:
     """Which rooms each room imports from."""
     graph: dict[str, set[str]] = {source.room: set() for source in sources}
@@ -334,6 +361,7 @@ def names_say_what_is_held(source: Source) -> Iterator[str]:
 
 RULES: list[Callable[[Source], Iterator[str]]] = [
     imports_run_downward,
+    imports_listed_names,
     no_assert,
     short_enough,
     no_hidden_randomness,
@@ -396,6 +424,20 @@ def test_unclear_names_are_found():
 def test_rooms_have_no_import_cycles():
     graph = room_graph(package_sources())
     assert not circles(graph), f"circles {circles(graph)} in\n{drawn(graph)}"
+
+
+def test_listed_names_are_used_by_other_rooms():
+    assert not unused_names_of_listed_rooms(package_sources())
+
+
+def test_unused_listed_names_are_found():
+    sources = [
+        Source("skshapley._tables", "", is_package=True),
+        Source("skshapley.designs", "from skshapley._tables import n_rows"),
+    ]
+    unused = unused_names_of_listed_rooms(sources)
+    assert "_tables.take_rows" in unused
+    assert "_tables.n_rows" not in unused
 
 
 def test_files_have_no_import_cycles():
@@ -473,6 +515,11 @@ BROKEN = {
         "from skshapley import solvers",
     ),
     "has no layer": (imports_run_downward, "misc", ""),
+    "imports from a file of a listed room": (
+        imports_listed_names,
+        "designs",
+        "from skshapley._tools._random import generator",
+    ),
     "asserts": (no_assert, "_run._engine", "assert 1 > 0, 'never'"),
     "is too long": (short_enough, "_run._engine", "x = 1\n" * (MAX_CODE_LINES + 1)),
     "has a long function": (
@@ -542,6 +589,16 @@ KEPT = {
         imports_run_downward,
         "_run._engine",
         "from skshapley.designs import Design",
+    ),
+    "imports a listed name": (
+        imports_listed_names,
+        "designs",
+        "from skshapley._tools import generator",
+    ),
+    "imports from a file of its own room": (
+        imports_listed_names,
+        "_tables._rows",
+        "from skshapley._tables._inputs import n_rows",
     ),
     "imports its own package": (
         imports_run_downward,
