@@ -35,18 +35,11 @@ def drawn(rng):
     return X, X[:, :4] @ USEFUL + rng.normal(size=ROWS)
 
 
-def shapley(model, X, y, rng, n_noise=0):
+def shapley(model, X, y, rng):
     """Return the selection and the p-values of `ShapleyImportance`."""
     seed = int(rng.integers(2**31))
-    found = ShapleyImportance(model, cv=FOLDS, n_noise=n_noise, random_state=seed).fit(
-        X, y
-    )
+    found = ShapleyImportance(model, cv=FOLDS, random_state=seed).fit(X, y)
     return found.get_support(), found.p_values_
-
-
-def by_noise(model, X, y, rng):
-    """Return the features above 19 noise columns."""
-    return shapley(model, X, y, rng, n_noise=19)[0], None
 
 
 def permutation(model, X, y, rng):
@@ -97,7 +90,6 @@ def powershap(model, X, y, rng):
 
 METHODS = {
     "ShapleyImportance": shapley,
-    "ShapleyImportance, 19 noise columns": by_noise,
     "permutation importance": permutation,
     "hidimstat PFICV": hidimstat,
     "powershap": powershap,

@@ -489,7 +489,7 @@ def test_a_method_may_need_fewer_columns_than_its_model():
 
 def test_a_model_to_be_refitted_may_receive_fewer_columns():
     model = LinearRegression().fit(WIDE, NAMED["c"])
-    selector = ShapleyImportance(model, cv=2, n_noise=0, random_state=0)
+    selector = ShapleyImportance(model, cv=2, random_state=0)
     assert selector.fit(NAMED, NAMED["c"]).n_features_in_ == 2
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer, ShapleyImportance
-from skshapley._estimators._selection import _same, gains, with_noise
+from skshapley._estimators._selection import _same, gains
 
 
 def drawn(seed=0, n=120):
@@ -74,7 +74,6 @@ def test_gains_of_a_linear_model_by_hand():
     table = found.to_frame().loc[[f"x{j}" for j in range(5)]]
     np.testing.assert_allclose(table["importance"], means, atol=1e-12)
     np.testing.assert_allclose(table["p_adjusted"], by)
-    assert found.false_selection_rate_ == 0.05
     np.testing.assert_array_equal(found.explanation_.data.to_numpy(), X)
     np.testing.assert_allclose(
         found.predict(X), LinearRegression().fit(X, y).predict(X)
@@ -153,62 +152,16 @@ MODELS = {
 def test_useless_columns_are_selected_at_most_at_the_stated_rate(model):
     """500 runs, 3 useless columns in each: 1500 draws of chance .05 give 75 +- 8.5 or fewer.
 
-    By 4 noise columns 1500 of chance .2 give 300; those of one run depend on the same
-    noise, which makes the deviation 25 at most. Each bound is crossed by chance in 1 of
-    1000.
+    The bound is crossed by chance in 1 of 1000.
     """
-    small = selected = above = 0
+    small = selected = 0
     for run in range(500):
         X, y = drawn(run, 100)
         found = ShapleyImportance(model).fit(X, y)
         small += (found.p_values_[2:] <= 0.05).sum()
         selected += found.get_support()[2:].sum()
-        found = ShapleyImportance(model, n_noise=4, random_state=run).fit(X, y)
-        assert found.false_selection_rate_ == 0.2
-        above += found.get_support()[2:].sum()
     assert small <= 75 + 27
     assert selected <= small
-    assert above <= 300 + 78
-
-
-def test_columns_are_compared_with_noise_columns():
-    X, y = drawn()
-    found = ShapleyImportance(LinearRegression(), n_noise=3, random_state=0).fit(X, y)
-    table = found.to_frame()
-    noise = table.loc[["x5", "x6", "x7"]]
-    assert noise["p_adjusted"].isna().all()
-    assert not noise["selected"].any()
-    chosen = (
-        table.loc[[f"x{j}" for j in range(5)], "importance"] > noise["importance"].max()
-    )
-    assert found.get_support().tolist() == chosen.tolist()
-    assert chosen[:2].all()
-    assert len(found.feature_importances_) == 5
-    shuffled = np.sort(found.explanation_.data.to_numpy()[:, 5:], axis=0)
-    originals = np.sort(X, axis=0)
-    assert all(
-        (originals == column[:, None]).all(axis=0).any() for column in shuffled.T
-    )
-
-
-def test_noise_columns_are_placed_among_the_others():
-    """Of equal splits, trees take the first column, so the last columns are a biased comparison."""
-    X, y = drawn()
-    seen = []
-
-    class Noted(LinearRegression):
-        def fit(self, X, y):
-            seen.append(X[0].tolist())
-            return super().fit(X, y)
-
-    found = ShapleyImportance(Noted(), n_noise=20, random_state=0).fit(X, y)
-    places = [seen[0].index(value) for value in X[24]]  # the first row of the first fit
-    assert max(places) > 12
-    assert found.explanation_.values.shape == (120, 25)
-    np.testing.assert_array_equal(found.explanation_.data.to_numpy()[:, :5], X)
-    seen.clear()
-    ShapleyImportance(make_pipeline(Noted()), n_noise=20, random_state=0).fit(X, y)
-    assert seen[0][:5] == X[24].tolist()
 
 
 def test_frames_keep_their_columns_and_types():
@@ -218,10 +171,8 @@ def test_frames_keep_their_columns_and_types():
     )
     X["b"] = pd.Categorical(np.where(X["b"] > 0, "u", "v"))
     model = XGBRegressor(n_estimators=10, enable_categorical=True)
-    found = ShapleyImportance(model, n_noise=6, random_state=1).fit(X, y)
-    assert found.explanation_.feature_names[5:].tolist() == [
-        f"noise_{j}" for j in range(6)
-    ]
+    found = ShapleyImportance(model, random_state=1).fit(X, y)
+    assert found.explanation_.feature_names.tolist() == X.columns.tolist()
     assert found.explanation_.index.tolist() == X.index.tolist()
     kinds = found.explanation_.data.dtypes
     assert isinstance(kinds["b"], pd.CategoricalDtype)
@@ -240,12 +191,8 @@ def test_polars_frames():
     polars = pytest.importorskip("polars")
     X, y = drawn()
     frame = polars.DataFrame(X, schema=list("abcde"))
-    expected = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(
-        X, y
-    )
-    found = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(
-        frame, y
-    )
+    expected = ShapleyImportance(LinearRegression(), random_state=0).fit(X, y)
+    found = ShapleyImportance(LinearRegression(), random_state=0).fit(frame, y)
     np.testing.assert_allclose(
         found.feature_importances_, expected.feature_importances_
     )
@@ -277,17 +224,8 @@ def test_rows_in_no_fold_are_not_explained():
         )
 
 
-@pytest.mark.parametrize("wrong", [{"alpha": 0}, {"n_noise": -1}, {"n_jobs": 0}])
+@pytest.mark.parametrize("wrong", [{"alpha": 0}, {"n_jobs": 0}])
 def test_invalid_parameters_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValueError, match=f"ShapleyImportance takes {name} as"):
         ShapleyImportance(LinearRegression(), **wrong).fit(*drawn())
-
-
-@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
-def test_noise_columns_of_sparse_tables(container):
-    X = np.random.default_rng(0).random((6, 3)) * (np.arange(18).reshape(6, 3) % 2)
-    dense = with_noise(X, 2, np.random.default_rng(1))
-    found = with_noise(container(X), 2, np.random.default_rng(1))
-    assert sparse.issparse(found)
-    np.testing.assert_array_equal(found.toarray(), dense)

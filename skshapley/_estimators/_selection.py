@@ -1,4 +1,4 @@
-"""Feature selection by out-of-fold Shapley values: gains, noise columns and tests.
+"""Feature selection by out-of-fold Shapley values: gains and tests.
 
 The gain of feature j at a row with target y, response f and attribution phi_j is
 
@@ -14,19 +14,16 @@ to a probability.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -39,14 +36,12 @@ from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._global import GlobalImportance
 from skshapley._inference._means import Means, adjusted, p_values
-from skshapley._tables import column_names, is_frame, n_rows, narwhal, take_rows
+from skshapley._tables import column_names, take_rows
 from skshapley._tools import (
-    Count,
     Number,
     check_parameters,
     corrected,
     entropy_from,
-    generator,
     resolve,
 )
 from skshapley._ways._base import checked_table
@@ -135,49 +130,6 @@ def _same(response: np.ndarray) -> np.ndarray:
     return response
 
 
-def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
-    """Return a table with n additional columns: permuted copies of randomly drawn columns.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or frame of shape (r, d)
-    n : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    table : array, sparse matrix or frame of shape (r, d + n)
-    """
-    if not n:
-        return X
-    names = column_names(X)
-    drawn = rng.integers(len(names), size=n)
-    # Separate orders: noise columns must be independent of each other too.
-    orders = [rng.permutation(n_rows(X)) for _ in drawn]
-    if sparse.issparse(X):
-        columns = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]
-        return sparse.hstack([X, *columns], format=X.format)
-    if isinstance(X, np.ndarray):
-        return np.column_stack(
-            [X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))]
-        )
-    new = dict(zip(_new_names(names, n), zip(drawn, orders, strict=True), strict=True))
-    shuffled = [
-        narwhal(take_rows(X, order))[names[j]].alias(name)
-        for name, (j, order) in new.items()
-    ]
-    return narwhal(X).with_columns(*shuffled).to_native()
-
-
-def _new_names(names: list, n: int) -> list[str]:
-    """Return names that are not in the table."""
-    start = "noise"
-    while any(str(name).startswith(start) for name in names):
-        # Noise must not replace a column of the user.
-        start += "_"
-    return [f"{start}{i}" for i in range(n)]
-
-
 def _has(name: str) -> Any:
     return available_if(lambda self: hasattr(self.estimator, name))
 
@@ -200,14 +152,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         The folds, as in scikit-learn. A row may be in one fold at most.
     alpha : float, default=0.05
         Upper bound of the average share of false features among those selected
-        (Benjamini & Yekutieli 2001). Not used with `n_noise`.
-    n_noise : int, default=0
-        Number of noise columns added to the table: permuted copies of randomly chosen
-        columns. The features with gains above all noise columns are selected. A useless
-        feature that resembles the n noise columns is selected with probability 1 / (n +
-        1), which is 1/20 for 19. The columns are then shuffled, because trees take the
-        first of several equal splits. A pipeline on an array keeps its order, because
-        it may identify columns by position.
+        (Benjamini & Yekutieli 2001).
     reward : str or Reward, default="interventional"
         As in `ShapleyExplainer`. "refit": the model is refitted to each set of columns.
         Gains are then attributions of minus the loss of held-out rows, as in
@@ -228,10 +173,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     p_values_ : ndarray of shape (d,)
         Under the null hypothesis that the feature has no information about the target.
     explanation_ : Explanation
-        The attributions of the held-out rows, in the order of X, noise columns
-        included.
-    false_selection_rate_ : float
-        `alpha`, or ``1 / (n_noise + 1)``.
+        The attributions of the held-out rows, in the order of X.
     estimator_ : estimator
         Fitted to all rows and columns.
     n_features_in_ : int
@@ -251,9 +193,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     References
     ----------
-    Verhaeghe et al. (2022), Powershap: a power-full Shapley feature selection method,
-    ECML PKDD (noise as the yardstick). Benjamini & Yekutieli (2001), The control of the
-    false discovery rate in multiple testing under dependency, Annals of Statistics 29.
+    Benjamini & Yekutieli (2001), The control of the false discovery rate in multiple
+    testing under dependency, Annals of Statistics 29.
 
     Examples
     --------
@@ -271,7 +212,6 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     _constraints = {
         "alpha": Number(above=0, below=1),
-        "n_noise": Count(0),
         "n_jobs": COUNTS["n_jobs"],
     }
 
@@ -282,7 +222,6 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         cv=5,
         alpha: float = 0.05,
-        n_noise: int = 0,
         reward: str | Reward = "interventional",
         max_rows: int | str = "auto",
         n_jobs: int | None = None,
@@ -291,7 +230,6 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.cv = cv
         self.alpha = alpha
-        self.n_noise = n_noise
         self.reward = reward
         self.max_rows = max_rows
         self.n_jobs = n_jobs
@@ -323,55 +261,27 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         entropy = entropy_from(self.random_state, owner)
-        names = column_names(X)
-        rng = generator(entropy, 1)
-        table = with_noise(X, self.n_noise, rng)
-        order = self._order(table, rng)
-        table = _safe_indexing(table, order, axis=1)
-        back = np.argsort(order)
         folds: list = list(
-            check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(
-                table, y
-            )
+            check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y)
         )
         rows = _rows_of(folds, owner)
         if is_classifier(self.estimator):
             check_classification_targets(y)
             _refuse_missing_classes(folds, y, owner)
         of_folds = [
-            self._explained(table, y, train, test, entropy) for train, test in folds
+            self._explained(X, y, train, test, entropy) for train, test in folds
         ]
         # Folds come in any order; the explanation follows the table.
         by_row = np.argsort(rows, kind="stable")
-        whole = Explanation.merge([part for part, _ in of_folds])[by_row]
-        self.explanation_ = (
-            _with_players(whole, back, is_frame(X)) if self.n_noise else whole
-        )
-        gained = np.concatenate([part for _, part in of_folds])[:, back]
+        self.explanation_ = Explanation.merge([part for part, _ in of_folds])[by_row]
+        gained = np.concatenate([part for _, part in of_folds])
         self._means = Means.of(gained, np.full(len(rows), 1 / len(rows)))
-        self._names = names
-        self.p_values_ = p_values(self._means)[: len(names)]
-        self.feature_importances_ = np.maximum(self._means.values[: len(names)], 0.0)
-        self.false_selection_rate_ = (
-            1 / (self.n_noise + 1) if self.n_noise else self.alpha
-        )
+        self._names = column_names(X)
+        self.p_values_ = p_values(self._means)
+        self.feature_importances_ = np.maximum(self._means.values, 0.0)
         # All rows for the final model; importances come from the folds.
         self.estimator_ = clone(self.estimator).fit(X, y)
         return self
-
-    def _order(self, table: Any, rng: np.random.Generator) -> np.ndarray:
-        """Return the order of the columns for the model.
-
-        Among equal splits, trees take the first column. Noise columns at the end would
-        therefore win less often than useless columns before them. (Of 31 columns of
-        noise, XGBoost used the first 2.6 times as often as the others.) A pipeline may
-        identify the columns of an array by position, so these keep their order.
-        """
-        n = table.shape[1]
-        # Pipelines may select columns of arrays by position, which another order would
-        # break.
-        placed = isinstance(table, np.ndarray) and isinstance(self.estimator, Pipeline)
-        return rng.permutation(n) if self.n_noise and not placed else np.arange(n)
 
     def _explained(
         self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
@@ -412,34 +322,23 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         importance : DataFrame
-            Index: feature, noise columns included. Columns ``importance`` (the mean
-            gain, which may be negative), ``standard_error``, ``p_value``,
-            ``p_adjusted`` (NaN for noise columns, and by Benjamini & Yekutieli over the
-            others), ``selected``.
+            Index: feature. Columns ``importance`` (the mean gain, which may be
+            negative), ``standard_error``, ``p_value``, ``p_adjusted`` (by Benjamini &
+            Yekutieli), ``selected``.
         """
         check_is_fitted(self)
         columns = {
             "importance": self._means.values,
             "standard_error": self._means.errors,
-            "p_value": p_values(self._means),
-            "p_adjusted": np.append(
-                adjusted(self.p_values_), np.full(self.n_noise, np.nan)
-            ),
-            "selected": np.append(
-                self._get_support_mask(), np.zeros(self.n_noise, dtype=bool)
-            ),
+            "p_value": self.p_values_,
+            "p_adjusted": adjusted(self.p_values_),
+            "selected": self._get_support_mask(),
         }
-        names = [*self._names, *self.explanation_.feature_names[self.n_features_in_ :]]
-        frame = pd.DataFrame(columns, index=pd.Index(names, name="feature"))
+        frame = pd.DataFrame(columns, index=pd.Index(self._names, name="feature"))
         return frame.sort_values("importance", ascending=False, kind="stable")
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        if self.n_noise:
-            means = self._means.values
-            # Above the best of n noise columns: by chance, one of n + 1 exchangeable
-            # columns is the best.
-            return means[: self.n_features_in_] > means[self.n_features_in_ :].max()
         return adjusted(self.p_values_) <= self.alpha
 
     @_has("predict")
@@ -488,19 +387,6 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.target_tags = selector_tags.target_tags
         tags.target_tags.required = True
         return tags
-
-
-def _with_players(
-    explanation: Explanation, order: np.ndarray, named: bool
-) -> Explanation:
-    """Return an explanation with reordered players; unnamed players get the names of positions."""
-    reordered = explanation[:, order]
-    names = explanation.feature_names
-    if named:
-        return reordered
-    return replace(
-        reordered, data=reordered.data.set_axis(names, axis=1), feature_names=names
-    )
 
 
 def _rows_of(folds: list, owner: str) -> np.ndarray:

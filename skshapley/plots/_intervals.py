@@ -142,7 +142,7 @@ class ImportanceDisplay(ByRow, Display):
         Parameters
         ----------
         selector : ShapleyImportance
-            A fitted selector. Noise columns are shown too.
+            A fitted selector.
         max_features : int or None, default=20
             Features shown, the largest first. None: all.
         ax : matplotlib Axes, default=None

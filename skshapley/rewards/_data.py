@@ -127,7 +127,8 @@ class DataGame(Game):
 
     def count_unfitted(self) -> int:
         """Return the number of coalitions without a score; warn with the error of the first one."""
-        coalitions = self.unvalued.coalitions
+        unvalued: Any = self.unvalued
+        coalitions = unvalued.coalitions
         if not coalitions:
             return 0
         try:
@@ -137,7 +138,7 @@ class DataGame(Game):
             n_points = coalitions[0][self.members].sum()
             warn(
                 f"DataGame cannot fit or score {self.estimator!r} on {len(coalitions)} "
-                f"coalitions; they count as {self.unvalued.worth:.6g}, the score without "
+                f"coalitions; they count as {unvalued.worth:.6g}, the score without "
                 f"points. The first, of {n_points} training points: "
                 f"{type(error).__name__}: {error}",
                 FitFailedWarning,

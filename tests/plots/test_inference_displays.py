@@ -96,9 +96,7 @@ def test_selected_features_stand_out(explanation):
     p = importance.importance()["p_adjusted"]
     assert drawn.frame()["selected"].tolist() == (p <= 0.5).tolist()
     X = np.random.default_rng(0).normal(size=(80, 4))
-    selector = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(
-        X, X[:, 1]
-    )
+    selector = ShapleyImportance(LinearRegression(), random_state=0).fit(X, X[:, 1])
     drawn = ImportanceDisplay.from_selector(selector)
     colours = {colour for _, _, colour in points(drawn.ax_)}
     assert colours == {to_rgba(COLOURS[0]), to_rgba(NEUTRAL)}
@@ -106,7 +104,7 @@ def test_selected_features_stand_out(explanation):
     assert top[1] == 0
     assert top[2] == to_rgba(COLOURS[0])
     assert drawn.ax_.get_yticklabels()[0].get_text() == "x1"
-    assert len(drawn.frame()) == 6
+    assert len(drawn.frame()) == 4
 
 
 @pytest.mark.parametrize("kind", ["importance", "attribution"])
