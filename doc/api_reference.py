@@ -245,7 +245,6 @@ API = [
             *(
                 "MaskingCurve",
                 "masking_curve",
-                "removal_curve",
                 "permutation_discrepancy",
             ),
             "conditional_error",

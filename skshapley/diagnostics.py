@@ -1,4 +1,4 @@
-"""Diagnostics of permutations, attributions, data values and rewards.
+"""Diagnostics of permutations, attributions and rewards.
 
 **Rewards.** E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is
 smallest for v(S) = E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige
@@ -7,7 +7,7 @@ smallest for v(S) = E[f(X) | X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & F
 **Permutations.** Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley
 value estimation", JMLR 23 (2022), section 3.3, Eq 8.
 
-**Masking and removal curves.** Chen, Song, Wainwright & Jordan (2018), section 5: the
+**Masking curves.** Chen, Song, Wainwright & Jordan (2018), section 5: the
 change in log-odds of the predicted class against the share of masked features, averaged
 over rows.
 """
@@ -18,9 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.metrics import check_scoring
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._records._outcome import label
@@ -37,7 +34,6 @@ __all__ = [
     "conditional_error",
     "masking_curve",
     "permutation_discrepancy",
-    "removal_curve",
 ]
 
 
@@ -474,82 +470,3 @@ def _coalitions(values, fractions) -> NDArray[np.bool_]:
     rank = np.argsort(np.argsort(-values, kind="stable"))
     first = rank < np.round(fractions * len(values))[:, None]
     return np.concatenate([~first, first])
-
-
-def removal_curve(
-    estimator,
-    values,
-    X,
-    y,
-    X_val,
-    y_val,
-    *,
-    scoring=None,
-    n_steps=10,
-    highest_first=True,
-) -> pd.DataFrame:
-    """Return the score of the model as training points are removed in the order of their values.
-
-    With good values, the curve falls fast if the points of the highest values are
-    removed first. It stays or rises if the points of the lowest values are removed
-    first (Ghorbani & Zou 2019, section 4).
-
-    Parameters
-    ----------
-    estimator : estimator
-        Cloned and fitted `n_steps` times.
-    values : array of shape (n,)
-        Value of each training point, e.g. ``DataShapley.values_``.
-    X, y : training data, ``(n, d)`` and ``(n,)``
-    X_val, y_val : validation data
-    scoring : str, callable or None, default=None
-        As in scikit-learn. None: the estimator's own score.
-    n_steps : int, default=10
-        Number of points on the curve. Up to half of the training points are removed.
-    highest_first : bool, default=True
-        Whether the points of the highest values are removed first.
-
-    Returns
-    -------
-    curve : DataFrame
-        Columns ``removed`` (fraction of the training points) and ``score``. The curve
-        ends before only one class is left.
-
-    References
-    ----------
-    Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine
-    learning, ICML, section 4.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from skshapley import DataShapley
-    >>> from skshapley.diagnostics import removal_curve
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = KNeighborsClassifier()
-    >>> values = DataShapley(model).fit(X[::2], y[::2], X[1::2], y[1::2]).values_
-    >>> curve = removal_curve(
-    ...     model, values, X[::2], y[::2], X[1::2], y[1::2], n_steps=3
-    ... )
-    >>> curve.removed.tolist()
-    [0.0, 0.25, 0.5]
-    """
-    values = np.asarray(values)
-    if values.shape != (len(y),):
-        raise ValueError(
-            f"removal_curve got values of shape {values.shape} for {len(y)} training "
-            f"points: pass one value for each, shape ({len(y)},)."
-        )
-    scorer = check_scoring(estimator, scoring=scoring)
-    order = np.argsort(-values if highest_first else values, kind="stable")
-    lines = []
-    for fraction in np.linspace(0, 0.5, n_steps):
-        remaining = np.sort(order[round(fraction * len(y)) :])
-        y_kept = _safe_indexing(y, remaining)
-        # Most classifiers refuse training points of a single class.
-        if len(np.unique(y_kept)) == 1:
-            break
-        model = clone(estimator).fit(_safe_indexing(X, remaining), y_kept)
-        lines.append((float(fraction), float(scorer(model, X_val, y_val))))
-    return pd.DataFrame(lines, columns=["removed", "score"])

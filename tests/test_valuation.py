@@ -12,7 +12,6 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from skshapley import DataShapley, shapley_values
-from skshapley.diagnostics import removal_curve
 from skshapley.indices import beta
 from skshapley.stopping import StandardError
 
@@ -372,17 +371,6 @@ def beta_law(size, alpha, beta, p=5):
     return np.average(t**size * (1 - t) ** (p - 1 - size), weights=density)
 
 
-def test_removing_valuable_points_hurts_most(data):
-    X, y = make_classification(200, 5, flip_y=0.3, random_state=1)
-    split = X[:100], y[:100], X[100:], y[100:]
-    model = KNeighborsClassifier()
-    values = DataShapley(model).fit(*split).values_
-    best = removal_curve(model, values, *split)
-    worst = removal_curve(model, values, *split, highest_first=False)
-    assert best.score.iloc[0] == worst.score.iloc[0]
-    assert best.score.mean() < worst.score.mean()
-
-
 def test_invalid_input_is_refused_in_one_sentence(data):
     X, y, X_val, y_val = data
     with pytest.raises(
@@ -393,8 +381,6 @@ def test_invalid_input_is_refused_in_one_sentence(data):
         DataShapley(LogisticRegression(), max_evals=3, sampler="antithetic").fit(
             X, y, X_val, y_val
         )
-    with pytest.raises(ValueError, match="for 6 training points: pass one value"):
-        removal_curve(LogisticRegression(), [1.0], X, y, X_val, y_val)
 
 
 @pytest.mark.slow

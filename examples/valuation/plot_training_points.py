@@ -19,7 +19,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 from skshapley import DataShapley
-from skshapley.diagnostics import removal_curve
 
 X, y = load_digits(return_X_y=True)
 X, y = X[np.isin(y, [3, 8])] / 16, y[np.isin(y, [3, 8])]
@@ -73,18 +72,14 @@ for ax, point in zip(axes, order, strict=False):
 # with the lowest values are removed, it rises.
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-for highest_first, label in ((True, "highest first"), (False, "lowest first")):
-    curve = removal_curve(
-        nearest,
-        valued.values_,
-        X,
-        noisy,
-        X_val,
-        y_val,
-        highest_first=highest_first,
-        n_steps=16,
-    )
-    ax.plot(curve["removed"], curve["score"], marker=".", label=label)
+shares = np.linspace(0, 0.5, 16)
+for sign, label in ((-1, "highest first"), (1, "lowest first")):
+    first = np.argsort(sign * valued.values_, kind="stable")
+    scores = []
+    for share in shares:
+        rest = first[round(share * len(first)) :]
+        scores.append(nearest.fit(X[rest], noisy[rest]).score(X_val, y_val))
+    ax.plot(shares, scores, marker=".", label=label)
 ax.set(xlabel="share of the training points removed", ylabel="accuracy")
 ax.legend(frameon=False)
 

@@ -6,18 +6,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import Attributor
-from skshapley._tables import Portable, n_rows, row_keys, take_rows
+from skshapley._estimators._attributor import Attributor, Delegating
+from skshapley._tables import n_rows, row_keys, take_rows
 from skshapley._tools import Constraint, Count, check_parameters, corrected, generator
-from skshapley._ways._base import Background
-from skshapley._ways._learned import Learned, Ridge
+from skshapley._ways._learned import Learned
 from skshapley.explanation import Explanation
 from skshapley.rewards import InterventionalReward
 
 LEAST_TRAINING = 30  # rows; with fewer, nothing is learned
 
 
-class AmortizedExplainer(Portable, Attributor):
+class AmortizedExplainer(Delegating):
     """Explain many rows of a costly model by a regression on a few hundred explained rows.
 
     In ``fit``, the given explainer explains `n_training_rows` background rows, and a
@@ -45,8 +44,6 @@ class AmortizedExplainer(Portable, Attributor):
         The fitted explainer.
     training_rows_ : array or frame of shape (n, d)
         The rows to learn from.
-    learner_ : object or None
-        None if the explainer explains all rows.
     exact_ : ClosedForm or None
         The closed form of the explainer.
     reward_ : Reward
@@ -167,28 +164,6 @@ class AmortizedExplainer(Portable, Attributor):
         check_is_fitted(self, "explainer_")
         verbose = getattr(self.explainer_, "verbose", False)
         return self._way.explain(self._table(X), self.n_jobs, verbose)
-
-    def _table(self, X: Any) -> Any:
-        return self.explainer_._table(X)
-
-    @property
-    def _background(self) -> Background:  # type: ignore[override]
-        return self.explainer_._background
-
-    @property
-    def learner_(self) -> Ridge | None:
-        """The fitted ridge; None if the explainer explains all rows."""
-        return getattr(self._way, "ridge", None)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns."""
-        return self.explainer_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the columns, if the background has names."""
-        return self.explainer_.feature_names_in_
 
     @property
     def estimator(self) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skshapley._records._outcome import Settings, label
 from skshapley._run._plan import Request, Rule, nested_sampler
-from skshapley._tables import is_frame, n_rows
+from skshapley._tables import Portable, is_frame, n_rows
 from skshapley._tools import (
     Constraint,
     Count,
@@ -339,3 +339,26 @@ class Attributor(TransformerMixin, TableEstimator):
         if outputs is not None:
             names = [f"{name}_{output}" for name in names for output in outputs]
         return np.array(names, dtype=object)
+
+
+class Delegating(Portable, Attributor):
+    """Base class of explainers that use another one, `explainer_`, with its background."""
+
+    explainer_: Attributor
+
+    def _table(self, X: Any) -> Any:
+        return self.explainer_._table(X)
+
+    @property
+    def _background(self) -> Background:  # type: ignore[override]
+        return self.explainer_._background
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return self.explainer_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns, if the background has names."""
+        return self.explainer_.feature_names_in_

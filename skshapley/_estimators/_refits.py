@@ -8,10 +8,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._amortized import AmortizedExplainer
-from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
+from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor, Delegating
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._half_samples import Training, units_of
-from skshapley._tables import Portable, n_rows, take_rows
+from skshapley._tables import n_rows, take_rows
 from skshapley._tools import (
     Constraint,
     Count,
@@ -23,7 +23,6 @@ from skshapley._tools import (
     entropy_from,
     progress,
 )
-from skshapley._ways._base import Background
 from skshapley._ways._refits import Refits
 from skshapley.explanation import Explanation
 
@@ -36,7 +35,7 @@ PRECISION = 0.25
 PROBE_ROWS = 100
 
 
-class RefitExplainer(Portable, Attributor):
+class RefitExplainer(Delegating):
     """Explain a model together with refits on half samples of its training rows.
 
     The spread of the attributions over the refits estimates how much another training
@@ -394,23 +393,6 @@ class RefitExplainer(Portable, Attributor):
         """
         check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.explain(self._table(X), self.n_jobs, self.verbose)
-
-    def _table(self, X: Any) -> Any:
-        return self.explainer_._table(X)
-
-    @property
-    def _background(self) -> Background:  # type: ignore[override]
-        return self.explainer_._background
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns."""
-        return self.explainer_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the columns, if the background has names."""
-        return self.explainer_.feature_names_in_
 
 
 def _is_fitted(estimator: Any) -> bool:

@@ -130,17 +130,6 @@ def check_pair_budget(sampler: Sampler, solver: Solver) -> None:
         assert counted.n == result.n_evaluations, f"{counted.n} evaluations were made"
 
 
-def check_pair_reproducible(sampler: Sampler, solver: Solver) -> None:
-    """Equal seeds give equal results, to the last bit."""
-    game = RandomGame(N_PLAYERS)
-    budget = _budgets(sampler, N_PLAYERS)[-1]
-    first = _explain(sampler, solver, game, budget, random_state=3)
-    second = _explain(sampler, solver, game, budget, random_state=3)
-    for name in ("values", "standard_errors"):
-        expected = getattr(first, name)
-        assert_equal(getattr(second, name), expected, f"{name} of a second run")
-
-
 def check_pair_batch(sampler: Sampler, solver: Solver) -> None:
     """The result of a row is the same with more rows after it, for any active players."""
     run = _hybrid_run(sampler, solver, n_rows=4)
