@@ -85,7 +85,6 @@ HEAVY = {
         "polars",
         "networkx",
         "skops",
-        "skimage",
         "torch",
         "IPython",
         "pandas.plotting._matplotlib",

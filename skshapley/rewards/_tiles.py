@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from skshapley._tools import needed, working_bytes
+from skshapley._tools import working_bytes
 from skshapley.explanation import Explanation
 from skshapley.rewards._game import InputReward
 from skshapley.rewards._response import Response
@@ -36,12 +36,11 @@ class TileReward(InputReward):
         Numbers of rows and columns of a grid of nearly equal tiles, or the label of the
         tile of each pixel, such as superpixels of `skimage.segmentation.slic`, or
         objects.
-    absent : number, "mean", "blur", "inpaint", or array, default="mean"
+    absent : number, "mean", "blur", or array, default="mean"
         The replacement of an absent tile. A number, or a colour ``(channels,)``;
-        "mean", the image's mean colour; "blur", the image without detail; "inpaint",
-        scikit-image's biharmonic inpainting from the surroundings; an image of the same
-        shape; or a background of images, ``(b, *image.shape)``: the value is the mean
-        response over them.
+        "mean", the image's mean colour; "blur", the image without detail; an image of
+        the same shape; or a background of images, ``(b, *image.shape)``: the value is
+        the mean response over them.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None
@@ -64,8 +63,6 @@ class TileReward(InputReward):
     ValueError, TypeError
         For an image, tiles or a fill that do not match, an invalid response method or
         output.
-    ImportError
-        For "inpaint" without scikit-image: ``pip install skshapley[image]``.
 
     Examples
     --------
@@ -78,7 +75,7 @@ class TileReward(InputReward):
     >>> result = shapley_values(reward)
     >>> result.values
     array([4., 2.])
-    >>> reward.painted(result.values)
+    >>> result.values[reward.labels]  # the value of each pixel's tile
     array([[4., 4., 2., 2.],
            [4., 4., 2., 2.]])
     """
@@ -97,7 +94,7 @@ class TileReward(InputReward):
         self.labels, self.grid = _labels(tiles, self.image.shape[:2])
         self.absent = absent
         self._fill = _checked_fill(absent, self.image)
-        self._n_fills = 1 if self._fill is None else len(self._fill)
+        self._n_fills = len(self._fill)
         self._flat = not callable(estimator)
         self.response = Response(estimator, response_method, output, owner="TileReward")
         whole = self._given(self.image[None])
@@ -120,8 +117,6 @@ class TileReward(InputReward):
             background.
         """
         visible = np.asarray(coalitions, dtype=bool)[:, self.labels]
-        if self._fill is None:
-            return np.stack([_inpainted(self.image, mask) for mask in visible])[:, None]
         if self.image.ndim == 3:
             visible = visible[..., None]
         return np.where(visible[:, None], self.image, self._fill)
@@ -145,19 +140,6 @@ class TileReward(InputReward):
     def _given(self, images) -> NDArray:
         """Return images as inputs of the model."""
         return images.reshape(len(images), -1) if self._flat else images
-
-    def painted(self, values) -> NDArray[np.float64]:
-        """Return values of the tiles as an image: each pixel has the value of its tile.
-
-        Parameters
-        ----------
-        values : array of shape (p,) or (p, k)
-
-        Returns
-        -------
-        painted : ndarray of shape (height, width) or (height, width, k)
-        """
-        return np.asarray(values, dtype=np.float64)[self.labels]
 
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
@@ -214,8 +196,8 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
     )
 
 
-def _checked_fill(absent, image) -> NDArray | None:
-    """Return the fill of absent tiles, ``(b, *image.shape)``; None for inpainting."""
+def _checked_fill(absent, image) -> NDArray:
+    """Return the fill of absent tiles, ``(b, *image.shape)``."""
     if isinstance(absent, str):
         return _made(absent, image)
     values = np.asarray(absent)
@@ -235,11 +217,8 @@ def _checked_fill(absent, image) -> NDArray | None:
     return fill if background else np.broadcast_to(fill, image.shape)[None]
 
 
-def _made(absent, image) -> NDArray | None:
+def _made(absent, image) -> NDArray:
     """Return the fill computed from the image itself."""
-    if absent == "inpaint":
-        needed("skimage", 'TileReward(absent="inpaint")', "image")
-        return None
     if absent == "mean":
         fill = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)
     elif absent == "blur":
@@ -248,7 +227,7 @@ def _made(absent, image) -> NDArray | None:
     else:
         raise ValueError(
             "TileReward takes absent as a number, a colour, an array of images, "
-            f'"mean", "blur" or "inpaint"; got {absent!r}.'
+            f'"mean" or "blur"; got {absent!r}.'
         )
     return _as_pixels(fill, image.dtype)[None]
 
@@ -256,20 +235,6 @@ def _made(absent, image) -> NDArray | None:
 def _as_pixels(values, dtype) -> NDArray:
     """Return values in an image's dtype, rounded for integers."""
     return np.rint(values).astype(dtype) if dtype.kind in "ui" else values.astype(dtype)
-
-
-def _inpainted(image, shown) -> NDArray:
-    """Return the image with the hidden part inpainted from its surroundings."""
-    from skimage.restoration import inpaint_biharmonic
-
-    # Inpainting needs a visible pixel.
-    if not shown.any():
-        return _as_pixels(
-            np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype
-        )
-    channels = -1 if image.ndim == 3 else None
-    filled = inpaint_biharmonic(image.astype(np.float64), ~shown, channel_axis=channels)
-    return _as_pixels(filled, image.dtype)
 
 
 def _shown(absent) -> str:

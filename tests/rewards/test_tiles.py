@@ -1,7 +1,6 @@
 """Images: tiles as players, on a grid or by labels, behind every kind of fill."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -57,8 +56,6 @@ def test_tiles_are_ordered_by_label():
     assert reward.grid is None
     np.testing.assert_array_equal(reward.labels, [[2, 2, 0], [2, 1, 0]])
     np.testing.assert_allclose(shapley_values(reward).values, [7.0, 4.0, 4.0])
-    np.testing.assert_array_equal(reward.painted([7, 4, 1]), [[1, 1, 7], [1, 4, 7]])
-    assert reward.painted(np.ones((3, 2))).shape == (2, 3, 2)
 
 
 FILLS = {
@@ -96,27 +93,6 @@ def test_several_fills_average_the_responses():
     result = shapley_values(reward)
     np.testing.assert_allclose(result.values, expected, atol=1e-12)
     assert reward.explanation(result).n_model_rows[0] == 3 * result.n_evaluations
-
-
-def test_inpainting_continues_present_tiles():
-    pytest.importorskip("skimage")
-    slope = np.add.outer(np.arange(8.0), np.arange(8.0))
-    reward = TileReward(brightness, slope, tiles=(4, 4), absent="inpaint")
-    coalitions = np.ones((3, 16), dtype=bool)
-    coalitions[1, 5] = False
-    coalitions[2] = False
-    full, one_less, none = reward.images(coalitions)[:, 0]
-    np.testing.assert_array_equal(full, slope)
-    np.testing.assert_allclose(one_less, slope, atol=1e-6)  # a plane is biharmonic
-    np.testing.assert_allclose(none, slope.mean())
-
-
-def test_missing_inpainting_package_is_reported(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skimage", None)
-    with pytest.raises(
-        ImportError, match=r'absent="inpaint"\) needs skimage, .*\[image\]'
-    ):
-        TileReward(brightness, GREY, absent="inpaint", tiles=(2, 2))
 
 
 def test_estimators_receive_flattened_images():
@@ -165,7 +141,7 @@ def test_the_explanation_draws_a_heat_map():
         explanation, shape=reward.labels, image=GREY
     )
     painted = display.ax_.images[-1].get_array()
-    np.testing.assert_allclose(painted, reward.painted(explanation.values[0]))
+    np.testing.assert_allclose(painted, explanation.values[0][reward.labels])
     frame = display.frame()
     np.testing.assert_allclose(frame["row"], [1.0, 1.0, 3.5, 3.5])
     np.testing.assert_allclose(frame["column"], [1.5, 5.0, 1.5, 5.0])
@@ -195,7 +171,7 @@ WRONG = {
     "fill": (
         (GREY,),
         {"absent": "black"},
-        '"mean", "blur" or "inpaint"; got \'black\'',
+        '"mean" or "blur"; got \'black\'',
     ),
     "shape": (
         (GREY,),
