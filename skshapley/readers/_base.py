@@ -81,7 +81,9 @@ class TreeReader:
         NotFittedError
             If the model is not fitted.
         """
-        if hasattr(model, "fit"):
+        # Sums of models of CatBoost have no attributes of a fit.
+        is_fitted = getattr(model, "is_fitted", lambda: False)
+        if hasattr(model, "fit") and not is_fitted():
             check_is_fitted(model)
         trees = self.ensemble(model, *([output] if self.selects else []))
         check_sum(model, trees, method)

@@ -25,6 +25,12 @@ from skshapley.exceptions import UnreadableModelError
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
 # Losses of several targets with two classes each
 _TARGETS = {"MultiLogloss", "MultiCrossEntropy"}
+# The reason and the remedy for trees that compare other numbers than those of the table
+_STATISTICS = (
+    "A CatBoost model with splits on statistics of its categories, texts or embeddings "
+    "is not a sum of plain trees",
+    "raise one_hot_max_size above the number of categories, or explain it by sampling",
+)
 # Losses with a sigmoid for each output
 _SIGMOIDS = _TARGETS | {
     "Logloss",
@@ -77,9 +83,14 @@ def read_catboost(model) -> TreeEnsemble:
 
 
 def _export(model) -> dict[str, Any]:
+    from catboost import CatBoostError
+
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
+        try:
+            model.save_model(str(path), format="json")
+        except CatBoostError as error:  # for texts and embeddings
+            raise UnreadableModelError(*_STATISTICS) from error
         return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -134,12 +145,7 @@ class _Columns(NamedTuple):
             feature = self.categories[split["cat_feature_index"]]
             category = feature["values"].index(split["value"])
             return feature["flat_feature_index"], 0.0, True, category
-        raise UnreadableModelError(
-            "A CatBoost model with splits on statistics of its categories, texts or "
-            "embeddings is not a sum of plain trees",
-            "raise one_hot_max_size above the number of categories, or explain it by "
-            "sampling",
-        )
+        raise UnreadableModelError(*_STATISTICS)
 
 
 def _read_oblivious(trees, columns, scale, n_outputs) -> list[dict[str, Any]]:

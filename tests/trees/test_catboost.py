@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import logit
+from sklearn.exceptions import NotFittedError
 
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley.exceptions import UnreadableModelError
@@ -141,6 +142,27 @@ def test_target_statistics_of_categories_are_refused():
     )
     with pytest.raises(UnreadableModelError, match="statistics of its categories"):
         read_trees(model)
+
+
+def test_sums_of_models_are_read():
+    """They have no attributes of a fit."""
+    models = [made(random_seed=seed).fit(NUMBERS, Y) for seed in range(2)]
+    total = catboost.sum_models(models, weights=[0.3, 0.7])
+    explained = ShapleyExplainer(total).fit(NUMBERS[:B]).explain(NUMBERS[-R:])
+    single = [ShapleyExplainer(m).fit(NUMBERS[:B]).values(NUMBERS[-R:]) for m in models]
+    assert explained.settings.closed_form == "trees"
+    expected = 0.3 * single[0] + 0.7 * single[1]
+    np.testing.assert_allclose(explained.values, expected, atol=1e-12)
+    with pytest.raises(NotFittedError):
+        read_trees(made())
+
+
+def test_texts_are_sampled():
+    """CatBoost exports no model of texts as JSON."""
+    table = MIXED[["word", "age"]]
+    model = made(text_features=["word"]).fit(table, YM)
+    made_by = ShapleyExplainer(model, max_rows=100).fit(table[:B]).explain(table[-R:])
+    assert "texts or embeddings" in made_by.settings.why_sampled
 
 
 @pytest.mark.parametrize(
