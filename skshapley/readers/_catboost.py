@@ -25,10 +25,9 @@ from skshapley.exceptions import UnreadableModelError
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
 # Losses of several targets with two classes each
 _TARGETS = {"MultiLogloss", "MultiCrossEntropy"}
-# The reason and the remedy for trees that compare other numbers than those of the table
+# The reason and the remedy for models that compare other numbers than columns
 _STATISTICS = (
-    "A CatBoost model with splits on statistics of its categories, texts or embeddings "
-    "is not a sum of plain trees",
+    "CatBoost splits on statistics of categories, texts or embeddings, not on columns",
     "raise one_hot_max_size above the number of categories, or explain it by sampling",
 )
 # Losses with a sigmoid for each output

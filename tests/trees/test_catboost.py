@@ -140,7 +140,7 @@ def test_target_statistics_of_categories_are_refused():
     model = made(iterations=40, cat_features=["word"], one_hot_max_size=2).fit(
         MIXED[["word"]], YM
     )
-    with pytest.raises(UnreadableModelError, match="statistics of its categories"):
+    with pytest.raises(UnreadableModelError, match="statistics of categories"):
         read_trees(model)
 
 
