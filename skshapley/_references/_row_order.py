@@ -42,6 +42,9 @@ from skshapley._references._herd import (
 # Quantile bins of a numeric column. With 4 bins, the squared error is 1.05 times as
 # large.
 BINS = 8
+# Rows that give the quantiles; all rows give the means. Sorting 10,000 rows of each
+# column takes a sixth of the time of ``fit``.
+QUANTILE_ROWS = 2048
 MOST_OWN_COLUMNS = 4  # binned columns of one player
 MOST_COMMON = 128  # numbers of a row that all players share
 MOST_PREDICTIONS = 8
@@ -71,7 +74,9 @@ class Traits:
     of_player: np.ndarray
 
     @classmethod
-    def of(cls, columns, numbers, predicted, weights, column_player, rows) -> "Traits":
+    def of(
+        cls, columns, numbers, predicted, weights, column_player, rows, sample
+    ) -> "Traits":
         """Return the traits of some rows of a table.
 
         Parameters
@@ -85,6 +90,8 @@ class Traits:
             With sum 1.
         column_player : ndarray of shape (d,), int
         rows : ndarray of shape (n,), int
+        sample : ndarray of shape (m,), int
+            The rows that give the quantiles.
         """
         common = predicted[:, :MOST_PREDICTIONS]
         if common.shape[1] + numbers.shape[1] <= MOST_COMMON:
@@ -92,7 +99,7 @@ class Traits:
         codes = np.full((len(rows), len(columns) + 1), NO_BIN, dtype=np.uint8)
         centred = np.tile(np.eye(NO_BIN + 1, BINS), (len(columns) + 1, 1, 1))
         for j, column in enumerate(columns):
-            bins = _bins(column, rows)
+            bins = _bins(column, sample)
             codes[:, j] = bins[rows]
             centred[j] -= np.bincount(bins, weights, NO_BIN + 1)[:BINS]
         most = min(np.bincount(column_player).max(), MOST_OWN_COLUMNS)
@@ -217,12 +224,13 @@ class RowOrder:
             features_and_predictions
         )
         key = predicted.sum(axis=1)[places]
+        order = balanced_order(features, key, rng)
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
+            sample = rows[places[order[:QUANTILE_ROWS]]]
             traits = Traits.of(
-                columns, numbers, predicted, weights, column_player, rows
+                columns, numbers, predicted, weights, column_player, rows, sample
             )
-        order = balanced_order(features, key, rng)
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
     def mean(
@@ -338,15 +346,16 @@ def _halves(
     """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
     count, size = groups.shape
     pairs = groups.reshape(count, size // 2, 2)
-    differences = (
-        features[pairs[:, :, 0].T] - features[pairs[:, :, 1].T]
-    )  # (s / 2, g, m)
+    differences = features.take(pairs[:, :, 0].T, axis=0)  # (s / 2, g, m)
+    differences -= features.take(pairs[:, :, 1].T, axis=0)
     straight = np.empty((size // 2, count), dtype=bool)
     excess = np.zeros(differences.shape[1:], dtype=features.dtype)
     for choice, difference in zip(straight, differences, strict=True):
         # the assignment with the smaller difference of the halves' sums
         np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=choice)
-        excess += np.where(choice[:, None], difference, -difference)
+        signs = np.where(choice, 1, -1).astype(features.dtype)
+        difference *= signs[:, None]
+        excess += difference
     swapped = rng.random((count, 1)) < 0.5
     halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)
