@@ -430,8 +430,9 @@ class StackedGame(CooperativeGame):
 
     Examples
     --------
-    >>> from skshapley.testing import AdditiveGame, StackedGame, UnanimityGame
-    >>> StackedGame([AdditiveGame([1.0, 3.0]), UnanimityGame(2, (0, 1))]).shapley_values
+    >>> from skshapley.testing import AdditiveGame, DividendGame, StackedGame
+    >>> pair = DividendGame(2, {(0, 1): 1.0})
+    >>> StackedGame([AdditiveGame([1.0, 3.0]), pair]).shapley_values
     array([[1. , 0.5],
            [3. , 0.5]])
     """
