@@ -10,10 +10,7 @@ from skshapley._records._importance import errors_of
 from skshapley._tables import MAX_NAME, number, short_names
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
-    AXES,
-    COUNT,
     HALF_WIDTH,
-    ROW,
     one_row,
     response_name,
     row_table,
@@ -277,7 +274,6 @@ class InteractionsDisplay(Display):
     2      x1    x1    0.0             NaN
     """
 
-    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
     _explainer_options = {"interactions": True}
 
     def __init__(self, table, response="response", title="interaction") -> None:
