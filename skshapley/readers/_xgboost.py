@@ -160,11 +160,14 @@ def _read_length(stream) -> int:
     return int.from_bytes(stream.read(9)[1:], "big")
 
 
+def margins_are_odds(objective, n_classes) -> bool:
+    """Return False for two classes with a softmax: their log-odds are a difference of margins."""
+    return not (n_classes == 2 and objective.startswith("multi:"))
+
+
 def _methods(model, objective, n_outputs) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
-        # the log-odds of two classes with a softmax are the difference of two margins
-        softmax = objective.startswith("multi:") and n_outputs == 2
-        return () if softmax else ("log_odds",)
+        return ("log_odds",) if margins_are_odds(objective, n_outputs) else ()
     if objective.startswith(("binary:log", "multi:")) and not hasattr(model, "fit"):
         return ("log_odds",)  # a Booster
     # XGBoost sorts several quantiles of a row, so they are no sums over trees. Few

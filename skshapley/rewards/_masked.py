@@ -212,9 +212,7 @@ class MaskedModel(Portable):
     @property
     def takes_raw(self) -> bool:
         """True if a table like the background is the input of the model, unchanged."""
-        background = self.background
-        unchanged = self.response.in_its_container(background) is background
-        return self.whole is None and unchanged
+        return self.whole is None and self.inputs(self.background) is self.background
 
     def take(self, rows, weights) -> Self:
         """Return the model with some of the background rows.

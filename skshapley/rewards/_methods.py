@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._tables import as_array, is_frame, passes
 from skshapley._tools import clipped_logit, needed, suggested
+from skshapley.readers._xgboost import margins_are_odds
 
 METHODS = (
     "predict",
@@ -234,9 +235,9 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
     if is_xgboost_booster(model):
         return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
     if library == "xgboost":
-        # Margins of two classes with a softmax are no log-odds: their difference is.
-        softmax = two and str(model.objective).startswith("multi:")
-        return None if softmax else lambda X: model.predict(X, output_margin=True)
+        if not margins_are_odds(str(model.objective), len(model.classes_)):
+            return None
+        return lambda X: model.predict(X, output_margin=True)
     if library == "lightgbm" and (two or kind.__name__ == "Booster"):
         # One iteration is enough for the header, and thousands of trees would take
         # seconds.
