@@ -139,7 +139,7 @@ class Case:
         posterior = Posterior(process, odd.values)
         if self._corrected is not None:
             return self._corrected(posterior)
-        values = posterior.means
+        values = posterior.means if odd.block is not None else posterior.values_of_game
         if self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior)
         if odd.block is None and len(odd) - 1 < LEAST_PAIRS * p:
@@ -185,7 +185,9 @@ class Case:
 def by_rank(every: Pairs, ranked: np.ndarray) -> Estimates:
     """Return values and errors by a process that is made once for players by rank."""
     posterior = ranked_posterior(every, ranked)
-    means, errors = blended(posterior, posterior.means, standard_errors(posterior))
+    means, errors = blended(
+        posterior, posterior.values_of_game, standard_errors(posterior)
+    )
     errors = allowing_for_steps(posterior, errors)
     if len(every) - 1 < LEAST_PAIRS * every.n_players:
         errors[:] = np.nan

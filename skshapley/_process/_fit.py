@@ -191,9 +191,11 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
 
 
 def thinned(pairs: Pairs, most: int) -> Pairs:
-    """Return about `most` points at most, evenly spread over the design, or whole blocks.
+    """Return about `most` points at most, or whole blocks.
 
-    They include a nonzero value if there is one.
+    Without blocks, half of them are the first ones, which have the outer sizes. The
+    others are evenly spread over the design. They include a nonzero value if there is
+    one.
     """
     if len(pairs) <= most:
         return pairs
@@ -204,7 +206,9 @@ def thinned(pairs: Pairs, most: int) -> Pairs:
         places = np.flatnonzero(pairs.block < blocks)
     # few and large blocks: some points of each
     if pairs.block is None or len(places) > 1.2 * most:
-        places = places[np.linspace(0, len(places) - 1, most).round().astype(int)]
+        n_first = most // 2 if pairs.block is None else 0
+        later = np.linspace(n_first, len(places) - 1, most - n_first)
+        places = places[np.append(np.arange(n_first), later.round().astype(int))]
     if not pairs.values[places].any():
         places = np.append(places, np.abs(pairs.values).max(axis=1).argmax())
     return pairs.take(places)

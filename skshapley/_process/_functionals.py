@@ -21,6 +21,7 @@ import numpy as np
 
 from skshapley._process._kernel import PartKernel, lone_player, weighted_sum
 from skshapley._process._pairs import Blocks, Pairs
+from skshapley._tools import log_binomial
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
@@ -108,6 +109,15 @@ class Functional:
             of_others = (p - self.order) * other_weight**2
             parts.append(self.order * own_weight**2 + of_others)
         return weighted_sum(kernel.scales, parts)
+
+    def pair_weights(self, signs: np.ndarray) -> np.ndarray:
+        """Return the weights of the odd values of pairs in the values of players, ``(n, p)``."""
+        p = signs.shape[1]
+        law = self.index.size_law(p - 1)
+        # by the number of other players in the coalition
+        weights = (law + law[::-1]) * np.exp(-log_binomial(p - 1, np.arange(p)))
+        n_present = (signs > 0).sum(axis=1, keepdims=True)
+        return signs * weights[n_present - (signs > 0)]
 
     def _orders(
         self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray

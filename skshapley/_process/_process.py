@@ -141,6 +141,18 @@ class Posterior:
         return self.process.means(self._weights)
 
     @property
+    def values_of_game(self) -> np.ndarray:
+        """The values of players with the noise of evaluated pairs, ``(p, k)``.
+
+        The noise of a pair is a part of the game, and evaluated pairs show it.
+        """
+        process = self.process
+        noise = process.kernel.noise_at(process.points)[:, None] * self._weights
+        return (
+            self.means + process.functional.pair_weights(process.points.signs).T @ noise
+        )
+
+    @property
     def witnesses(self) -> np.ndarray:
         """The posterior means of the entries that calibrate the errors, ``(m, k)``."""
         return self.means[self.process.witnesses]

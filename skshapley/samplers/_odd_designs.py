@@ -56,9 +56,12 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     Few pairs: a permutation and rows of a Hadamard matrix. More pairs: chosen ones. A
     large share of all pairs: by leverage score.
     """
-    # With half of all pairs, sizes by leverage score leave the fewest gaps.
+    # With half of all pairs, sizes by leverage score leave the fewest gaps. A stopping
+    # rule looks at the beginning, which is a small sample with its share of every size.
     if n >= n_all_pairs(p) / 2:
-        return leverage_pairs(rng, p, n)[0]
+        samples = [leverage_pairs(rng, p, max(1, n >> k))[0] for k in range(5, -1, -1)]
+        singles = np.eye(p, dtype=bool)[rng.permutation(p)]
+        return completed_pairs(rng, np.concatenate([singles, *samples]), n)
     if n < WALKS_BELOW * p:
         rows = hadamard_pairs(rng, p, max(0, n - p + 1))
         return completed_pairs(rng, np.concatenate([walk_pairs(rng, p), rows]), n)
