@@ -94,10 +94,13 @@ def measured(family, sampler, times, seeds=range(100, 104)):
 @pytest.mark.parametrize("family", ["huge player", "rank", "saturated"])
 @pytest.mark.parametrize("sampler", ["antithetic", "classical"])
 def test_two_units_have_intervals_of_a_useful_width(sampler, family):
-    """Four evaluations a player buy two pairs, or two rounds."""
+    """Four evaluations a player buy two pairs, or two rounds.
+
+    Without a largest error, the ratio of pairs on saturated games was 9.3; it is 6.7.
+    """
     coverage, ratio = measured(family, sampler, 4)
     assert coverage > 0.9
-    assert ratio < 12
+    assert ratio < (8 if sampler == "antithetic" else 12)
 
 
 def test_few_permutations_allow_for_events_of_most_players():
@@ -119,6 +122,21 @@ def test_errors_of_corrected_sums_are_those_after_the_correction(sampler):
     coverage, ratio = measured("saturated", sampler, 100)
     assert coverage > 0.93
     assert ratio < 7.3
+
+
+@pytest.mark.parametrize("sampler", ["owen", "owen-halved"])
+def test_players_with_small_corrections_have_small_errors(sampler):
+    """With an equal share of every gap, the ratio was 5.8 and 5.7; it is 2.2 and 3.4."""
+    weights = np.random.default_rng(23).exponential(size=P)
+    game = Table((CUBE * weights).max(axis=1))
+    outcome = explain_game(
+        as_instances(game, 60), sampler=sampler, max_evals=100 * P, random_state=0
+    )
+    off = outcome.values[:, :, 0] - game.shapley_values
+    errors = outcome.standard_errors[:, :, 0]
+    assert np.mean(np.abs(off) <= 1.96 * errors) > 0.93
+    ratios = (errors**2).mean(axis=0) / (off**2).mean(axis=0)
+    assert np.exp(np.log(ratios).mean()) < 4.6
 
 
 @pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo"])
