@@ -153,14 +153,16 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     }
 
     def read(wanted: Wanted) -> Iterator[Piece]:
-        # Reading further ahead would fill the memory while the model is slow.
-        for block in dataset.to_batches(
-            columns=wanted.and_keys(names),
-            batch_size=PIECE_ROWS,
-            batch_readahead=2,
-            fragment_readahead=1,
-        ):
-            yield wanted.contained(pa.Table.from_batches([block])), None
+        # A scan of a whole file reads it to its end while the model is slow.
+        for fragment in dataset.get_fragments():
+            of_parquet = isinstance(fragment, ds.ParquetFileFragment)
+            for part in fragment.split_by_row_group() if of_parquet else [fragment]:
+                for block in part.to_batches(
+                    dataset.schema,
+                    columns=wanted.and_keys(names),
+                    batch_size=PIECE_ROWS,
+                ):
+                    yield wanted.contained(pa.Table.from_batches([block])), None
 
     return Source(facts, read, pd.DataFrame(columns=names), n, from_files=True)
 

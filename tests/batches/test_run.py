@@ -1,6 +1,7 @@
 """Explanations do not depend on the container or on the batches."""
 
 import gc
+import time
 import tracemalloc
 import weakref
 from copy import copy
@@ -15,7 +16,7 @@ import pytest
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skshapley import Explanation, ShapleyExplainer, TreeExplainer
 from skshapley.batches import ExplanationDataset, explain_batches
@@ -373,6 +374,20 @@ def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
 
     peak(50)  # whatever is made once
     assert peak(250) < 1.2 * peak(100)
+
+
+def test_files_are_not_read_ahead_of_a_slow_model(tmp_path):
+    """Arrow holds a few row groups of 80 kB, not the file of 4 MB."""
+    table = np.random.default_rng(0).normal(size=(100_000, 5))
+    frame = pd.DataFrame(table, columns=NAMES)
+    source = tmp_path / "rows.parquet"
+    frame.to_parquet(source, index=False, row_group_size=2_000)
+    explainer = ShapleyExplainer(LinearRegression().fit(frame, table[:, 0]))
+    before, held = pa.total_allocated_bytes(), []
+    for _ in explain_batches(explainer.fit(frame[:10]), source, batch_rows=5_000):
+        time.sleep(0.01)  # what a slow model leaves to the threads of Arrow
+        held.append(pa.total_allocated_bytes() - before)
+    assert max(held) < source.stat().st_size / 5
 
 
 # --- randomness -----------------------------------------------------------------------
