@@ -151,28 +151,25 @@ class GroupedTrees:
         self.chunks = list(_cut(paths, group, shape, keys, trees.n_outputs))
 
     def values(self, chunk) -> NDArray[np.float64]:
-        """Return the value of the leaf that rows of each pattern reach in a chunk.
-
-        It is 0 for patterns of rows that leave the path to the group above it.
+        """Return the value of the leaf that rows of each pattern reach in whole trees.
 
         Parameters
         ----------
         chunk : Chunk
+            Of groups without nodes above.
 
         Returns
         -------
         values : ndarray of shape (n_outputs, n_groups, 2 ** n_bits)
         """
-        roots = self.roots[chunk.groups, None]
         pattern = np.arange(1 << chunk.n_bits)
-        nodes = np.repeat(roots, len(pattern), axis=1)
+        nodes = np.repeat(self.roots[chunk.groups, None], len(pattern), axis=1)
         children = np.concatenate([self.trees.left, self.trees.right])
         while (inner := children.take(nodes) >= 0).any():
             right = pattern >> self.position.take(nodes) & 1
             below = children.take(nodes + right * self.trees.n_nodes)
             nodes = np.where(inner, below, nodes)
-        values = np.moveaxis(self.trees.value[nodes][..., chunk.outputs], -1, 0)
-        return np.where(pattern & (1 << self.paths.n_above[roots]) - 1, 0.0, values)
+        return self.trees.value.T[chunk.outputs][:, nodes]
 
     def fail_masks(self, chunk, leaves=slice(None)) -> np.ndarray:
         """Return the fail mask at the leaves of a chunk, for every pattern in the leaf's group.

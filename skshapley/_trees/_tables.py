@@ -334,22 +334,19 @@ def value_tables(block, chunk, references, patterns, shape, index, grid) -> list
         means = leaf_means(law, chunk.n_path, index)
         values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
         size = 1 << chunk.n_path
-        reached = np.cumsum(size) - size  # mask 0, the first of each leaf
-        if not chunk.is_single_leaves:
-            by_pattern = block.values(chunk) / grid
-        for output, value in enumerate(values.T / grid):
+        leaf, pattern = np.nonzero(masks == 0)
+        reached = (chunk.leaf_group[leaf] << chunk.n_bits) + pattern
+        for value in values.T / grid:
             # Rounding to the grid costs about 2^-50 of the largest sum and makes sums
             # exact in any order.
             scaled = np.rint(means * np.repeat(value, size)) * grid
-            if chunk.is_single_leaves:
-                predictions = np.zeros(scaled.shape[1])
-                predictions[reached] = value
-            else:
-                predictions = by_pattern[output].ravel()
+            if not chunk.is_single_leaves:
                 scaled = _summed(chunk, masks, *scaled)
-            parts.append(np.stack([*scaled, np.rint(predictions) * grid]))
-        # The background rows of mask 0 reach the leaf.
-        mean[chunk.outputs] = law[reached] @ values
+            predictions = np.zeros(scaled.shape[1])
+            predictions[reached] = np.rint(value[leaf]) * grid
+            parts.append(np.stack([*scaled, predictions]))
+        # Mask 0, the first of each leaf, has the background rows that reach the leaf.
+        mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
     k, n = chunk.players.shape
     n_players = shape[1] - 1
     start = np.arange(n) << chunk.n_bits
