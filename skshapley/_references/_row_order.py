@@ -354,8 +354,7 @@ def _halves(
         # the assignment with the smaller difference of the halves' sums
         np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=choice)
         signs = np.where(choice, 1, -1).astype(features.dtype)
-        difference *= signs[:, None]
-        excess += difference
+        excess += difference * signs[:, None]
     swapped = rng.random((count, 1)) < 0.5
     halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)

@@ -99,8 +99,7 @@ class PerceptronLayers:
         relu = model.activation == "relu"
         layers = zip(model.coefs_[1:], model.intercepts_[1:], strict=True)
         for weights, intercepts in layers:
-            added = -last if relu else last
-            self._intercepts.append(np.tile(added, (PIECE_ROWS, 1)))
+            self._intercepts.append(np.tile(-last if relu else last, (PIECE_ROWS, 1)))
             last = intercepts + last @ weights if relu else intercepts
         self._last = last
         self._respond = response.of(_after_layers(model, len(last)))
