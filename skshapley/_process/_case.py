@@ -6,7 +6,6 @@ import numpy as np
 
 from skshapley._process._errors import (
     background_errors,
-    in_steps,
     overlooked,
     standard_errors,
 )
@@ -199,7 +198,7 @@ def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
     """Return errors with the effect of an unseen pair; NaN for steps in few pairs."""
     errors = overlooked(posterior, errors)
     if len(posterior.values) - 1 < LEAST_OF_STEPS:
-        errors[:, in_steps(posterior.values)] = np.nan
+        errors[:, posterior.in_steps] = np.nan
     return errors
 
 

@@ -46,10 +46,6 @@ FEW = 0.5
 # With the range of the Shapley values alone, votes of 7 players passed for majorities
 # of 5 after 200 evaluations, and errors were 38 times too small.
 LEAST_STEP = 2.0
-# Largest share of distinct values in a game with steps, and digits of the comparison.
-MOST_DISTINCT = 0.5
-DIGITS = 9
-TINY = np.finfo(float).tiny
 
 
 def standard_errors(posterior: Posterior) -> np.ndarray:
@@ -101,7 +97,8 @@ def overlooked(
 
     In a game with steps, errors always allow for one more step in 3/n of the pairs.
     Predicted pairs and estimates may agree by chance, or nearly all pairs may have the
-    same value.
+    same value. For players, the allowance is in proportion to the largest share of
+    pairs of one size that were not evaluated.
 
     Parameters
     ----------
@@ -116,32 +113,23 @@ def overlooked(
     weight = process.functional.least_counted
     inner = process.points.roughness > 0
     n = inner.sum()
-    repeated = _repeated(values)
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
     influence = np.maximum(influence, weight / n)
     reach = influence * process.points.unseen[inner]
     largest_change = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
-    silent = np.hypot(SILENT * repeated, FEW / n) * np.abs(values).max(axis=0) / n
+    silent = (
+        np.hypot(SILENT * posterior.repeated, FEW / n) * np.abs(values).max(axis=0) / n
+    )
     wide = value_range(posterior.witnesses)
     # largest distance between neighbouring values, zero included
     ascending = np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0)
     step = np.diff(ascending, axis=0).max(axis=0)
     hidden_change = np.maximum(wide, max(weight, LEAST_STEP) * step)
-    silent = np.maximum(silent, in_steps(values) * UNSEEN * hidden_change / n)
-    jump = np.maximum(JUMPS * repeated, least) * largest_change
+    silent = np.maximum(silent, posterior.in_steps * UNSEEN * hidden_change / n)
+    if not weight:
+        silent *= process.points.unseen[inner].max()
+    jump = np.maximum(JUMPS * posterior.repeated, least) * largest_change
     return np.sqrt(errors**2 + jump**2 + silent**2)
-
-
-def in_steps(values: np.ndarray) -> np.ndarray:
-    """Return True for outputs with mostly repeated values, ``(k,)``."""
-    return _repeated(values) > 1 - MOST_DISTINCT
-
-
-def _repeated(values: np.ndarray) -> np.ndarray:
-    """Return the share of repeated values of each output, ``(k,)``."""
-    scale = np.maximum(np.abs(values).max(axis=0), TINY)
-    ordered = np.sort(np.round(values / scale, DIGITS), axis=0)
-    return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(values)
 
 
 def background_errors(posterior: Posterior) -> np.ndarray | float:

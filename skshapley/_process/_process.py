@@ -21,6 +21,10 @@ from skshapley._process._kernel import OddKernel, PartKernel
 from skshapley._process._pairs import OddDesign, Pairs
 
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
+# Largest share of distinct values in a game with steps, and digits of the comparison.
+MOST_DISTINCT = 0.5
+DIGITS = 9
+TINY = np.finfo(float).tiny
 
 
 class Process:
@@ -165,6 +169,18 @@ class Posterior:
         to 5.12.
         """
         return self._weights * self.process.left_out_variance[:, None]
+
+    @cached_property
+    def repeated(self) -> np.ndarray:
+        """The share of repeated values of each output, ``(k,)``."""
+        scale = np.maximum(np.abs(self.values).max(axis=0), TINY)
+        ordered = np.sort(np.round(self.values / scale, DIGITS), axis=0)
+        return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(self.values)
+
+    @property
+    def in_steps(self) -> np.ndarray:
+        """Whether the values of an output are mostly repeated, ``(k,)``."""
+        return self.repeated > 1 - MOST_DISTINCT
 
     def mean(self, signs: np.ndarray) -> np.ndarray:
         """Return the posterior means at new points, ``(m, k)``, without blocks."""

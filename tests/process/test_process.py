@@ -497,6 +497,7 @@ def test_errors_of_step_functions_depend_on_repeated_values(grid):
         step = np.diff(np.sort(np.append(values, 0.0))).max()
         phi_range = max(phi.max(), 0) - min(phi.min(), 0)
         silent = max(silent, (1.5 / (n - 1) * max(phi_range, 2 * step)) ** 2)
+    silent *= max(unseen[1:]) ** 2
     for least in (0.0, 1.0):
         jumps = max(3 * repeated, least) ** 2 * max(changes)
         errors = overlooked(posterior, np.full((p, 1), 0.7), least)
