@@ -1,6 +1,6 @@
 """The pairs of one row to explain, and its estimates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,13 +18,21 @@ from skshapley._process._functionals import (
     PairValues,
 )
 from skshapley._process._kernel import EvenKernel, OddKernel
-from skshapley._process._least_squares import blended, linear, pairwise, remainder
+from skshapley._process._least_squares import (
+    blended,
+    linear,
+    linear_by_rank,
+    pairwise,
+    remainder,
+)
 from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
 from skshapley._process._process import (
+    CANDIDATES,
     Posterior,
     Process,
-    RankedOddDesign,
-    ranked_posterior,
+    best_candidates,
+    ranked_points,
+    ranked_process,
 )
 from skshapley.indices import Index, enumerated
 
@@ -63,6 +71,12 @@ class Case:
 
     Attributes
     ----------
+    seen : list of Seen
+        Designs, the place of the row in them, and its values.
+    ranked : ndarray of shape (p,), int, or None
+        The players, those with the largest effects first, if they determine a process.
+    solution : Estimates or None
+        The estimates from the pairs so far.
     background_errors : ndarray of shape (p, k)
         After `solve`.
     """
@@ -76,29 +90,31 @@ class Case:
         self.index = index
         self.pairs = pairs
         self._corrected = corrected
-        self._seen: list[Seen] = []
-        self._solution: Estimates | None = None
-        self._ranked: np.ndarray | None = None
+        self.seen: list[Seen] = []
+        self.solution: Estimates | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
-        self._seen.append((design, place, values))
-        if isinstance(design, RankedOddDesign) and design.ranked is not None:
-            self._ranked = design.ranked[place]
-        self._solution = None
+        self.seen.append((design, place, values))
+        self.solution = None
+        self.background_errors = np.full(
+            (design.coalitions.shape[2], values.shape[1]), np.nan
+        )
+        plain = self.index == SHAPLEY and self.pairs is None and not design.exact
+        self.ranked = (
+            design.ranked[place] if plain and design.ranked is not None else None
+        )
 
     def solve(self) -> Estimates:
         """Return values and standard errors of players, then of their pairs, ``(e, k)`` each."""
-        if self._solution is None:
-            every, even, drawn = observed(self._seen)
-            shape = every.n_players, every.values.shape[1]
-            self.background_errors = np.full(shape, np.nan)
-            if self._seen[-1][0].exact:
+        if self.solution is None:
+            every, even, drawn = observed(self.seen)
+            if self.seen[-1][0].exact:
                 values = by_enumeration(every, even, self.index, self.pairs)
-                self._solution = values, np.zeros_like(values)
+                self.solution = values, np.zeros_like(values)
             else:
-                self._solution = self._estimates(every, even, drawn)
-        return self._solution
+                self.solution = self._estimates(every, even, drawn)
+        return self.solution
 
     def _estimates(self, every: Pairs, even: Pairs, drawn: np.ndarray) -> Estimates:
         """Return values and errors of players and pairs; interactions ignore random pairs."""
@@ -113,8 +129,8 @@ class Case:
         placed = np.isnan(drawn)
         odd = every.take(placed)
         even = even.take(placed)
-        least = LEAST_RANDOM_PAIRS * odd.n_players
-        if self._corrected is not None and len(odd) - 1 < least:
+        random = self._corrected is not None
+        if random and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players:
             errors[:] = np.nan
         if not self.index.symmetric:
             even_values, even_errors = self._by_even(odd, even, EvenValues(self.index))
@@ -128,8 +144,6 @@ class Case:
 
     def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
         """Return values and errors of some outputs by the Gaussian process on the odd part."""
-        if self._ranked is not None and self.index == SHAPLEY and self.pairs is None:
-            return by_rank(every, self._ranked)
         placed = np.isnan(drawn)
         p = every.n_players
         odd = every.take(placed)  # a Gaussian process holds no more
@@ -139,10 +153,8 @@ class Case:
         if self._corrected is not None:
             return self._corrected(posterior)
         values = posterior.means if odd.block is not None else posterior.values_of_game
-        if self.index == SHAPLEY:
-            self.background_errors[:, which] = background_errors(posterior)
-        if odd.block is None and len(odd) - 1 < LEAST_PAIRS * p:
-            return values, np.full_like(values, np.nan)
+        if odd.blocks is not None and self.index == SHAPLEY:
+            self.background_errors[:, which] = background_errors(posterior, odd.blocks)
         errors = standard_errors(posterior)
         if self.index == SHAPLEY and odd.block is None:
             if (~placed).sum() >= LEAST_PAIRS * p:
@@ -181,25 +193,44 @@ class Case:
         return self._vector
 
 
-def by_rank(every: Pairs, ranked: np.ndarray) -> Estimates:
-    """Return values and errors by a process that is made once for players by rank."""
-    posterior = ranked_posterior(every, ranked)
-    means, errors = blended(
-        posterior, posterior.values_of_game, standard_errors(posterior)
-    )
-    errors = allowing_for_steps(posterior, errors)
-    if len(every) - 1 < LEAST_PAIRS * every.n_players:
-        errors[:] = np.nan
-    places = np.argsort(ranked)
-    return means[places], errors[places]
+def solve_ranked(cases: Sequence[Case]) -> None:
+    """Solve cases with the same pairs of players by rank; they are the leading axis.
+
+    The pairs are the full coalition, single players in their order, then other pairs.
+    """
+    every = [observed(case.seen)[0] for case in cases]
+    ranked = np.array([case.ranked for case in cases])
+    p = ranked.shape[1]
+    order = np.tile(np.arange(len(every[0])), (len(cases), 1))
+    order[:, 1 : p + 1] = 1 + ranked
+    values = np.stack([odd.values for odd in every])
+    values = np.take_along_axis(values, order[:, :, None], axis=1)
+    signs = every[0].signs[np.ix_(order[0], ranked[0])]
+    points = ranked_points(p, len(signs), np.packbits(signs > 0).tobytes())
+    means, errors, residual = linear_by_rank(points, values)
+    candidates = best_candidates(points, values)
+    for i in np.unique(candidates[residual.any(axis=1)]):
+        rows = np.flatnonzero(candidates == i)
+        posterior = Posterior(ranked_process(points, *CANDIDATES[i]), values[rows])
+        estimate = blended(
+            posterior, posterior.values_of_game, standard_errors(posterior)
+        )
+        stated = allowing_for_steps(posterior, estimate[1])
+        fitted = residual[rows, None]
+        means[rows] = np.where(fitted, estimate[0], means[rows])
+        errors[rows] = np.where(fitted, stated, errors[rows])
+    places = np.argsort(ranked, axis=1)
+    for case, place, mean, error in zip(cases, places, means, errors, strict=True):
+        case.solution = mean[place], error[place]
 
 
 def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
-    """Return errors with the effect of an unseen pair; NaN for steps in few pairs."""
-    errors = overlooked(posterior, errors)
-    if len(posterior.values) - 1 < LEAST_OF_STEPS:
-        errors[:, posterior.in_steps] = np.nan
-    return errors
+    """Return errors with the effect of an unseen pair; NaN for too few pairs."""
+    points = posterior.process.points
+    n_pairs = len(points) - 1
+    below_least = points.block is None and n_pairs < LEAST_PAIRS * points.n_players
+    unknown = below_least | (posterior.in_steps & (n_pairs < LEAST_OF_STEPS))
+    return np.where(unknown, np.nan, overlooked(posterior, errors))
 
 
 def by_enumeration(

@@ -7,6 +7,7 @@ number of hyper-parameters relative to the pairs.
 
 import numpy as np
 
+from skshapley._process._pairs import Blocks
 from skshapley._process._process import Posterior
 from skshapley._tools import UNSEEN, degrees_of_tails, value_range, widening
 
@@ -49,7 +50,7 @@ LEAST_STEP = 2.0
 
 
 def standard_errors(posterior: Posterior) -> np.ndarray:
-    """Return the standard errors of all entries given the observed pairs, ``(e, k)``."""
+    """Return the standard errors of all entries given the observed pairs, ``(..., e, k)``."""
     process = posterior.process
     squared = posterior.left_out**2 / process.left_out_variance[:, None]
     # a left-out point changes the estimates by its influence times its error
@@ -60,16 +61,16 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     # count.
     counted = process.points.unseen + LEAST_UNSEEN
     if process.functional.least_counted:
-        counted = np.ones(len(squared))
+        counted = np.ones(len(process.points))
     influential = _widened(squared, counted * influence)
     scale = np.maximum(_widened(squared, counted), influential)
     scale *= (1 + process.kernel.n_fitted / len(process.points)) ** SPENT
     variance = (1 - POOLED) * process.variance + POOLED * process.variance.mean()
-    return np.sqrt(variance[:, None] * scale)
+    return np.sqrt(variance[:, None] * scale[..., None, :])
 
 
 def _widened(squared: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted mean of squared errors ``(n, k)``, widened as Student's t is, ``(k,)``.
+    """Return the weighted mean of squares ``(..., n, k)``, widened as Student's t is, ``(..., k)``.
 
     The more the largest errors make up of it, the fewer are its degrees of freedom.
     """
@@ -103,7 +104,7 @@ def overlooked(
     Parameters
     ----------
     posterior : Posterior
-    errors : ndarray of shape (e, k)
+    errors : ndarray of shape (..., e, k)
         The part of the evaluated pairs.
     least : float, default=0.0
         Factor of the largest change by one pair, for any game.
@@ -116,14 +117,15 @@ def overlooked(
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
     influence = np.maximum(influence, weight / n)
     reach = influence * process.points.unseen[inner]
-    largest_change = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
-    silent = (
-        np.hypot(SILENT * posterior.repeated, FEW / n) * np.abs(values).max(axis=0) / n
+    largest_change = (reach[:, None] * np.abs(posterior.left_out[..., inner, :])).max(
+        axis=-2, keepdims=True
     )
+    largest = np.abs(values).max(axis=-2, keepdims=True)
+    silent = np.hypot(SILENT * posterior.repeated, FEW / n) * largest / n
     wide = value_range(posterior.witnesses)
     # largest distance between neighbouring values, zero included
-    ascending = np.sort(np.pad(values, ((0, 1), (0, 0))), axis=0)
-    step = np.diff(ascending, axis=0).max(axis=0)
+    ascending = np.sort(np.append(values, np.zeros_like(largest), axis=-2), axis=-2)
+    step = np.diff(ascending, axis=-2).max(axis=-2, keepdims=True)
     hidden_change = np.maximum(wide, max(weight, LEAST_STEP) * step)
     silent = np.maximum(silent, posterior.in_steps * UNSEEN * hidden_change / n)
     if not weight:
@@ -132,16 +134,12 @@ def overlooked(
     return np.sqrt(errors**2 + jump**2 + silent**2)
 
 
-def background_errors(posterior: Posterior) -> np.ndarray | float:
+def background_errors(posterior: Posterior, blocks: Blocks) -> np.ndarray:
     """Return standard deviations of the background's own part of the values, ``(e, k)``.
 
-    The error due to the choice of background rows. It needs blocks of rows: NaN
-    without.
+    The error due to the choice of background rows.
     """
     process = posterior.process
-    blocks = process.points.blocks
-    if blocks is None:
-        return np.nan
     variances = process.functional.variances
     common = variances(process.kernel, process.entries, None)
     background_variance = variances(process.kernel, process.entries, blocks) - common

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from skshapley._process._pairs import Pairs, relative
-from skshapley._process._process import Posterior, Process
+from skshapley._process._process import Posterior
 from skshapley._tools import UNSEEN, value_range
 
 # Rounding, relative to the largest value: smaller residuals count as 0. Least squares
@@ -56,6 +56,30 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         spare = len(odd) - len(odd.by_block()) - p
     errors = _unwitnessed(values, value_range(values), np.full(len(largest), spare))
     return values, errors, residual & (largest > 0)
+
+
+def linear_by_rank(
+    points: Pairs, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return values of players by rank, errors and residuals, as `linear` does.
+
+    Parameters
+    ----------
+    points : Pairs
+        The full coalition, all single players, then other pairs.
+    values : ndarray of shape (r, n, k)
+        The odd part of the games of r rows.
+
+    Returns
+    -------
+    means, errors : ndarray of shape (r, p, k)
+    residual : ndarray of shape (r, k), bool
+    """
+    means, _ = kernel_regression(points)(values)
+    deviations = np.abs(values - points.signs @ means / 2).max(axis=1)
+    residual = deviations > NOTHING * np.abs(values).max(axis=1)
+    errors = _unwitnessed(means, value_range(means), len(points) - 1 - points.n_players)
+    return means, errors, residual
 
 
 def pairwise(
@@ -136,7 +160,7 @@ def _fitted(
 
 
 def _unwitnessed(
-    values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray
+    values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray | int
 ) -> np.ndarray:
     """Return the errors of values without residual, in the shape of the values."""
     silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
@@ -176,12 +200,12 @@ class Regression:
         return cls(total, design, influence, unexplained)
 
     def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return Shapley values and their variances, ``(p, k)`` each.
+        """Return Shapley values and their variances, ``(..., p, k)``, of values ``(..., n, k)``.
 
         The variances are MacKinnon & White's (1985) HC3, which approximate a jackknife
         over pairs.
         """
-        share = 2 * values[:1] / self.design.shape[1]
+        share = 2 * values[..., :1, :] / self.design.shape[1]
         target = values - self.total / 2 * share
         change = self.influence @ target
         residual = (target - self.design @ change) / self.unexplained
@@ -189,14 +213,14 @@ class Regression:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def kernel_regression(process: Process) -> Regression:
-    """Return the regression with Shapley's weights on the points of a process.
+def kernel_regression(points: Pairs) -> Regression:
+    """Return the regression with Shapley's weights on some points.
 
     Every size has its weight in the Shapley kernel, shared by the points of that size
     and of the complement's size. Many points of one size therefore do not outweigh the
     others.
     """
-    signs = process.points.signs
+    signs = points.signs
     p = signs.shape[1]
     size = np.rint((p - np.abs(signs.sum(axis=1))) / 2).astype(int)
     count = np.bincount(size, minlength=p + 1)
@@ -227,18 +251,19 @@ def blended(
     ----------
     posterior : Posterior
         Without blocks, the full coalition first.
-    values, errors : ndarray of shape (p, k)
+    values, errors : ndarray of shape (..., p, k)
         Estimates of the Gaussian process.
     """
-    regression = kernel_regression(posterior.process)
+    regression = kernel_regression(posterior.process.points)
     regressed, variance = regression(posterior.values)
     # finite population: sizes without unseen pairs leave no error
     unseen_part = np.sqrt(posterior.process.points.unseen)[:, None] * posterior.left_out
     shift, _ = regression(unseen_part)
-    stated = np.maximum(np.sqrt((errors**2).mean(axis=0)), TINY)
-    errors = errors * (1 + np.sqrt((shift**2).mean(axis=0)) / stated) / 2
-    own_variance = (errors**2).sum(axis=0)
-    total = own_variance + variance.sum(axis=0)
+    stated = np.sqrt((errors**2).mean(axis=-2, keepdims=True))
+    left_out = np.sqrt((shift**2).mean(axis=-2, keepdims=True))
+    errors = errors * (1 + left_out / np.maximum(stated, TINY)) / 2
+    own_variance = (errors**2).sum(axis=-2, keepdims=True)
+    total = own_variance + variance.sum(axis=-2, keepdims=True)
     share = own_variance / np.maximum(total, 1e-300)
     errors = (1 - share) * errors + share * np.sqrt(variance)
     return values + share * (regressed - values), errors

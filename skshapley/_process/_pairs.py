@@ -177,11 +177,15 @@ class OddDesign(Design):
     drawn : ndarray of shape (r, m/2) or None
         Expected number of pairs of the same size, for randomly drawn pairs. NaN for
         pairs placed on purpose; None if all pairs are.
+    ranked : ndarray of shape (r, p), int, or None
+        The players of each row to explain, those with the largest effects first, if the
+        pairs are the single players and then pairs of players by rank.
     """
 
     block: NDArray[np.intp] | None = None
     blocks: tuple[Blocks, ...] | None = None
     drawn: NDArray[np.float64] | None = None
+    ranked: NDArray[np.intp] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,18 +7,16 @@ depends on p, the number of pairs, the rate of the fall and the sum of the reach
 so its matrices serve all rows and games. The evidence chooses among few rates and sums.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
-from skshapley._process._fit import thinned
 from skshapley._process._functionals import Functional, OddValues
 from skshapley._process._kernel import OddKernel, PartKernel
-from skshapley._process._pairs import OddDesign, Pairs
+from skshapley._process._pairs import Pairs
 
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 # Largest share of distinct values in a game with steps, and digits of the comparison.
@@ -99,10 +97,9 @@ class Process:
         return np.concatenate(out)
 
     def means(self, weights: np.ndarray) -> np.ndarray:
-        """Return the posterior means of all entries, ``(e, k)``, from solved values."""
-        return np.concatenate(
-            [covariances @ weights for _, covariances in self._chunks()]
-        )
+        """Return the posterior means of all entries, ``(..., e, k)``, from solved values."""
+        parts = [covariances @ weights for _, covariances in self._chunks()]
+        return np.concatenate(parts, axis=-2)
 
     @cached_property
     def left_out_variance(self) -> np.ndarray:
@@ -125,11 +122,12 @@ class Posterior:
     Parameters
     ----------
     process : Process
-    values : ndarray of shape (n, k)
+    values : ndarray of shape (..., n, k)
+        The leading axis is for rows that share a process.
 
     Attributes
     ----------
-    scale : ndarray of shape (k,)
+    scale : ndarray of shape (..., k)
         Variance of each output relative to the prior's: y' K^-1 y/n.
     """
 
@@ -137,16 +135,16 @@ class Posterior:
         self.process = process
         self.values = values
         self._weights = process.solve(values)
-        self.scale = np.einsum("nk,nk->k", values, self._weights) / len(values)
+        self.scale = (values * self._weights).sum(axis=-2) / values.shape[-2]
 
     @cached_property
     def means(self) -> np.ndarray:
-        """The posterior means of all entries of the functional, ``(e, k)``."""
+        """The posterior means of all entries of the functional, ``(..., e, k)``."""
         return self.process.means(self._weights)
 
     @property
     def values_of_game(self) -> np.ndarray:
-        """The values of players with the noise of evaluated pairs, ``(p, k)``.
+        """The values of players with the noise of evaluated pairs, ``(..., p, k)``.
 
         The noise of a pair is a part of the game, and evaluated pairs show it.
         """
@@ -158,12 +156,12 @@ class Posterior:
 
     @property
     def witnesses(self) -> np.ndarray:
-        """The posterior means of the entries that calibrate the errors, ``(m, k)``."""
-        return self.means[self.process.witnesses]
+        """The posterior means of the entries that calibrate the errors, ``(..., m, k)``."""
+        return self.means[..., self.process.witnesses, :]
 
     @cached_property
     def left_out(self) -> np.ndarray:
-        """The errors of values predicted from all other values, ``(n, k)``.
+        """The errors of values predicted from all other values, ``(..., n, k)``.
 
         Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10
         to 5.12.
@@ -172,14 +170,15 @@ class Posterior:
 
     @cached_property
     def repeated(self) -> np.ndarray:
-        """The share of repeated values of each output, ``(k,)``."""
-        scale = np.maximum(np.abs(self.values).max(axis=0), TINY)
-        ordered = np.sort(np.round(self.values / scale, DIGITS), axis=0)
-        return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(self.values)
+        """The share of repeated values of each output, ``(..., 1, k)``."""
+        scale = np.maximum(np.abs(self.values).max(axis=-2, keepdims=True), TINY)
+        ordered = np.sort(np.round(self.values / scale, DIGITS), axis=-2)
+        repeated = np.diff(ordered, axis=-2) == 0
+        return repeated.sum(axis=-2, keepdims=True) / self.values.shape[-2]
 
     @property
     def in_steps(self) -> np.ndarray:
-        """Whether the values of an output are mostly repeated, ``(k,)``."""
+        """Whether the values of an output are mostly repeated, ``(..., 1, k)``."""
         return self.repeated > 1 - MOST_DISTINCT
 
     def mean(self, signs: np.ndarray) -> np.ndarray:
@@ -267,19 +266,7 @@ LONGEST = 1.2
 CANDIDATES = tuple(product(RATES, SUMS))
 MOST_COMPARED = 200  # points of the evidence
 MOST_KEPT = 32  # processes: one of 500 pairs takes 5 MB
-
-
-@dataclass(frozen=True, eq=False)
-class RankedOddDesign(OddDesign):
-    """Pairs that start with the single players, and continue with players by rank.
-
-    Attributes
-    ----------
-    ranked : ndarray of shape (r, p), int
-        The players of each row to explain, those with the largest effects first.
-    """
-
-    ranked: np.ndarray | None = None
+MOST_SIZES = 16  # numbers of players and pairs
 
 
 class RankedKernel(OddKernel):
@@ -299,54 +286,60 @@ class RankedProcess(Process):
     """A process for many rows: it keeps the inverse matrix to solve their values."""
 
     def solve(self, values: np.ndarray) -> np.ndarray:
-        """Return the inverse of the covariance matrix times values ``(n, k)``."""
+        """Return the inverse of the covariance matrix times values ``(..., n, k)``."""
         return self.inverse @ values
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def ranked_process(
-    p: int, n: int, packed: bytes, rate: float, total: float
-) -> RankedProcess:
-    """Return the process of a candidate at n points, given as bits."""
+@lru_cache(maxsize=MOST_SIZES)
+def ranked_points(p: int, n: int, packed: bytes) -> Pairs:
+    """Return the pairs of players by rank, given as bits; rows with these pairs share it."""
     bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=n * p)
-    points = Pairs(2.0 * bits.reshape(n, p) - 1, np.empty((n, 0)))
-    return RankedProcess(points, RankedKernel.by_rank(p, rate, total), OddValues())
+    return Pairs(2.0 * bits.reshape(n, p) - 1, np.empty((n, 0)))
 
 
-def candidate_posteriors(
-    points: Pairs, ranked: np.ndarray, candidates: Sequence[tuple[float, float]]
-) -> list[Posterior]:
-    """Return the posteriors of candidates, their players by rank."""
-    packed = np.packbits(points.signs[:, ranked] > 0).tobytes()
-    size = len(ranked), len(points)
-    return [
-        Posterior(ranked_process(*size, packed, *candidate), points.values)
-        for candidate in candidates
+@lru_cache(maxsize=MOST_KEPT)
+def ranked_process(points: Pairs, rate: float, total: float) -> RankedProcess:
+    """Return the process of a candidate."""
+    return RankedProcess(
+        points, RankedKernel.by_rank(points.n_players, rate, total), OddValues()
+    )
+
+
+@lru_cache(maxsize=MOST_SIZES)
+def compared_processes(points: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return some places, and each candidate's inverse and log volume at these points."""
+    n = len(points)
+    # as for fitted hyper-parameters: the first points have the outer sizes
+    n_first = min(n, MOST_COMPARED // 2)
+    later = np.linspace(n_first, n - 1, min(n, MOST_COMPARED) - n_first)
+    places = np.append(np.arange(n_first), later.round().astype(int))
+    compared = points.take(places)
+    processes = [
+        RankedProcess(
+            compared, RankedKernel.by_rank(points.n_players, *pair), OddValues()
+        )
+        for pair in CANDIDATES
     ]
+    inverses = np.stack([process.inverse for process in processes])
+    return places, inverses, -np.linalg.slogdet(inverses)[1] / 2
 
 
-def ranked_posterior(odd: Pairs, ranked: np.ndarray) -> Posterior:
-    """Return the posterior with the largest evidence on some points, its players by rank.
+def best_candidates(points: Pairs, values: np.ndarray) -> np.ndarray:
+    """Return the candidate with the largest evidence for each row, ``(r,)`` int.
 
     Parameters
     ----------
-    odd : Pairs
-        The full coalition, single players in their order, then other pairs.
-    ranked : ndarray of shape (p,), int
+    points : Pairs
+        Of `ranked_points`.
+    values : ndarray of shape (r, n, k)
     """
-    n_singles = min(len(ranked), len(odd) - 1)
-    later = np.arange(n_singles + 1, len(odd))
-    singles = 1 + ranked[ranked < n_singles]
-    points = odd.take(np.concatenate([[0], singles, later]))
-    compared = thinned(points, MOST_COMPARED)
-    log_evidence = []
-    for posterior in candidate_posteriors(compared, ranked, CANDIDATES):
-        # log density of the values at their best scales, as a mean over outputs
-        log_fit = -0.5 * len(compared) * np.log(posterior.scale).mean()
-        log_volume = np.log(np.diag(posterior.process.factor)).sum()
-        log_evidence.append(log_fit - log_volume)
-    best = CANDIDATES[int(np.argmax(log_evidence))]
-    return candidate_posteriors(points, ranked, [best])[0]
+    places, inverses, log_volumes = compared_processes(points)
+    compared = values[:, places]
+    scale = (compared * (inverses[:, None] @ compared)).sum(axis=2)
+    # log density of the values at their best scales, as a mean over outputs
+    log_scale = np.log(np.maximum(scale, TINY)).mean(axis=2)
+    log_fit = -0.5 * len(places) * log_scale
+    return (log_fit - log_volumes[:, None]).argmax(axis=0)
 
 
 def ranked_players(odd: np.ndarray, players: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.special import logit
 
 from skshapley._records._outcome import Outcome, Settings
 from skshapley._run._engine import Interrupted, run
-from skshapley._run._plan import Plan, Request, Rule, Size, is_auto, usual_sampler
+from skshapley._run._plan import Plan, Request, Size, is_auto, usual_sampler
 from skshapley._tables import n_rows, take_rows
 from skshapley._tools import Stream, duration, generator, progress
 from skshapley._ways._base import PROBE_ROWS, Labels, Way, probe_values, response_of
@@ -22,7 +22,7 @@ from skshapley.exceptions import PartialExplanationError, UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game, InterventionalReward, Reward
 from skshapley.rewards._refit import JointGame
-from skshapley.samplers import Odd, OddLeverage, RankedOdd, Sampler
+from skshapley.samplers import Odd, RankedOdd, Sampler
 from skshapley.stopping import StoppingRule
 
 # XGBoost's probabilities are in single precision. At .999999, the logit has an error of
@@ -347,9 +347,8 @@ class Joint(Coalitions):
 
 def joint_request(request: Request, size: Size, reward: Any) -> Request:
     """Return a request with the sampler and the budget of joint evaluations for "auto"."""
-    rule: Rule = learning_sampler if reward.memory is None else fixed_sampler
-    if reward.players_.levels is not None:
-        rule = request.rule  # permutations that keep groups together
+    # permutations keep nested groups together
+    rule = learning_sampler if reward.players_.levels is None else request.rule
     limit = request.limit
     if is_auto(limit):
         limit = size.rows(max(AUTO_EVALS * size.n_players, LEAST_AUTO_EVALS))
@@ -357,21 +356,12 @@ def joint_request(request: Request, size: Size, reward: Any) -> Request:
 
 
 def learning_sampler(request: Request, size: Size, count: int) -> Sampler:
-    """Return the usual sampler, with hyper-parameters of the game: fits are slow."""
+    """Return the usual sampler, with hyper-parameters of the game: fits are slow.
+
+    No design depends on values, so later rows use the same fits.
+    """
     sampler = usual_sampler(request, size, count)
     return Odd() if isinstance(sampler, RankedOdd) else sampler
-
-
-def fixed_sampler(request: Request, size: Size, count: int) -> Sampler:
-    """Return a sampler that does not learn from values, so later rows use the same fits.
-
-    Twelve columns, a Gaussian process in context, twenty rows: the pairs by leverage
-    score have .020 of squared error at 120 fits, adaptive ones .009, and the kernel
-    .046.
-    """
-    sampler = learning_sampler(request, size, count)
-    learns = isinstance(sampler, Odd) and request.pairs is None
-    return OddLeverage() if learns else sampler
 
 
 def joint_run(

@@ -138,9 +138,8 @@ class RefitReward(Portable, Reward):
 
     Rows that are explained together share the coalitions and the hyper-parameters of
     the estimator. The values of a row alone and in company are equal if all coalitions
-    are fitted. Otherwise, they differ by .6 to .8 standard errors, and with `memory` by
-    .3 to .4. A stopping rule ends the fits early, but not with `memory`, because these
-    coalitions are planned together.
+    are fitted. Otherwise, they differ by .6 to .8 standard errors. A stopping rule ends
+    the fits early.
 
     References
     ----------

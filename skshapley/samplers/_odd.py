@@ -155,8 +155,7 @@ class Odd(Sampler):
         start = self._n_asked[row]
         if row not in self._pairs:
             # the cost of a Cholesky factorisation grows with the cube of the pairs
-            n_planned = min(self.n_draws_ // 2, MOST_PAIRS)
-            self._pairs[row] = first_pairs(rng, p, n_planned)
+            self._pairs[row] = first_pairs(rng, p, min(self.n_draws_ // 2, MOST_PAIRS))
         pairs = self._pairs[row][start : start + n]
         self._n_asked[row] += n
         n_random = n - len(pairs)

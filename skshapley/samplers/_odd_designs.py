@@ -23,8 +23,8 @@ from skshapley.samplers._coalitions import (
     pairs_by_size,
 )
 
-# Pairs per player; with fewer, a permutation tells more than other pairs.
-WALKS_BELOW = 1.3
+# Pairs per player of a block; with fewer, blocks share the pairs of whole designs.
+LEAST_OF_BLOCK = 1.3
 # Up to this number, pairs are chosen one by one: .2 s for 60 players. Pairs by leverage
 # score alone have 2 to 4 times the squared error at 4 to 10 evaluations a player.
 MOST_CHOSEN = 300
@@ -53,8 +53,7 @@ def n_all_pairs(p: int) -> int:
 def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return the first n different pairs, by one coalition of each: ``(n, p)`` bool.
 
-    Few pairs: a permutation and rows of a Hadamard matrix. More pairs: chosen ones. A
-    large share of all pairs: by leverage score.
+    They are chosen one by one, or by leverage score if they are a large share of all.
     """
     # With half of all pairs, sizes by leverage score leave the fewest gaps. A stopping
     # rule looks at the beginning, which is a small sample with its share of every size.
@@ -62,9 +61,6 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
         samples = [leverage_pairs(rng, p, max(1, n >> k))[0] for k in range(5, -1, -1)]
         singles = np.eye(p, dtype=bool)[rng.permutation(p)]
         return completed_pairs(rng, np.concatenate([singles, *samples]), n)
-    if n < WALKS_BELOW * p:
-        rows = hadamard_pairs(rng, p, max(0, n - p + 1))
-        return completed_pairs(rng, np.concatenate([walk_pairs(rng, p), rows]), n)
     # players in random order
     return chosen_pairs(p, n)[:, rng.permutation(p)]
 
@@ -88,18 +84,14 @@ def chosen_pairs(p: int, n: int) -> np.ndarray:
 
 
 def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
-    """Return single players, Hadamard rows, then pairs of two or more players by leverage score."""
+    """Return single players, Hadamard rows, then pairs by leverage score."""
     singles = min(p, n // 2)
     n_rest = n - singles
     # Between one and two Hadamard rows per player: more would repeat the middle sizes.
     rows = int(min(n_rest, max(n_rest / 2, p), 2 * p))
-    parts = [
-        np.eye(p, dtype=bool)[rng.permutation(p)[:singles]],
-        hadamard_pairs(rng, p, rows),
-    ]
-    if n_rest > rows:
-        parts.append(leverage_pairs(rng, p, n_rest - rows, least_size=2)[0])
-    return completed_pairs(rng, np.concatenate(parts), n)
+    players = np.eye(p, dtype=bool)[rng.permutation(p)[:singles]]
+    pairs = np.concatenate([players, hadamard_pairs(rng, p, rows)])
+    return completed_pairs(rng, pairs, n)
 
 
 def completed_pairs(
@@ -157,13 +149,6 @@ def next_pairs(
     return completed_pairs(rng, new_pairs, n, seen=pairs)
 
 
-def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
-    """Return the coalitions along a random permutation; complements give its reverse."""
-    # step[j] is the position of player j: coalition t has the players before position t
-    step = rng.permutation(p)
-    return step < np.arange(1, p)[:, None]
-
-
 def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return n rows of Hadamard matrices with random columns and random signs."""
     # the smallest power of two that is at least p
@@ -181,7 +166,7 @@ def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
 
 
 def leverage_pairs(
-    rng: np.random.Generator, p: int, n: int, least_size: int = 1
+    rng: np.random.Generator, p: int, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return n different pairs of uniform size, ``(n, p)``, and the expected number of each size.
 
@@ -189,7 +174,7 @@ def leverage_pairs(
     3). A size with fewer pairs than its share is enumerated.
     """
     n = min(n, n_all_pairs(p))
-    expected = _by_leverage(p, n, least_size)
+    expected = _by_leverage(p, n)
     counts = rounded(rng, expected)
     # in random order, because callers take the beginning
     pairs = distinct_by_size(rng, counts, p)[rng.permutation(counts.sum())]
@@ -213,10 +198,10 @@ def sizes_missing(
     return rounded(rng, m * missing / missing.sum())
 
 
-def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
+def _by_leverage(p: int, n: int) -> np.ndarray:
     """Return the expected number of pairs of each size among n pairs, ``(p // 2 + 1,)``."""
     law = np.zeros(p + 1)
-    law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
+    law[1:p] = 1.0
     # A pair is counted at both of its sizes, except halves, which have one size.
     expected = 2 * pairs_by_size(law, n)[: p // 2 + 1]
     if p % 2 == 0:
@@ -325,7 +310,7 @@ def pairs_of_blocks(
     """Assign n pairs to blocks by their shares: ``(n, p)`` bool, and the block of each."""
     sizes = pairs_each(rng, share, n, n_all_pairs(p))
     block = np.repeat(np.arange(len(share)), sizes)
-    if sizes.min() >= WALKS_BELOW * p:
+    if sizes.min() >= LEAST_OF_BLOCK * p:
         pairs_of = first_pairs if p <= MOST_CHOOSING else scattered_pairs
         return np.concatenate([pairs_of(rng, p, size) for size in sizes]), block
     # too few pairs per block for separate designs: assign pieces of whole designs; a

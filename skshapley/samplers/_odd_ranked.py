@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skshapley._process._process import RankedOddDesign, ranked_players
+from skshapley._process._pairs import OddDesign
+from skshapley._process._process import ranked_players
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import chosen_pairs, n_all_pairs
@@ -47,7 +48,7 @@ class RankedOdd(Sampler):
     True
     """
 
-    produces = RankedOddDesign
+    produces = OddDesign
     # the design is planned for all draws
     traits = SamplerTraits(goes_on=False)
 
@@ -73,7 +74,7 @@ class RankedOdd(Sampler):
         self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
         self._ranked = np.stack([rng.permutation(p) for rng in self.rngs_])
 
-    def _ask(self, rows: np.ndarray, n: int) -> RankedOddDesign:
+    def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
         p = self.n_players_
         ranked = self._ranked[rows]
@@ -87,15 +88,13 @@ class RankedOdd(Sampler):
             coalitions = np.pad(
                 coalitions, ((0, 0), (1, 0), (0, 0)), constant_values=True
             )
-        return RankedOddDesign(
+        return OddDesign(
             with_complements(coalitions),
             exact=start + len(pairs) == n_all_pairs(p),
             ranked=ranked,
         )
 
-    def _tell(
-        self, rows: np.ndarray, design: RankedOddDesign, values: np.ndarray
-    ) -> None:
+    def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         if self._n_asked[rows[0]] == self.n_players_:
             odd = (values[:, ::2] - values[:, 1::2]) / 2
             self._ranked[rows] = ranked_players(odd, self._ranked[rows])

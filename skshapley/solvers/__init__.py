@@ -1,7 +1,6 @@
 """Solvers: estimate attributions from the values of coalitions."""
 
 from skshapley._process._pairs import OddDesign, RandomOddDesign
-from skshapley._process._process import RankedOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     ExtendedDesign,
@@ -45,7 +44,6 @@ DEFAULT_SOLVERS: dict[type, str] = {
     FullDesign: "linear",
     LinearDesign: "linear",
     OddDesign: "gp",
-    RankedOddDesign: "gp",
     RandomOddDesign: "gp-leave-one-out",
     MarginalDesign: "marginal-mean",
     PairDesign: "stratified-mean",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skshapley._process._case import Case, Estimates
+from skshapley._process._case import Case, Estimates, solve_ranked
 from skshapley._process._errors import overlooked
 from skshapley._process._pairs import OddDesign, RandomOddDesign
 from skshapley._process._process import Posterior
@@ -80,6 +80,13 @@ class GaussianProcess(Solver):
 
     def result(self) -> Estimate:
         """Return the posterior means and their standard errors."""
+        ranked = [
+            case
+            for case in self._cases
+            if case.solution is None and case.ranked is not None
+        ]
+        if ranked:
+            solve_ranked(ranked)
         solved = [case.solve() for case in self._cases]
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
         background_errors, p = np.full_like(values, np.nan), self.n_players_

@@ -333,7 +333,7 @@ def test_blocks_agree_with_a_joint_normal(rows, weights, functional):
     np.testing.assert_allclose(found.process.variance, np.diag(variance), atol=1e-7)
     # only the parts of single background rows, without the game that all share
     of_rows = np.diag(to @ np.kron(np.eye(b), own) @ to.T)
-    errors = background_errors(found)
+    errors = background_errors(found, pairs.blocks)
     np.testing.assert_allclose(errors**2, of_rows[:, None] * found.scale, rtol=1e-6)
 
 

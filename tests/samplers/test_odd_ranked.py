@@ -33,7 +33,7 @@ def truth():
 def explained(sampler, evals_a_player):
     game = HybridGame(perceptron, ROWS, REFERENCE)
     outcome = explain_game(
-        game, sampler=sampler, max_evals=evals_a_player * P, random_state=0
+        game, sampler=sampler, max_evals=int(evals_a_player * P), random_state=0
     )
     return outcome.values[:, :, 0], outcome.standard_errors[:, :, 0]
 
@@ -49,6 +49,11 @@ def ratio(truth, sampler, other, evals_a_player):
 
 def test_three_evaluations_a_player_are_a_third_of_permutations(truth):
     assert ratio(truth, RankedOdd(), Antithetic(), 3) < 1 / 3
+
+
+def test_pairs_above_one_a_player_are_chosen(truth):
+    """With a permutation and Hadamard rows, the ratio was .9."""
+    assert ratio(truth, Odd(), Antithetic(), 2.5) < 0.5
 
 
 def test_errors_are_near_those_of_fitted_hyper_parameters(truth):
@@ -117,6 +122,31 @@ def test_values_do_not_depend_on_other_rows_or_names():
     other = explainer.fit(REFERENCE[:, order]).explain(ROWS[2:3, order])
     assert other.settings.sampler == "RankedOdd()"
     np.testing.assert_allclose(other.values[0], alone.values[0, order], rtol=1e-9)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.25])
+def test_rows_are_solved_together_with_equal_bits(step):
+    """Rows choose different candidates, and some outputs are linear."""
+    slopes = np.random.default_rng(2).normal(size=P)
+
+    def model(rows):
+        total = np.zeros(len(rows))
+        for j in range(P):
+            total += np.sin(rows[:, j] * slopes[j]) * np.abs(rows[:, (7 * j + 1) % P])
+        total = np.floor(total / step) * step if step else total
+        return np.stack([total, rows[:, 0] - rows[:, 3], np.zeros(len(rows))], axis=1)
+
+    explainer = ShapleyExplainer(model, max_rows=120, random_state=0).fit(REFERENCE)
+    together = explainer.explain(ROWS)
+    assert together.settings.sampler == "RankedOdd()"
+    alone = [explainer.explain(ROWS[i : i + 1]) for i in range(len(ROWS))]
+    for name in ("values", "standard_errors"):
+        parts = np.concatenate([getattr(one, name) for one in alone])
+        np.testing.assert_array_equal(parts, getattr(together, name))
+    difference = ROWS[:, [0, 3]] - REFERENCE[:, [0, 3]]
+    np.testing.assert_allclose(
+        together.values[:, [0, 3], 1], difference * [1, -1], atol=1e-12
+    )
 
 
 def test_tied_players_have_random_ranks():
