@@ -34,7 +34,7 @@ Some families have a coverage above .98, for these reasons:
     python -m benchmarks interactions [--sets models] [--games 2] [--more 6] [--shapiq]
     python -m benchmarks interactions --cost
 
-`--shapiq` needs Python 3.12 and shapiq 1.8; it may be an environment of its own.
+`--shapiq` needs Python 3.12 and shapiq 1.8, which `make bench-interactions` installs.
 `--write` puts the tables of all sets that ran into
 `doc/results/interactions.md`. `--cost` measures what interactions add to the
 time of an instance.
