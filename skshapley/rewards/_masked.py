@@ -187,6 +187,8 @@ class MaskedModel(Portable):
         The first steps of a pipeline, if they are done once, before rows are mixed.
     whole : MaskedModel or None
         The model with these steps, in raw columns.
+    has_layers : bool
+        Whether the layers of a perceptron give the response.
     """
 
     response: Response
@@ -196,6 +198,7 @@ class MaskedModel(Portable):
     label: str = field(default="raw columns", kw_only=True)
     steps: tuple = field(default=(), kw_only=True)
     whole: "MaskedModel | None" = field(default=None, kw_only=True)
+    has_layers: bool = field(default=False, kw_only=True)
 
     def transform(self, X) -> Any:
         """Return the columns to mix, from a table of raw columns ``(n, d)``."""

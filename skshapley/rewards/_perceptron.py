@@ -11,7 +11,7 @@ all weights.
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,35 +38,36 @@ ACTIVATIONS: dict[str, Callable] = {
 }
 
 
-def perceptron_layers(response, pool, empty) -> "PerceptronLayers | None":
-    """Return the layers of a perceptron on a table of floats; None for other models.
+def has_layers(masked, empty) -> bool:
+    """Return True for a perceptron on a table of floats, if its layers give its response.
 
     Parameters
     ----------
-    response : Response
-    pool : RowPool
+    masked : MaskedModel
     empty : ndarray of shape (b, K)
         The response on each background row.
     """
-    if not _has_layers(response, pool):
-        return None
-    layers = PerceptronLayers(response, pool)
+    model = masked.response.estimator
+    perceptron = type(model).__module__ == PERCEPTRONS
+    if not perceptron or callable(masked.response.method) or len(model.coefs_) == 1:
+        return False
+    pool = masked.pool(masked.background)
+    if not holds_floats(pool) or any(
+        weights.dtype != float for weights in model.coefs_
+    ):
+        return False
+    layers = PerceptronLayers(masked.response, pool)
     checked = np.arange(min(CHECKED_ROWS, len(empty)))
     nobody = np.zeros((len(checked), pool.column_player.max() + 1), dtype=bool)
-    responses = layers(nobody, np.zeros_like(checked), checked[:, None])
+    outputs = layers.outputs(nobody, np.zeros_like(checked), checked[:, None])
     # The attributes of the model may not be what its method computes from.
-    return layers if np.allclose(responses, empty[checked], 1e-9, 1e-12) else None
+    return np.allclose(layers.response(outputs), empty[checked], 1e-9, 1e-12)
 
 
-def _has_layers(response: Response, pool: RowPool) -> bool:
-    """Return True for a perceptron with a hidden layer, and tables of float64."""
-    model = response.estimator
-    if type(model).__module__ != PERCEPTRONS or callable(response.method):
-        return False
-    if type(pool) is not ArrayPool or len(model.coefs_) == 1:
-        return False
-    arrays = pool.X, pool.background, *model.coefs_
-    return all(array.dtype == float for array in arrays)
+def holds_floats(pool: RowPool) -> TypeGuard[ArrayPool]:
+    """Return True for arrays of float64."""
+    tables = pool.X, pool.background
+    return type(pool) is ArrayPool and all(table.dtype == float for table in tables)
 
 
 class _Identity:
@@ -84,11 +85,17 @@ class PerceptronLayers:
     response : Response
         The response of an `MLPRegressor` or `MLPClassifier`.
     pool : ArrayPool
+        Arrays of float64.
+
+    Attributes
+    ----------
+    response : Response
+        The response of the model to the sums of its last layer.
     """
 
     def __init__(self, response: Response, pool: ArrayPool) -> None:
         model = response.estimator
-        self._pool = ArrayPool(pool.X, pool.background, pool.column_player)
+        self._pool = pool
         self._weights = model.coefs_
         self._activation = model.activation  # a name, because functions need not pickle
         # Cumulative sums of wide first layers leave the cache.
@@ -102,17 +109,16 @@ class PerceptronLayers:
             self._intercepts.append(np.tile(-last if relu else last, (PIECE_ROWS, 1)))
             last = intercepts + last @ weights if relu else intercepts
         self._last = last
-        self._respond = response.of(_after_layers(model, len(last)))
+        self.response = response.of(_after_layers(model, len(last)))
 
-    def __call__(self, coalitions, rows, references, where="") -> NDArray[np.float64]:
-        """Return the raw response of mixed rows ``(n q, K)``, as `Response`.
+    def outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
+        """Return the sums of the last layer of mixed rows, ``(n q, n_outputs)``.
 
         Parameters
         ----------
         coalitions : ndarray of shape (n, p), bool
         rows : ndarray of shape (n,), int
         references : ndarray of shape (n, q), int
-        where : str, default=""
         """
         sums = None
         if self._cumulative and references.shape[1] == 1:
@@ -123,10 +129,10 @@ class PerceptronLayers:
         for start in range(0, len(outputs), PIECE_ROWS):
             piece = slice(start, start + PIECE_ROWS)
             first = table[piece] @ self._weights[0] if sums is None else sums[piece]
-            outputs[piece] = self._outputs(first)
-        return self._respond(outputs, where)
+            outputs[piece] = self._last_sums(first)
+        return outputs
 
-    def _outputs(self, sums) -> NDArray[np.float64]:
+    def _last_sums(self, sums) -> NDArray[np.float64]:
         """Return the sums of the last layer from first layers without intercepts."""
         activate = ACTIVATIONS[self._activation]
         for intercepts, weights in zip(

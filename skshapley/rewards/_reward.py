@@ -1,6 +1,7 @@
 """Base classes of rewards, and the interventional reward: a mean over the background."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -21,7 +22,11 @@ from skshapley._tables import (
 from skshapley._tools import Flag, Parametrised, working_bytes
 from skshapley.rewards._game import LINK, Game, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, Players, marked_players, prepare
-from skshapley.rewards._perceptron import PerceptronLayers, perceptron_layers
+from skshapley.rewards._perceptron import (
+    PerceptronLayers,
+    has_layers,
+    holds_floats,
+)
 from skshapley.rewards._response import Response
 
 HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one call
@@ -153,6 +158,8 @@ class BackgroundReward(Portable, Reward):
         self.empty_ = masked_response.over(self.masked_.background, "background rows")
         if masked_response is not response:
             response.learn_from(masked_response)
+        layered = has_layers(self.masked_, self.empty_)
+        self.masked_ = replace(self.masked_, has_layers=layered)
         self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
         self.masked_columns_ = self.masked_.label
         return self
@@ -439,15 +446,19 @@ class InterventionalGame(Game):
 
     @cached_property
     def _layers(self) -> PerceptronLayers | None:
-        return perceptron_layers(self.shared.response, self._pool, self._empty)
+        if self.shared.has_layers and holds_floats(self._pool):
+            return PerceptronLayers(self.shared.response, self._pool)
+        return None
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each mixed row, ``(n, q, K)``."""
-        if self._layers is not None:
-            raw = self._layers(coalitions, rows, references, where)
+        layers = self._layers
+        if layers is not None:
+            outputs = layers.outputs(coalitions, rows, references)
+            raw = layers.response(outputs, where)
         else:
             hybrid = self._pool.hybrid(coalitions, rows, references)
-            raw = self.shared.response(hybrid, where=where)
+            raw = self.shared.response(hybrid, where)
         return raw.reshape(*references.shape, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from skshapley import ShapleyExplainer
 from skshapley._tables._rows import row_pool
 from skshapley.rewards import _perceptron, _reward
-from skshapley.rewards._perceptron import perceptron_layers
+from skshapley.rewards._masked import MaskedModel
+from skshapley.rewards._perceptron import PerceptronLayers, has_layers
 from skshapley.rewards._response import Response
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -38,13 +39,20 @@ MODELS = {
 
 
 def layers_of(model, method="predict", table=TABLE, column_player=None):
-    """Return a response, its pool and its layers."""
+    """Return a response, its pool, and its layers or None."""
     response = Response(model, method)
     background = table[40:]
     players = np.arange(D) if column_player is None else column_player
     pool = row_pool(table[:40], background, players)
     empty = response.over(background, "rows")
-    return response, pool, perceptron_layers(response, pool, empty)
+    masked = MaskedModel(response, background, np.full(40, 1 / 40), players)
+    layered = has_layers(masked, empty)
+    return response, pool, PerceptronLayers(response, pool) if layered else None
+
+
+def response_of(layers, coalitions, rows, references):
+    """Return the response to mixed rows by layers."""
+    return layers.response(layers.outputs(coalitions, rows, references))
 
 
 def permuted(rng, p):
@@ -67,7 +75,7 @@ def test_responses_are_those_of_the_model(name, container, d):
     model.fit(table, y)
     response, pool, layers = layers_of(model, method, table, np.arange(d))
     coalitions, rows, references = permuted(np.random.default_rng(1), d)
-    ours = layers(coalitions, rows, references[:, None])
+    ours = response_of(layers, coalitions, rows, references[:, None])
     hybrid = pool.hybrid(coalitions, rows, references[:, None])
     np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
 
@@ -82,7 +90,7 @@ def test_many_pieces_and_many_references(activation, monkeypatch):
     coalitions = rng.random((70, D)) < 0.5
     rows, references = rng.integers(40, size=70), rng.integers(40, size=(70, 3))
     hybrid = pool.hybrid(coalitions, rows, references)
-    ours = layers(coalitions, rows, references)
+    ours = response_of(layers, coalitions, rows, references)
     np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
 
 
@@ -91,7 +99,7 @@ def test_players_of_several_columns():
     players = np.random.default_rng(2).integers(0, 30, D)
     response, pool, layers = layers_of(model, column_player=players)
     coalitions, rows, references = permuted(np.random.default_rng(3), 30)
-    ours = layers(coalitions, rows, references[:, None])
+    ours = response_of(layers, coalitions, rows, references[:, None])
     hybrid = pool.hybrid(coalitions, rows, references[:, None])
     np.testing.assert_allclose(ours, response(hybrid), rtol=1e-9, atol=1e-12)
 
@@ -138,7 +146,7 @@ def test_explanations_are_those_of_mixed_rows(monkeypatch, d):
         return explainer.fit(TABLE[40:, :d]).explain(TABLE[:2, :d])
 
     ours = explained()
-    monkeypatch.setattr(_reward, "perceptron_layers", lambda *parts: None)
+    monkeypatch.setattr(_reward, "has_layers", lambda *parts: False)
     theirs = explained()
     np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-9)
     assert (ours.n_model_rows == theirs.n_model_rows).all()
