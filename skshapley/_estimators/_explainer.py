@@ -48,7 +48,8 @@ class ShapleyExplainer(Attributor):
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function",
         "score_samples", "log_odds" (an XGBoost classifier's margin, else the logit of
-        the probability), "log" (the logarithm of the prediction), or a function of
+        the probability, sampled values of it within about ±36), "log" (the logarithm of
+        the prediction), or a function of
         (estimator, X). "auto": probabilities or else
         decision values of classifiers, scores of outlier detectors, predictions of all
         others.

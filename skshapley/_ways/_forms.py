@@ -104,7 +104,7 @@ def _check_sums(
     if form.index.adds_up:
         close &= np.abs(total - v_full) <= GAP_RTOL * size
     if not close.all():
-        finite_numbers(v_full, f"The closed form, {form.label},", "row")
+        finite_numbers(size, f"The closed form, {form.label},", "row")
         row, output = np.argwhere(~close)[0]
         raise UnreadableModelError(
             f"The exact values of {form.label} add up to {total[row, output]:.9g} in row"

@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
-from sklearn.linear_model import LinearRegression, PoissonRegressor
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+)
 
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley.closed_forms import LinearTerms
@@ -66,3 +70,12 @@ def test_infinite_predictions_have_no_values(parameters):
         ModelOutputError, match="exponential of linear terms, returned NaN"
     ):
         explainer.explain(instances)
+
+
+def test_attributions_too_large_to_be_summed_are_refused():
+    """Two large attributions of opposite signs, with a prediction that is in range."""
+    model = LogisticRegression().fit(X[:, :2], X[:, 0] > X[:, 1])
+    explainer = ShapleyExplainer(model, response_method="log_odds").fit(X[:5, :2])
+    assert explainer.exact_ is not None
+    with pytest.raises(ModelOutputError, match=r"linear terms, .* beyond 1e\+306"):
+        explainer.explain([[1e306, 1e306]])
