@@ -12,7 +12,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms import CLOSED_FORMS, Tables
+from skshapley.closed_forms import CLOSED_FORMS, Exponential, Logistic, Tables
 
 from .models import MODELS, Y
 
@@ -204,3 +204,20 @@ def test_every_closed_form_is_tested():
     met |= {type(part.form) for form in forms for part in getattr(form, "parts", [])}
     # the models of tables are in tests/ecosystem
     assert met | {Tables} == set(CLOSED_FORMS.values())
+
+
+@pytest.mark.parametrize("curve", [Exponential, Logistic])
+def test_curves_keep_nothing_of_an_earlier_background(curve):
+    rng = np.random.default_rng(0)
+    earlier, background, instances = rng.normal(size=(3, 5, 4))
+    coef = [1.0, -2.0, 0.5, 0.3]
+    form = curve(coef, 0.2).fit(earlier)
+    form.attributions(instances)
+    again = form.fit(background)
+    fresh = curve(coef, 0.2).fit(background)
+    np.testing.assert_array_equal(
+        again.attributions(instances), fresh.attributions(instances)
+    )
+    np.testing.assert_array_equal(
+        again.references(instances, [0, 2]), fresh.references(instances, [0, 2])
+    )
