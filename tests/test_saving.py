@@ -549,3 +549,23 @@ def test_dates_of_any_resolution_survive_a_round_trip(tmp_path, unit):
     explanation.save(tmp_path / "dates.parquet")
     there = Explanation.load(tmp_path / "dates.parquet")
     pd.testing.assert_frame_equal(there.data, explanation.data)
+
+
+def test_numbers_of_every_line_are_required_in_the_file(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    explanation = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1]).fit(X[:2]).explain(X)
+    path = tmp_path / "phi.parquet"
+    explanation.save(path)
+    schema = pq.read_schema(path)
+    required = {field.name for field in schema if not field.nullable}
+    assert {"row", "prediction", "base_value", "value:x0", "error:x2"} <= required
+    assert not any(name.startswith("data:") for name in required)
+
+
+def test_labels_that_are_bools_stay_bools_in_the_file(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    explanation = ShapleyExplainer(lambda X: X[:, :2] * X[:, 2:]).fit(X[:2]).explain(X)
+    explanation = replace(explanation, output_names=np.array([False, True]))
+    path = tmp_path / "phi.parquet"
+    explanation.save(path)
+    assert str(pq.read_schema(path).field("output").type) == "bool"

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.samplers import Odd, SamplerTask
 from skshapley.solvers import GaussianProcess, SolverTask
-from skshapley.stopping import RelativeError, StandardError
+from skshapley.stopping import RelativeError, StandardError, StoppingRule
 from skshapley.testing import (
     CooperativeGame,
     DividendGame,
@@ -436,3 +436,25 @@ def test_checks_change_no_estimate():
     checked, unchecked = (solver.result() for solver in solvers)
     np.testing.assert_array_equal(checked.values, unchecked.values)
     np.testing.assert_array_equal(checked.standard_errors, unchecked.standard_errors)
+
+
+class Satisfied(StoppingRule):
+    """A rule that always holds, and that remembers the values of its looks."""
+
+    def __init__(self):
+        self.looks = set()
+
+    def done(self, values, standard_errors):
+        self.looks.add(values.tobytes())
+        return np.ones(len(values), dtype=bool)
+
+
+def test_odd_stops_at_the_second_look_that_holds():
+    rule = Satisfied()
+    X = np.random.default_rng(0).normal(size=(20, 10))
+    explainer = ShapleyExplainer(
+        lambda X: X.prod(axis=1), sampler="odd", stopping=rule, random_state=0
+    )
+    explanation = explainer.fit(X).explain(X[:1])
+    assert explanation.converged.all()
+    assert len(rule.looks) == 2

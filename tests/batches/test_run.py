@@ -640,3 +640,29 @@ def test_memory_errors_do_not_count_as_bad_rows(table, background):
     explainer = fitted(background, model=greedy)
     with pytest.raises(MemoryError):
         list(explain_batches(explainer, table, on_error="skip"))
+
+
+def test_whole_numbers_before_fractions_are_written_as_floats(tmp_path):
+    """A later piece of an iterator may have fractions in a column of whole numbers."""
+    whole = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    explainer = ShapleyExplainer(lambda X: np.asarray(X).prod(axis=1))
+    explainer.fit(whole.astype(float))
+    pieces = iter([whole, whole.assign(a=[0.5, 0.25])])
+    explain_batches(explainer, pieces, tmp_path / "phi", batch_rows=2)
+    files = [*(tmp_path / "phi").glob("*.parquet")]
+    assert [str(pq.read_schema(path).field("data:a").type) for path in files] == [
+        "double",
+        "double",
+    ]
+
+
+def test_one_row_more_than_before_is_refused_before_it_is_written(tmp_path):
+    table = pd.DataFrame({"a": np.arange(7.0), "b": 1.0})
+    explainer = ShapleyExplainer(lambda X: np.asarray(X).prod(axis=1)).fit(table[:3])
+    out = tmp_path / "phi"
+    explain_batches(explainer, iter([table[:3], table[3:6]]), out, batch_rows=3)
+    before = sorted(path.name for path in out.iterdir())
+    pieces = iter([table[:3], table[3:6], table[6:]])
+    with pytest.raises(FileExistsError, match="more than 6 rows"):
+        explain_batches(explainer, pieces, out, batch_rows=3)
+    assert sorted(path.name for path in out.iterdir()) == before
