@@ -64,10 +64,10 @@ class NearestGame(Game):
         present = coalitions[
             :, :, reward.players_.column_player
         ]  # (r, m, d): groups as columns
-        apart = (
+        squares = (
             (self.X[rows][:, None] - reward.background_) / reward.scale_
         ) ** 2  # (r, b, d)
-        distance = present @ np.swapaxes(apart, 1, 2)  # (r, m, b)
+        distance = present @ np.swapaxes(squares, 1, 2)  # (r, m, b)
         nearest = distance.argsort(axis=2, kind="stable")[:, :, : self.rows_per_value]
         hybrid = np.where(
             present[:, :, None],
@@ -76,9 +76,9 @@ class NearestGame(Game):
         )
         raw = reward.response_(hybrid.reshape(-1, self.X.shape[1]))
         raw = raw.reshape(r, m, self.rows_per_value, -1)
-        chosen = reward.response_.choose(raw, self.winners[rows][:, None, None])
+        outputs = reward.response_.choose(raw, self.winners[rows][:, None, None])
         absent = ~coalitions.any(axis=2, keepdims=True)  # nobody is there to be near to
-        return np.where(absent, self.empty(rows), chosen.mean(axis=2))
+        return np.where(absent, self.empty(rows), outputs.mean(axis=2))
 
     def empty(self, rows):
         """Return v(empty), ``(r, 1, k)``: there is one reference, the whole background."""

@@ -34,5 +34,5 @@ class Rotations(PermutationSampler):
     def _draw(self, rng, n_units, unit):
         p = self.n_players_
         first = rng.permuted(np.tile(np.arange(p), (n_units * unit // p, 1)), axis=1)
-        turned = (np.arange(p)[:, None] + np.arange(p)) % p
-        return first[:, turned].reshape(-1, p)
+        rotations = (np.arange(p)[:, None] + np.arange(p)) % p
+        return first[:, rotations].reshape(-1, p)

@@ -47,8 +47,8 @@ class ShareTheGap(Solver):
 
     def result(self):
         """Return the means with the gap shared out; NaN errors for a single unit."""
-        found = [self._of_one(np.concatenate(gains)) for gains in self._gains]
-        means, variances = (np.stack(part) for part in zip(*found, strict=True))
+        estimates = [self._of_one(np.concatenate(gains)) for gains in self._gains]
+        means, variances = (np.stack(part) for part in zip(*estimates, strict=True))
         total = variances.sum(axis=1, keepdims=True)
         share = np.divide(
             variances, total, out=np.zeros_like(variances), where=total > 0
