@@ -94,10 +94,14 @@ def measured(family, sampler, times, seeds=range(100, 104)):
 @pytest.mark.parametrize("family", ["huge player", "rank", "saturated"])
 @pytest.mark.parametrize("sampler", ["antithetic", "classical"])
 def test_two_units_have_intervals_of_a_useful_width(sampler, family):
-    """Four evaluations a player buy two pairs, or two rounds."""
+    """Four evaluations a player buy two pairs, or two rounds.
+
+    On saturated games, the ratio of pairs was 9.3 with one degree of freedom. With
+    those of all players with large variances, it is 6.3.
+    """
     coverage, ratio = measured(family, sampler, 4)
     assert coverage > 0.9
-    assert ratio < 12
+    assert ratio < (8 if sampler == "antithetic" else 12)
 
 
 def test_few_permutations_allow_for_events_of_most_players():
@@ -114,7 +118,7 @@ def test_few_permutations_allow_for_events_of_most_players():
 def test_errors_of_corrected_sums_are_those_after_the_correction(sampler):
     """On saturated games, the known sum of the values removes most of the error.
 
-    Before the correction, the ratio was 8.8 and 8.9. Now it is 5.3 and 5.6.
+    Before the correction, the ratio was 8.8 and 8.9. Now it is 5.1 and 5.0.
     """
     coverage, ratio = measured("saturated", sampler, 100)
     assert coverage > 0.93

@@ -217,14 +217,13 @@ class SampledUnits:
         return np.stack([values, within, between, share / m, background_variance])
 
 
-def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
+def _spread_of_chunks(missed: np.ndarray, size: int) -> np.ndarray:
     """Return the variance of the mean of ``(r, m, p, k)`` by its balanced chunks, ``(r, p, k)``.
 
-    It is widened as Student's t is. Where few of the chunks make up most of the spread,
-    the degrees of freedom are fewer.
+    Chunks have at most `size` numbers. The variance is widened as Student's t is. Where
+    few of the chunks make up most of the spread, the degrees of freedom are fewer.
     """
     r, m, *shape = missed.shape
-    size = largest
     # Smaller chunks give more degrees of freedom, but only whole chunks are balanced
     # over the background.
     while size > 1 and m // size < LEAST_CHUNKS:
@@ -333,8 +332,7 @@ class PermutationMean(Solver):
         # weights of the step at each position, ``(p,)``; None for equal weights
         self._weights: np.ndarray | None = None
         if self.index_ != INDICES["shapley"]:
-            p = self.n_players_
-            self._weights = p * self.index_.size_law(p - 1)
+            self._weights = self.n_players_ * self.index_.size_law(self.n_players_ - 1)
 
     def look_at(self, rows: np.ndarray) -> None:
         """Choose rows, because the regressions of the others take long."""
@@ -356,14 +354,17 @@ class PermutationMean(Solver):
         noisy = (differences > self._rounding[rows]) | (design.unit == 1)
         self._additive[rows] &= ~noisy.any(axis=(1, 2))
         if design.sampled:
-            units = inside.mean(axis=2)
             if self._sampled is None:
                 # the engine passes an order with every sample
                 order = cast(RowOrder, self.row_order_)
                 self._sampled = SampledUnits(order, self.players_, design.unit, k)
             controls = self._controls(rows, design, values)
             self._sampled.add(
-                rows, design.references[:, :: design.unit], units, controls, noisy
+                rows,
+                design.references[:, :: design.unit],
+                inside.mean(axis=2),
+                controls,
+                noisy,
             )
             return
         if self._centring is None:
@@ -449,8 +450,7 @@ class PermutationMean(Solver):
         values = (self._strata[:, None, None] * mean).sum(axis=1)
         # The number of units, less one for each background row
         degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
-        products = m.products[:, :, 0, 0]
-        residual_share = _residual_share(mean, products, squares, degrees)
+        residual_share = _residual_share(mean, m.products[:, :, 0, 0], squares, degrees)
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
             gain = self.v_full_ - self.v_empty_
@@ -504,8 +504,7 @@ def _residual_share(
     residual = residual_squares.sum(axis=(1, 2))[:, None]
     # Contributions of single precision that agree still differ by 1e-7 of their size.
     rounding = 1e-12 * (mean**2).sum(axis=(1, 2))[:, None]
-    share = np.ones_like(total)
-    np.divide(residual, total, out=share, where=total > rounding)
+    share = np.divide(residual, total, out=np.ones_like(total), where=total > rounding)
     chance = 1 / (degrees[:, None, None] + 1)
     return np.minimum(share + chance, 1.0)
 
@@ -532,6 +531,28 @@ def background_errors(moments, weights, means, squares) -> np.ndarray:
     # 1.
     between = (share * (means - mean) ** 2).sum(axis=1) / (1 - weights @ weights)
     return np.sqrt(np.maximum(between - noise, 0.0) * (weights @ weights))
+
+
+def error_of_large_variances(variances: np.ndarray) -> np.ndarray:
+    """Return the standard error of players with large variances, ``(..., 1, k)``.
+
+    Two units leave one degree of freedom to each player, for which Student's t widens
+    intervals 6.5 times. All players with large variances together have more. As a limit
+    of the errors of two antithetic pairs, it reduces the ratio of stated and true
+    variances from 7.8 to 5.3 on average over twelve families of games. Intervals
+    contain 97.1 % of the values instead of 97.5 %. On exponentials of sums of normal
+    weights of deviation 1.2, they contain 87 % instead of 89 %.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (..., p, k)
+        Estimated with one degree of freedom each.
+    """
+    total = variances.sum(axis=-2, keepdims=True)
+    squares = (variances**2).sum(axis=-2, keepdims=True)
+    n_players = np.divide(total**2, squares, out=np.ones_like(total), where=squares > 0)
+    # The mean square of a chi-squared variable is three times the square of its mean.
+    return np.sqrt(total / n_players / 3) * widening(n_players)
 
 
 def errors_over_units(
@@ -589,6 +610,11 @@ def errors_over_units(
     per_draw = share.sum(axis=1)
     per_unit = together * per_draw
     errors = pooled_errors(within, freedom, most)
+    errors = np.where(
+        degrees.sum(axis=1) == 1,
+        np.minimum(errors, error_of_large_variances(within)),
+        errors,
+    )
     # Student's t with so few degrees of freedom knows nothing of the range.
     few_degrees = degrees.sum(axis=1) < LEAST_DEGREES
     n_draws = moments.size.sum(axis=1)[:, None, None]
@@ -600,8 +626,7 @@ def errors_over_units(
     sizes = np.where(sizes > 0, sizes, gap)
     largest = np.where(few_degrees, widest(sizes, per_unit), np.inf)
     errors = np.minimum(errors, largest)
-    single = unexplained * scale.single
-    errors = unseen(errors, sizes, per_unit, per_draw * single)
+    errors = unseen(errors, sizes, per_unit, per_draw * unexplained * scale.single)
     # However much the draws agree, few of them cannot exclude a frequent event.
     frequent = unexplained * scale.frequent
     frequent = np.where(frequent > 0, frequent, gap)
