@@ -103,3 +103,23 @@ def test_nearly_additive_columns_have_errors_of_their_variations():
     errors = explanation.standard_errors[:, 1:3]
     assert (errors**2).mean() < 6 * (off**2).mean()
     assert (np.abs(off) <= 1.96 * errors + 1e-9).mean() > 0.9
+
+
+@pytest.mark.parametrize("triple", [0.0, 1.0])
+def test_pairs_state_errors_of_the_size_of_their_column(triple):
+    """Four of ten columns have small effects, and five none.
+
+    Values repeat because of the unused columns. They passed for steps, of the size of
+    the strong column: errors were .8 with the product of three columns, and 130
+    without. They are .1 and .02.
+    """
+    rng = np.random.default_rng(0)
+    background, X = rng.normal(size=(40, 10)), rng.normal(size=(10, 10))
+
+    def predict(X):
+        product = triple * np.tanh(X[:, 1] * X[:, 2] * X[:, 3])
+        return model(3000.0)(X) + product
+
+    odd = ShapleyExplainer(predict, sampler="odd", max_rows=2_480, random_state=0)
+    errors = odd.fit(background).explain(X).standard_errors[:, 1:]
+    assert np.sqrt((errors**2).mean()) < 0.3

@@ -120,7 +120,10 @@ def overlooked(
     largest_change = (reach[:, None] * np.abs(posterior.left_out[..., inner, :])).max(
         axis=-2, keepdims=True
     )
-    largest = np.abs(values).max(axis=-2, keepdims=True)
+    interactions = values
+    if not weight:
+        interactions = values - process.points.signs @ posterior.means / 2
+    largest = np.abs(interactions).max(axis=-2, keepdims=True)
     silent = np.hypot(SILENT * posterior.repeated, FEW / n) * largest / n
     wide = value_range(posterior.witnesses)
     # largest distance between neighbouring values, zero included

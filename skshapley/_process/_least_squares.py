@@ -8,7 +8,7 @@ import numpy as np
 
 from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior
-from skshapley._tools import UNSEEN, value_range
+from skshapley._tools import UNSEEN, positive_sizes, value_range
 
 # Rounding, relative to the largest value: smaller residuals count as 0. Least squares
 # with a condition number of 1e6 loses six of sixteen digits.
@@ -32,7 +32,8 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values of players, errors and residuals if the odd part may be linear.
 
     If m spare points agree with a linear game, up to 3/m of all pairs may still
-    deviate. So 1.96 errors are 3/m of the range of the values.
+    deviate. So 1.96 errors are 3/m of a player's value. A player without effect counts
+    as the one with the smallest effect.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if residual.all():
         # without a fit, zeros at all points of all blocks are the witnesses
         spare = len(odd) - len(odd.by_block()) - p
-    errors = _unwitnessed(values, value_range(values), np.full(len(largest), spare))
+    sizes = positive_sizes(np.abs(values))
+    errors = _unwitnessed(values, sizes, np.full(len(largest), spare))
     return values, errors, residual & (largest > 0)
 
 

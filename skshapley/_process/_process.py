@@ -170,21 +170,45 @@ class Posterior:
 
     @cached_property
     def repeated(self) -> np.ndarray:
-        """The share of repeated values of each output, ``(..., 1, k)``."""
+        """The share of repeated values of each output, ``(..., 1, k)``.
+
+        Pairs count once if they agree in the players that determine all values: pairs
+        that differ in unused players only repeat a value without a step.
+        """
         scale = np.maximum(np.abs(self.values).max(axis=-2, keepdims=True), TINY)
-        ordered = np.sort(np.round(self.values / scale, DIGITS), axis=-2)
-        repeated = np.diff(ordered, axis=-2) == 0
-        return repeated.sum(axis=-2, keepdims=True) / self.values.shape[-2]
+        rounded = np.round(self.values / scale, DIGITS)
+        reach = self.process.kernel.reach
+        ranked = self.process.points.signs[:, np.argsort(-reach)]
+        return np.apply_along_axis(repetition, -2, rounded, ranked)[..., None, :]
 
     @property
     def in_steps(self) -> np.ndarray:
         """Whether the values of an output are mostly repeated, ``(..., 1, k)``."""
-        return self.repeated > 1 - MOST_DISTINCT
+        return self.repeated >= 1 - MOST_DISTINCT
 
     def mean(self, signs: np.ndarray) -> np.ndarray:
         """Return the posterior means at new points, ``(m, k)``, without blocks."""
         process = self.process
         return process.kernel.cross(signs, process.points.signs) @ self._weights
+
+
+def repetition(values: np.ndarray, signs: np.ndarray) -> float:
+    """Return the share of repeated values among points of the players that determine them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    signs : ndarray of shape (n, p)
+        Of players in order of their reach. The first of them determine the values.
+    """
+    points = np.column_stack([signs, values])
+    points = points[np.lexsort(points.T[::-1])]
+    changes = np.diff(points, axis=0) != 0
+    first_change = changes.argmax(axis=1)
+    # Neighbours that agree in the determining players have equal values.
+    last_player = first_change[changes[:, -1]].max(initial=0)
+    n_points = 1 + (first_change <= last_player).sum()
+    return 1 - len(np.unique(values)) / n_points
 
 
 def choose_pairs(

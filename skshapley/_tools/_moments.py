@@ -78,6 +78,7 @@ ROUNDING = 1e-12  # share of the largest variance: smaller ones are rounding err
 LEAST_SPREAD = 1e-3
 # Fewer degrees of freedom than this do not count half because of heavy tails
 LEAST_HALVED = 2.0
+LEAST_SIZE = 1e-9  # share of the largest contribution: smaller ones are rounding errors
 
 
 def rule_of_three(share: np.ndarray) -> np.ndarray:
@@ -221,6 +222,13 @@ def pooled_errors(
     # less.
     further_degrees = 0.0 if joint else prior * degrees / most
     return np.sqrt(shrunk) * widening(degrees + further_degrees)
+
+
+def positive_sizes(sizes: np.ndarray) -> np.ndarray:
+    """Replace sizes of 0 by the smallest positive one of another player, ``(..., p, k)``."""
+    changed = sizes > LEAST_SIZE * sizes.max(axis=-2, keepdims=True)
+    smallest = np.where(changed, sizes, np.inf).min(axis=-2, keepdims=True)
+    return np.where(changed | np.isinf(smallest), sizes, smallest)
 
 
 def value_range(values: np.ndarray) -> np.ndarray:

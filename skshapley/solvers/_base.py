@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from skshapley._references import RowOrder
-from skshapley._tools import Parametrised, rule_of_three
+from skshapley._tools import Parametrised, positive_sizes, rule_of_three
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 
@@ -382,7 +382,6 @@ AGREE = 1e-6
 WIDEST = np.sqrt(np.log(2 / 0.05) / 2) / ndtri(0.975)
 # A player's largest contribution is rare if it is this many times its second largest.
 RARE = 3.0
-ROUNDING = 1e-9  # share of the largest contribution: smaller ones are rounding errors
 
 
 class Scale:
@@ -483,13 +482,6 @@ class Scale:
             return np.take_along_axis(sums, places, axis=1)
 
         return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
-
-
-def positive_sizes(sizes: np.ndarray) -> np.ndarray:
-    """Replace sizes of 0 by the smallest positive one of another player, ``(..., p, k)``."""
-    changed = sizes > ROUNDING * sizes.max(axis=-2, keepdims=True)
-    smallest = np.where(changed, sizes, np.inf).min(axis=-2, keepdims=True)
-    return np.where(changed | np.isinf(smallest), sizes, smallest)
 
 
 def widest(sizes: np.ndarray, share: ArrayLike) -> np.ndarray:

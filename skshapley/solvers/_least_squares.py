@@ -38,6 +38,7 @@ from skshapley._tools import (
     degrees_of_tails,
     log_binomial,
     pooled_errors,
+    positive_sizes,
 )
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES
@@ -47,7 +48,6 @@ from skshapley.solvers._base import (
     Solver,
     SolverTask,
     SolverTraits,
-    positive_sizes,
     unseen,
 )
 

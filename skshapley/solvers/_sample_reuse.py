@@ -19,7 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools import Count, OneOf, effective_degrees, log_binomial, widening
+from skshapley._tools import (
+    Count,
+    OneOf,
+    effective_degrees,
+    log_binomial,
+    positive_sizes,
+    widening,
+)
 from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import (
@@ -27,7 +34,6 @@ from skshapley.solvers._base import (
     Estimate,
     SolverTask,
     SolverTraits,
-    positive_sizes,
     unseen,
 )
 from skshapley.solvers._permutation_mean import PermutationMean
