@@ -14,6 +14,7 @@ from skshapley._process._functionals import (
     SHAPLEY,
     EvenValues,
     Functional,
+    GameValues,
     OddValues,
     PairValues,
 )
@@ -148,11 +149,12 @@ class Case:
         p = every.n_players
         odd = every.take(placed)  # a Gaussian process holds no more
         kernel = OddKernel.from_vector(self._fitted(odd), p)
-        process = Process(odd, kernel, OddValues(self.index))
-        posterior = Posterior(process, odd.values)
+        plain = self._corrected is not None or odd.block is not None
+        functional = OddValues(self.index) if plain else GameValues(self.index)
+        posterior = Posterior(Process(odd, kernel, functional), odd.values)
         if self._corrected is not None:
             return self._corrected(posterior)
-        values = posterior.means if odd.block is not None else posterior.values_of_game
+        values = posterior.means
         if odd.blocks is not None and self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior, odd.blocks)
         errors = standard_errors(posterior)
@@ -212,9 +214,7 @@ def solve_ranked(cases: Sequence[Case]) -> None:
     for i in np.unique(candidates[residual.any(axis=1)]):
         rows = np.flatnonzero(candidates == i)
         posterior = Posterior(ranked_process(points, *CANDIDATES[i]), values[rows])
-        estimate = blended(
-            posterior, posterior.values_of_game, standard_errors(posterior)
-        )
+        estimate = blended(posterior, posterior.means, standard_errors(posterior))
         stated = allowing_for_steps(posterior, estimate[1])
         fitted = residual[rows, None]
         means[rows] = np.where(fitted, estimate[0], means[rows])

@@ -125,7 +125,7 @@ def overlooked(
         interactions = values - process.points.signs @ posterior.means / 2
     largest = np.abs(interactions).max(axis=-2, keepdims=True)
     silent = np.hypot(SILENT * posterior.repeated, FEW / n) * largest / n
-    wide = value_range(posterior.witnesses)
+    wide = value_range(posterior.means[..., process.witnesses, :])
     # largest distance between neighbouring values, zero included
     ascending = np.sort(np.append(values, np.zeros_like(largest), axis=-2), axis=-2)
     step = np.diff(ascending, axis=-2).max(axis=-2, keepdims=True)

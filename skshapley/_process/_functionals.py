@@ -110,15 +110,6 @@ class Functional:
             parts.append(self.order * own_weight**2 + of_others)
         return weighted_sum(kernel.scales, parts)
 
-    def pair_weights(self, signs: np.ndarray) -> np.ndarray:
-        """Return the weights of the odd values of pairs in the values of players, ``(n, p)``."""
-        p = signs.shape[1]
-        law = self.index.size_law(p - 1)
-        # by the number of other players in the coalition
-        weights = (law + law[::-1]) * np.exp(-log_binomial(p - 1, np.arange(p)))
-        n_present = (signs > 0).sum(axis=1, keepdims=True)
-        return signs * weights[n_present - (signs > 0)]
-
     def _orders(
         self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
     ) -> Two:
@@ -169,6 +160,42 @@ class Functional:
 
 class OddValues(Functional):
     """Values of players by the odd part; for a symmetric index such as Shapley's, no other part."""
+
+
+class GameValues(OddValues):
+    """The same with the noise of all pairs, without blocks.
+
+    The noise of a pair is a part of the game. Evaluated pairs show theirs, and the
+    noise of the others is a part of the error.
+    """
+
+    def covariances(
+        self, kernel: PartKernel, points: Pairs, entries: np.ndarray
+    ) -> np.ndarray:
+        """Return covariances of players with the observed values, ``(p, n)``."""
+        noise = self.pair_weights(points.signs).T * kernel.noise_at(points)
+        return super().covariances(kernel, points, entries) + noise[entries[0]]
+
+    def variances(
+        self, kernel: PartKernel, entries: np.ndarray, blocks: Blocks | None
+    ) -> np.ndarray:
+        """Return the prior variances of players, ``(p,)``."""
+        # a pair of each size with the first player, and the number of such pairs
+        p = len(kernel.reach)
+        pairs = Pairs(_sizes(p)[1:], np.empty((p, 0)))
+        n_pairs = np.exp(log_binomial(p - 1, np.arange(p)))
+        squared = self.pair_weights(pairs.signs)[:, 0] ** 2
+        noise = n_pairs * squared @ kernel.noise_at(pairs)
+        return super().variances(kernel, entries, blocks) + noise
+
+    def pair_weights(self, signs: np.ndarray) -> np.ndarray:
+        """Return the weights of the odd values of pairs in the values of players, ``(n, p)``."""
+        p = signs.shape[1]
+        law = self.index.size_law(p - 1)
+        # by the number of other players in the coalition
+        weights = (law + law[::-1]) * np.exp(-log_binomial(p - 1, np.arange(p)))
+        n_present = (signs > 0).sum(axis=1, keepdims=True)
+        return signs * weights[n_present - (signs > 0)]
 
 
 class EvenValues(Functional):

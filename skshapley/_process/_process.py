@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
-from skshapley._process._functionals import Functional, OddValues
+from skshapley._process._functionals import Functional, GameValues, OddValues
 from skshapley._process._kernel import OddKernel, PartKernel
 from skshapley._process._pairs import Pairs
 
@@ -141,23 +141,6 @@ class Posterior:
     def means(self) -> np.ndarray:
         """The posterior means of all entries of the functional, ``(..., e, k)``."""
         return self.process.means(self._weights)
-
-    @property
-    def values_of_game(self) -> np.ndarray:
-        """The values of players with the noise of evaluated pairs, ``(..., p, k)``.
-
-        The noise of a pair is a part of the game, and evaluated pairs show it.
-        """
-        process = self.process
-        noise = process.kernel.noise_at(process.points)[:, None] * self._weights
-        return (
-            self.means + process.functional.pair_weights(process.points.signs).T @ noise
-        )
-
-    @property
-    def witnesses(self) -> np.ndarray:
-        """The posterior means of the entries that calibrate the errors, ``(..., m, k)``."""
-        return self.means[..., self.process.witnesses, :]
 
     @cached_property
     def left_out(self) -> np.ndarray:
@@ -328,7 +311,7 @@ def ranked_points(p: int, n: int, packed: bytes) -> Pairs:
 def ranked_process(points: Pairs, rate: float, total: float) -> RankedProcess:
     """Return the process of a candidate."""
     return RankedProcess(
-        points, RankedKernel.by_rank(points.n_players, rate, total), OddValues()
+        points, RankedKernel.by_rank(points.n_players, rate, total), GameValues()
     )
 
 
