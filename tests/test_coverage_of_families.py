@@ -42,6 +42,8 @@ def values_of(family, rng):
         return np.tanh(3 * CUBE @ np.abs(weights))
     if family == "near constant":
         return CUBE[:, rng.choice(P, 3, replace=False)].prod(axis=1)
+    if family == "one for all":
+        return CUBE.any(axis=1) * (1 + np.tanh(sums / 1000))
     return np.floor(sums) + 0.05 * rng.normal(size=len(sums))
 
 
@@ -108,6 +110,15 @@ def test_two_units_have_intervals_of_a_useful_width(sampler, family):
     coverage, ratio = measured(family, sampler, 4)
     assert coverage > 0.9
     assert ratio < (8 if sampler == "antithetic" else 12)
+
+
+def test_a_player_that_was_never_the_first_may_be():
+    """Any player has the whole worth if it is the first, up to a thousandth.
+
+    Its errors, of a thousandth, held .88 of the values, as if draws did not agree.
+    """
+    coverage, _ = measured("one for all", "antithetic", 30)
+    assert coverage > 0.96
 
 
 def test_few_permutations_allow_for_events_of_most_players():

@@ -70,8 +70,8 @@ def test_additive_and_pairwise_games_are_exact():
     np.testing.assert_allclose(result.values, truth, atol=1e-9)
     # 23 pairs, 11 of them beyond the players: they may have missed 3/11 of what a
     # player can bring
-    span = max(truth.max(), 0) - min(truth.min(), 0)
-    np.testing.assert_allclose(result.standard_errors, 1.5 / 11 * span, rtol=1e-6)
+    expected = 1.5 / 11 * np.abs(truth)
+    np.testing.assert_allclose(result.standard_errors, expected, rtol=1e-6)
 
 
 def test_constant_outputs_are_zero_and_do_not_affect_others():
