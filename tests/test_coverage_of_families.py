@@ -11,7 +11,6 @@ import pytest
 from skshapley.testing import (
     CooperativeGame,
     HybridGame,
-    RandomGame,
     as_instances,
     brute_force,
     explain_game,
@@ -120,17 +119,6 @@ def test_a_player_that_was_never_the_first_may_be():
     """
     coverage, _ = measured("one for all", "antithetic", 30)
     assert coverage > 0.96
-
-
-def test_two_orthogonal_sets_have_no_limit_of_two_pairs():
-    """On this game, the limit of the errors of two pairs left .70 of the values."""
-    game = RandomGame(P, seed=1)
-    outcome = explain_game(
-        as_instances(game, 50), sampler="orthogonal", max_evals=10 * P
-    )
-    off = outcome.values[:, :, 0] - game.shapley_values
-    errors = outcome.standard_errors[:, :, 0]
-    assert (np.abs(off) <= 1.96 * errors).mean() > 0.9
 
 
 def test_few_permutations_allow_for_events_of_most_players():

@@ -242,7 +242,6 @@ def _spread_of_chunks(missed: np.ndarray, size: int) -> np.ndarray:
 ROUNDING = (
     32 * np.finfo(float).eps
 )  # share of the values: smaller changes of a player count as 0
-TWO_PAIRS = 4  # permutations of two antithetic pairs
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
@@ -611,14 +610,14 @@ def errors_over_units(
     per_draw = share.sum(axis=1)
     per_unit = together * per_draw
     errors = pooled_errors(within, freedom, most)
-    n_draws = moments.size.sum(axis=1)[:, None, None]
-    # The limit is for two pairs. With it, two orthogonal sets held .70 of the values of
-    # one game, and .94 instead of .95 of those of other random games.
-    two_units = (degrees.sum(axis=1) == 1) & (n_draws <= TWO_PAIRS)
-    limited = np.minimum(errors, error_of_large_variances(within))
-    errors = np.where(two_units, limited, errors)
+    errors = np.where(
+        degrees.sum(axis=1) == 1,
+        np.minimum(errors, error_of_large_variances(within)),
+        errors,
+    )
     # Student's t with so few degrees of freedom knows nothing of the range.
     few_degrees = degrees.sum(axis=1) < LEAST_DEGREES
+    n_draws = moments.size.sum(axis=1)[:, None, None]
     # Few permutations without their reverses miss events that most players have.
     few_draws = (n_draws < FEW_DRAWS) & (together == 1)
     sizes = np.where(few_draws, scale.frequent, scale.sizes)
