@@ -15,7 +15,7 @@ from skshapley._process._kernel import (
     products,
     weighted_sum,
 )
-from skshapley._process._pairs import Pairs
+from skshapley._process._pairs import Pairs, spread_places
 
 # (points, iterations) for the odd part: without and with blocks. Many more points, (600,
 # 25), take four times as long, for the same errors. Fewer iterations, (150, 8), take .55
@@ -207,8 +207,7 @@ def thinned(pairs: Pairs, most: int) -> Pairs:
     # few and large blocks: some points of each
     if pairs.block is None or len(places) > 1.2 * most:
         n_first = most // 2 if pairs.block is None else 0
-        later = np.linspace(n_first, len(places) - 1, most - n_first)
-        places = places[np.append(np.arange(n_first), later.round().astype(int))]
+        places = places[spread_places(len(places), most, n_first)]
     if not pairs.values[places].any():
         places = np.append(places, np.abs(pairs.values).max(axis=1).argmax())
     return pairs.take(places)

@@ -62,7 +62,9 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def linear_by_rank(
     points: Pairs, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values of players by rank, errors and residuals, as `linear` does.
+    """Return values of players by rank, errors and residuals if the odd part may be linear.
+
+    As in `linear`, but 1.96 errors are 3/m of the range of the values.
 
     Parameters
     ----------

@@ -161,6 +161,12 @@ def relative(pairs: Pairs) -> Pairs:
     return Pairs(inner.signs, inner.values - values, inner.block, inner.blocks)
 
 
+def spread_places(n: int, most: int, n_first: int) -> NDArray[np.intp]:
+    """Return `most` of n places: the first ones, and others evenly spread over the rest."""
+    later = np.linspace(n_first, n - 1, most - n_first)
+    return np.append(np.arange(n_first), later.round().astype(int))
+
+
 @dataclass(frozen=True, eq=False)
 class OddDesign(Design):
     """Coalitions, each followed by its complement, placed to estimate the odd part of a game.

@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skshapley._process._functionals import Functional, GameValues, OddValues
 from skshapley._process._kernel import OddKernel, PartKernel
-from skshapley._process._pairs import Pairs
+from skshapley._process._pairs import Pairs, spread_places
 
 CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 # Largest share of distinct values in a game with steps, and digits of the comparison.
@@ -318,11 +318,9 @@ def ranked_process(points: Pairs, rate: float, total: float) -> RankedProcess:
 @lru_cache(maxsize=MOST_SIZES)
 def compared_processes(points: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return some places, and each candidate's inverse and log volume at these points."""
-    n = len(points)
-    # as for fitted hyper-parameters: the first points have the outer sizes
-    n_first = min(n, MOST_COMPARED // 2)
-    later = np.linspace(n_first, n - 1, min(n, MOST_COMPARED) - n_first)
-    places = np.append(np.arange(n_first), later.round().astype(int))
+    most = min(len(points), MOST_COMPARED)
+    # the first points have the outer sizes
+    places = spread_places(len(points), most, n_first=most // 2)
     compared = points.take(places)
     processes = [
         RankedProcess(
