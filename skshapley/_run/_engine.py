@@ -81,8 +81,8 @@ def run(
         game = remainder.game
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
-    size = _block_size(game, plan, BLOCK_MODEL_ROWS)
-    first = _block_size(game, plan, FIRST_MODEL_ROWS)
+    size = _block_size(game, plan)
+    first = max(1, min(size, FIRST_MODEL_ROWS // plan.max_rows))
     starts = [0, *range(first, game.n_rows, size)]
     with Evaluator(game.means or game, n_jobs, evaluations) as evaluator:
         for start, stop in pairwise([*starts, game.n_rows]):
@@ -104,7 +104,7 @@ def run(
     return outcome
 
 
-def _block_size(game, plan, model_rows) -> int:
+def _block_size(game, plan) -> int:
     sampler, _ = plan.usual
     p = plan.size.n_players
     k = game.n_outputs
@@ -128,7 +128,9 @@ def _block_size(game, plan, model_rows) -> int:
     record_bytes = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + record_bytes
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
-    return max(1, int(min(by_memory, model_rows // plan.max_rows, BLOCK_INSTANCES)))
+    return max(
+        1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES))
+    )
 
 
 class Block:

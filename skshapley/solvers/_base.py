@@ -421,7 +421,7 @@ class Scale:
         contributions of others, these change its own.
         """
         contributions = np.maximum(self._high, 0.0) - np.minimum(self._low, 0.0)
-        largest = self._variations.max(axis=1, keepdims=True)
+        largest = self._variation.max(axis=1, keepdims=True)
         return np.where(largest > 0, np.minimum(contributions, largest), contributions)
 
     @property
@@ -437,8 +437,9 @@ class Scale:
         It is the player's own range, or its mean with the smallest variation of another
         player.
         """
-        least = (self.own + self._variations[:, :1]) / 2
-        return positive_sizes(np.maximum(self.own, least))
+        reach = self.own
+        least = (reach + self._variations[:, :1]) / 2
+        return positive_sizes(np.maximum(reach, least))
 
     @property
     def frequent(self) -> np.ndarray:
@@ -453,11 +454,17 @@ class Scale:
         return positive_sizes(np.maximum(self.own, median))
 
     @property
-    def _variations(self) -> np.ndarray:
-        """The ranges of players that vary, zero not included, ascending, then zeros."""
+    def _variation(self) -> np.ndarray:
+        """The range of each player's contributions, zero not included; 0 if constant."""
         variation = self._high - self._low
         varies = variation > CONSTANT * self._largest.max(axis=1, keepdims=True)
-        ascending = np.sort(np.where(varies, variation, np.inf), axis=1)
+        return np.where(varies, variation, 0.0)
+
+    @property
+    def _variations(self) -> np.ndarray:
+        """The ranges of players that vary, zero not included, ascending, then zeros."""
+        variation = self._variation
+        ascending = np.sort(np.where(variation > 0, variation, np.inf), axis=1)
         return np.where(np.isinf(ascending), 0.0, ascending)
 
     @property

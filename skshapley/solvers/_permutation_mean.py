@@ -620,15 +620,17 @@ def errors_over_units(
     n_draws = moments.size.sum(axis=1)[:, None, None]
     # Few permutations without their reverses miss events that most players have.
     few_draws = (n_draws < FEW_DRAWS) & (together == 1)
-    sizes = np.where(few_draws, scale.frequent, scale.sizes)
+    frequent = scale.frequent
+    sizes = scale.sizes
+    unchanged = np.where(few_draws, frequent, sizes)
     # Positions explain no contribution of a player without any.
-    sizes = np.where(scale.own > 0, unexplained * scale.sizes, sizes)
+    sizes = np.where(scale.own > 0, unexplained * sizes, unchanged)
     sizes = np.where(sizes > 0, sizes, gap)
     largest = np.where(few_degrees, widest(sizes, per_unit), np.inf)
     errors = np.minimum(errors, largest)
     errors = unseen(errors, sizes, per_unit, per_draw * unexplained * scale.single)
     # However much the draws agree, few of them cannot exclude a frequent event.
-    frequent = unexplained * scale.frequent
+    frequent = unexplained * frequent
     frequent = np.where(frequent > 0, frequent, gap)
     error_floor = frequent * FEW**n_draws
     return np.where(enough, np.maximum(errors, error_floor), np.nan)
